@@ -1,0 +1,45 @@
+option(JTOK_TESTS "build the tests" ON)
+option(JTOK_BENCH "build the benchmarks" OFF)
+set(JTOK_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize takes them: address,undefined or thread")
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+
+find_package(Threads REQUIRED)
+# Static archives only: the program must need nothing beyond libc and libm where it runs.
+find_library(JTOK_ZSTD libzstd.a REQUIRED)
+find_library(JTOK_Z libz.a REQUIRED)
+find_library(JTOK_MD libmd.a REQUIRED)
+find_library(JTOK_YAML libyaml.a REQUIRED)
+
+function(jtok_flags target)
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE JTOK_VERSION="${PROJECT_VERSION}")
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings
+    -Wformat=2 -Wundef -Wpointer-arith -fno-common -fno-strict-aliasing -fstack-protector-strong)
+  if(JTOK_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${JTOK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${JTOK_SANITIZE})
+  endif()
+endfunction()
+
+# jtok_library(name deps...): the static library of src/name; a folder without sources yet is an interface.
+function(jtok_library name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(${name} PUBLIC ${ARGN})
+    jtok_flags(${name})
+  else()
+    add_library(${name} STATIC ${CMAKE_SOURCE_DIR}/cmake/empty.c)
+    target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(${name} PUBLIC ${ARGN})
+  endif()
+endfunction()
