@@ -1,0 +1,61 @@
+/* Descriptions of structs: one table serves the YAML reader, the JSON writer and reader, the JSON Schema, help and CSV.
+ *
+ * A struct that goes to disk has one `struct schema`. Absent values: text null, int64 ABSENT_I64, double NaN; they are
+ * written as JSON null (or left out with FIELD_OMIT_ABSENT) and read back the same. */
+#ifndef JTOK_MODEL_FIELDS_H
+#define JTOK_MODEL_FIELDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/num.h"
+
+enum field_type {
+    FIELD_BOOL,     /* bool */
+    FIELD_I64,      /* int64_t */
+    FIELD_F64,      /* double */
+    FIELD_TEXT,     /* const char * */
+    FIELD_ENUM,     /* int, an index into `names` */
+    FIELD_QUANTITY, /* struct quantity; as JSON an object with value, state, why, repeatability, absolute */
+    FIELD_OBJECT,   /* an embedded struct: `sub` */
+    FIELD_LIST,     /* T *items at `offset`, size_t count at `count_offset`; T by `item`, with `sub` for objects */
+    FIELD_MAP,      /* as a LIST of struct field_pair; as JSON and YAML an object */
+};
+
+enum field_flags {
+    FIELD_REQUIRED = 1,     /* the user must give it */
+    FIELD_RESOLVED = 2,     /* jtok fills it in; a user may not give it in a plan */
+    FIELD_OMIT_ABSENT = 4,
+    FIELD_SECRET_VALUES = 8 /* of a MAP: values may be secrets, never shown in errors */
+};
+
+struct field_pair {
+    const char *name, *value;
+};
+
+struct schema;
+
+struct field {
+    const char *key;
+    enum field_type type;
+    size_t offset, count_offset;
+    enum field_type item;
+    const struct schema *sub;
+    const char *const *names; /* ENUM: null-terminated */
+    double min, max;          /* I64, F64: inclusive, where min < max */
+    unsigned flags;
+    const char *unit;         /* "s", "J", "tok/s"; null: none */
+    const char *doc;          /* one sentence for help and the JSON Schema */
+};
+
+struct schema {
+    const char *name;
+    size_t size;
+    const struct field *fields;
+    size_t count;
+    const char *doc;
+};
+
+#define SCHEMA_COUNT(fields) (sizeof(fields) / sizeof *(fields))
+
+#endif

@@ -1,0 +1,43 @@
+/* A value with its state and its uncertainty: absent is never zero (METHOD section 1). */
+#ifndef JTOK_MODEL_QUANTITY_H
+#define JTOK_MODEL_QUANTITY_H
+
+enum q_state {
+    Q_NOT_RECORDED, /* the records lack what it needs; a zeroed struct */
+    Q_MEASURED,
+    Q_UNDEFINED,    /* the formula has no value here (TPOT of one token) */
+    Q_NOT_COVERED,  /* a boundary without samples on both sides */
+    Q_NOT_REACHED,  /* no steady state, power not recovered */
+    Q_NOT_CLOSED,   /* the release did not end: the value is the energy so far */
+    Q_EXCLUDED,     /* measured, but left out of comparisons; `why` says the reason */
+};
+
+/* `value` means something in MEASURED, NOT_CLOSED and EXCLUDED only. The uncertainties (k = 2, same unit as the value; NaN
+ * where not known) are METHOD section 2's: repeatability, and the assumed limit of the sensor. `why` is a short sentence for
+ * every state but MEASURED; static text or memory of the owning arena. */
+struct quantity {
+    double value;
+    enum q_state state;
+    const char *why;
+    double repeatability, absolute;
+};
+
+static inline struct quantity quantity_absent(enum q_state state, const char *why)
+{
+    return (struct quantity){.value = __builtin_nan(""), .state = state, .why = why,
+                             .repeatability = __builtin_nan(""), .absolute = __builtin_nan("")};
+}
+
+/* Measured, without a statement of uncertainty. */
+static inline struct quantity quantity_of(double value)
+{
+    return (struct quantity){.value = value, .state = Q_MEASURED,
+                             .repeatability = __builtin_nan(""), .absolute = __builtin_nan("")};
+}
+
+static inline int quantity_has_value(const struct quantity *q)
+{
+    return q->state == Q_MEASURED || q->state == Q_NOT_CLOSED || q->state == Q_EXCLUDED;
+}
+
+#endif

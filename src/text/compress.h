@@ -1,0 +1,21 @@
+/* Whole files, compressed or not. */
+#ifndef JTOK_TEXT_COMPRESS_H
+#define JTOK_TEXT_COMPRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Reads a file into b: plain, gzip (.gz, by its magic bytes) or zstd (by its magic bytes). A cut or damaged compressed
+ * file is an error that names the offset. Content over `max` bytes (0: no limit) is an error. */
+bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e);
+
+/* Compresses `from` into the new file `to` (must not exist) with zstd level 9 and a checksum, and flushes it to the disk.
+ * Leaves no `to` behind on failure. */
+bool file_compress(const char *from, const char *to, struct err *e);
+
+/* Writes a new file (must not exist) and flushes it. Leaves nothing behind on failure. */
+bool file_write_new(const char *path, struct span content, struct err *e);
+
+#endif

@@ -1,0 +1,98 @@
+/* JSON reader: a pull reader over one span (RFC 8259), strict, bounded depth, no allocation.
+ *
+ * Strict: no comments, no trailing commas, no NaN or infinities, one value and nothing but white space behind it. By
+ * METHOD section 4: depth 64 (the outermost value is 1); duplicate keys reach the caller in order (the last wins); invalid
+ * UTF-8, lone surrogates and \u0000 inside strings are kept as bytes, never refused.
+ *
+ *     struct json j;
+ *     json_init(&j, text);
+ *     for (enum json_kind k; (k = json_next(&j)) != JSON_END;) { if (k == JSON_ERROR) ...; }
+ *
+ * Within an object, tokens alternate JSON_KEY and value. O(bytes) over a whole document. */
+#ifndef JTOK_TEXT_JSON_H
+#define JTOK_TEXT_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/buf.h"
+#include "base/span.h"
+
+enum { JSON_DEPTH_MAX = 64 };
+
+enum json_kind {
+    JSON_ERROR, /* and for ever after; see json_error */
+    JSON_END,   /* the whole value was read */
+    JSON_OBJECT,
+    JSON_OBJECT_END,
+    JSON_ARRAY,
+    JSON_ARRAY_END,
+    JSON_KEY,
+    JSON_STRING,
+    JSON_NUMBER,
+    JSON_TRUE,
+    JSON_FALSE,
+    JSON_NULL,
+};
+
+struct json {
+    const char *start, *at, *end;
+    enum json_kind kind; /* the token just read */
+    struct span raw;     /* of KEY and STRING: the bytes between the quotes, escapes as they stand; of NUMBER: its text */
+    bool escaped;        /* raw holds at least one backslash */
+    uint8_t depth;       /* containers open now */
+    uint8_t expect;      /* private */
+    uint64_t is_object;  /* private: one bit a level */
+    const char *fault;   /* after JSON_ERROR: what is wrong, a phrase ("a comma without a value") */
+};
+
+void json_init(struct json *j, struct span text);
+
+/* The next token. */
+enum json_kind json_next(struct json *j);
+
+/* Skips the value that comes next (after a JSON_KEY, or an array element), or, when the token just read opened a
+ * container, the rest of that container. Returns JSON_ERROR on a fault, else anything else. */
+enum json_kind json_skip(struct json *j);
+
+/* Number of bytes before the token that failed; with `fault`, enough for an error message. */
+size_t json_error_offset(const struct json *j);
+
+/* Is the KEY or STRING just read equal to `text`? Escapes are decoded on the way; no copy. */
+bool json_is(const struct json *j, const char *text);
+
+/* The decoded bytes of the KEY or STRING just read, appended to b (surrogate pairs joined, lone surrogates as their three
+ * bytes, \u0000 as a zero byte). */
+void json_text(const struct json *j, struct buf *b);
+
+/* Length in bytes of what json_text would append, without decoding. */
+size_t json_text_length(const struct json *j);
+
+/* The NUMBER just read as an integer; 5.0 and 5e0 are integers. False when it isn't one or out of int64 range. */
+bool json_i64(const struct json *j, int64_t *ret_value);
+bool json_f64(const struct json *j, double *ret_value);
+
+/* JSON writer: appends to a buffer, commas and (with indent > 0) line breaks in the right places. Keys come out in the
+ * order given. Assertion failure on misuse (a value where a key belongs). */
+struct json_writer {
+    struct buf *out;
+    int indent;        /* spaces a level; 0: one line */
+    int depth;         /* private */
+    uint64_t nonempty; /* private */
+    bool after_key;    /* private */
+};
+
+void json_writer_init(struct json_writer *w, struct buf *out, int indent);
+void json_put_object(struct json_writer *w);
+void json_put_object_end(struct json_writer *w);
+void json_put_array(struct json_writer *w);
+void json_put_array_end(struct json_writer *w);
+void json_put_key(struct json_writer *w, const char *key);
+void json_put_string(struct json_writer *w, struct span text); /* invalid UTF-8 becomes U+FFFD */
+void json_put_text(struct json_writer *w, const char *text);   /* null pointer: null */
+void json_put_i64(struct json_writer *w, int64_t value);
+void json_put_f64(struct json_writer *w, double value);        /* NaN: null; infinities are an assertion failure */
+void json_put_bool(struct json_writer *w, bool value);
+void json_put_null(struct json_writer *w);
+void json_put_raw(struct json_writer *w, struct span json);    /* a whole value, already JSON */
+
+#endif
