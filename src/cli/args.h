@@ -4,14 +4,11 @@
  *     const struct arg options[] = {{"--format", ARG_TEXT, "NAME", "text (default), json or csv", &format}};
  *     const struct args_spec spec = {.command = "report", .operands = "RUN", .operands_min = 1, .operands_max = 1,
  *                                    .summary = "Prints the stored result of a run.",
- *                                    .options = options, .option_count = 1, .example = "jtok report runs/20261130T..."};
- *     struct args args;
- *     int code;
- *     if (!args_take(&spec, argc, argv, &args, &code))
- *         return code;
+ *                                    .options = options, .option_count = 1, .example = "jtok report
+ * runs/20261130T..."}; struct args args; int code; if (!args_take(&spec, argc, argv, &args, &code)) return code;
  *
- * Options and operands may come in any order; "--name value" and "--name=value" are the same; "-o" works where `letter` is
- * set; "--" ends the options. --help and -h are always known. */
+ * Options and operands may come in any order; "--name value" and "--name=value" are the same; "-o" works where `letter`
+ * is set; "--" ends the options. --help and -h are always known. */
 #ifndef JTOK_CLI_ARGS_H
 #define JTOK_CLI_ARGS_H
 
@@ -37,7 +34,7 @@ struct arg_list {
 };
 
 struct arg {
-    const char *name;  /* with its dashes: "--format" */
+    const char *name; /* with its dashes: "--format" */
     enum arg_kind kind;
     const char *value; /* what help calls the value: "NAME"; null for a flag */
     const char *doc;   /* one sentence or phrase for help */
@@ -46,27 +43,27 @@ struct arg {
 };
 
 struct args_spec {
-    const char *command;     /* "report" */
-    const char *operands;    /* as help shows them: "RUN", "A B", "[--] COMMAND ..."; null: none */
+    const char *command;  /* "report" */
+    const char *operands; /* as help shows them: "RUN", "A B", "[--] COMMAND ..."; null: none */
     size_t operands_min, operands_max;
-    const char *summary;     /* one sentence */
-    const char *more;        /* further paragraphs for help, already broken into lines; null: none */
-    const char *example;     /* one or more command lines, a newline between them */
+    const char *summary; /* one sentence */
+    const char *more;    /* further paragraphs for help, already broken into lines; null: none */
+    const char *example; /* one or more command lines, a newline between them */
     const struct arg *options;
     size_t option_count;
-    bool takes_rest;         /* everything behind "--" goes to `rest`, not to the operands */
+    bool takes_rest; /* everything behind "--" goes to `rest`, not to the operands */
 };
 
 struct args {
     const char *operands[ARGS_OPERANDS_MAX];
     size_t operand_count;
-    char **rest;             /* points into argv; null: no "--" was given */
+    char **rest; /* points into argv; null: no "--" was given */
     size_t rest_count;
-    bool help;               /* --help was given; nothing else was checked */
+    bool help; /* --help was given; nothing else was checked */
 };
 
-/* Parses argv[1] onward (argv[0] is the command). Errors are ERR_USAGE and name the argument, the nearest known option, and
- * where to read on. */
+/* Parses argv[1] onward (argv[0] is the command). Errors are ERR_USAGE and name the argument, the nearest known option,
+ * and where to read on. */
 bool args_parse(const struct args_spec *spec, int argc, char **argv, struct args *ret_args, struct err *e);
 
 /* The text of --help, at most 100 columns. */
@@ -75,8 +72,8 @@ void args_help(const struct args_spec *spec, struct buf *out);
 /* Both at once: false when the command is over, with *ret_code: help was printed (0), or the error was (2). */
 bool args_take(const struct args_spec *spec, int argc, char **argv, struct args *ret_args, int *ret_code);
 
-/* The name in `names` (null-terminated) that is nearest to `text` by edit distance, or null when none is near enough to be
- * meant (over a third of the letters differ). O(names * length^2). */
+/* The name in `names` (null-terminated) that is nearest to `text` by edit distance, or null when none is near enough to
+ * be meant (over a third of the letters differ). O(names * length^2). */
 const char *args_nearest(const char *text, const char *const *names);
 
 #endif

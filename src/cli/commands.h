@@ -1,5 +1,5 @@
-/* One function a command. argv[0] is the command's name, its arguments follow; the value is the exit code (exit.h). Each
- * prints its result to stdout and, on failure, one error to stderr. */
+/* One function a command. argv[0] is the command's name, its arguments follow; the value is the exit code (exit.h).
+ * Each prints its result to stdout and, on failure, one error to stderr. */
 #ifndef JTOK_CLI_COMMANDS_H
 #define JTOK_CLI_COMMANDS_H
 

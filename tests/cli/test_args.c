@@ -19,10 +19,16 @@ static bool parse(struct values *v, struct args *a, struct err *e, const char *c
         {"--pue", ARG_F64, "X", "a factor", &v->real, 0},
         {"--set", ARG_LIST, "KEY=VALUE", "one parameter", &v->list, 0},
     };
-    const struct args_spec spec = {.command = "probe", .operands = "A [B]", .operands_min = 1, .operands_max = 2,
-                                   .summary = "A probe.", .example = "jtok probe a", .options = options,
-                                   .option_count = 5, .takes_rest = takes_rest};
-    char *argv[16] = {"probe"};
+    const struct args_spec spec = {.command = "probe",
+                                   .operands = "A [B]",
+                                   .operands_min = 1,
+                                   .operands_max = 2,
+                                   .summary = "A probe.",
+                                   .example = "jtok probe a",
+                                   .options = options,
+                                   .option_count = 5,
+                                   .takes_rest = takes_rest};
+    char name[] = "probe", *argv[16] = {name};
     int argc = 1;
     for (; *words; words++)
         argv[argc++] = (char *)(uintptr_t)*words;
@@ -54,8 +60,9 @@ static void wrong_lines_are_named(void **state)
     const struct {
         const char *words[4], *text;
     } cases[] = {
-        {{"x", "--formt", "json"}, "probe: there is no option --formt; did you mean --format? \"jtok probe --help\" lists the "
-                                   "options."},
+        {{"x", "--formt", "json"},
+         "probe: there is no option --formt; did you mean --format? \"jtok probe --help\" lists the "
+         "options."},
         {{"x", "--qqqqqqqq"}, "probe: there is no option --qqqqqqqq. \"jtok probe --help\" lists the options."},
         {{"x", "--requests", "5.5"}, "probe: --requests takes a whole number, not \"5.5\"."},
         {{"x", "--pue", "two"}, "probe: --pue takes a number, not \"two\"."},
@@ -103,8 +110,12 @@ static void help_lists_each_option(void **state)
     (void)state;
     const char *text;
     const struct arg option = {"--format", ARG_TEXT, "NAME", "text or json", &text, 'f'};
-    const struct args_spec spec = {.command = "probe", .operands = "RUN", .summary = "A probe.", .example = "jtok probe a",
-                                   .options = &option, .option_count = 1};
+    const struct args_spec spec = {.command = "probe",
+                                   .operands = "RUN",
+                                   .summary = "A probe.",
+                                   .example = "jtok probe a",
+                                   .options = &option,
+                                   .option_count = 1};
     struct buf out = {0};
     args_help(&spec, &out);
     assert_string_equal(buf_text(&out), "Usage: jtok probe [options] RUN\n\nA probe.\n\nOptions:\n"
@@ -119,9 +130,9 @@ static void each_kind_has_its_exit_code(void **state)
     const struct {
         enum err_kind kind;
         int code;
-    } cases[] = {{ERR_NONE, 0},    {ERR_USAGE, 2},   {ERR_PLAN, 3},    {ERR_DEVICE, 4},        {ERR_BUSY, 5},
-                 {ERR_ENGINE, 6},  {ERR_RECORDS, 7}, {ERR_REFUSED, 8}, {ERR_SYSTEM, 9},        {ERR_INTERNAL, 9},
-                 {ERR_INTERRUPTED, 130}};
+    } cases[] = {{ERR_NONE, 0},   {ERR_USAGE, 2},    {ERR_PLAN, 3},         {ERR_DEVICE, 4},
+                 {ERR_BUSY, 5},   {ERR_ENGINE, 6},   {ERR_RECORDS, 7},      {ERR_REFUSED, 8},
+                 {ERR_SYSTEM, 9}, {ERR_INTERNAL, 9}, {ERR_INTERRUPTED, 130}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(exit_code_of(&(struct err){.kind = cases[i].kind}), cases[i].code);
 }
@@ -129,9 +140,9 @@ static void each_kind_has_its_exit_code(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_reach_their_place),       cmocka_unit_test(wrong_lines_are_named),
-        cmocka_unit_test(two_dashes_end_the_options),     cmocka_unit_test(help_wins_over_what_is_missing),
-        cmocka_unit_test(help_lists_each_option),         cmocka_unit_test(each_kind_has_its_exit_code),
+        cmocka_unit_test(values_reach_their_place),   cmocka_unit_test(wrong_lines_are_named),
+        cmocka_unit_test(two_dashes_end_the_options), cmocka_unit_test(help_wins_over_what_is_missing),
+        cmocka_unit_test(help_lists_each_option),     cmocka_unit_test(each_kind_has_its_exit_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
