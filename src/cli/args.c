@@ -60,7 +60,7 @@ static bool unknown_option(const struct args_spec *spec, struct span name, struc
     snprintf(text, sizeof text, "%.*s", SPAN_ARG(name));
     const char *near = args_nearest(text, known);
     return err_set(e, ERR_USAGE, "%s: there is no option %s%s%s%s \"jtok %s --help\" lists the options.", spec->command,
-                   text, near ? "; did you mean " : "", near ? near : "", near ? "?" : "", spec->command);
+                   text, near ? "; did you mean " : "", near ? near : "", near ? "?" : ".", spec->command);
 }
 
 static bool store(const struct args_spec *spec, const struct arg *o, const char *value, struct err *e)
