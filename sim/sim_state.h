@@ -29,6 +29,7 @@ struct sim_state {
     _Atomic uint32_t ready; /* SIM_MAGIC */
     uint32_t gpu_count;
     int64_t created_ns;     /* CLOCK_MONOTONIC; before the first step a GPU idles */
+    _Atomic uint32_t replaying; /* 1: the steps are a recording's, put there at once; the engine adds none */
     struct sim_gpu gpus[SIM_GPUS_MAX];
 };
 
