@@ -1,8 +1,9 @@
 /* JSON reader: a pull reader over one span (RFC 8259), strict, bounded depth, no allocation.
  *
  * Strict: no comments, no trailing commas, no NaN or infinities, one value and nothing but white space behind it. By
- * METHOD section 4: depth 64 (the outermost value is 1); duplicate keys reach the caller in order (the last wins); invalid
- * UTF-8, lone surrogates and \u0000 inside strings are kept as bytes, never refused.
+ * METHOD section 4: depth 64 (the outermost container is 1; a number or string inside does not nest); duplicate keys
+ * reach the caller in order (the last wins); invalid UTF-8, lone surrogates and \u0000 inside strings are kept as
+ * bytes, never refused.
  *
  *     struct json j;
  *     json_init(&j, text);
@@ -37,12 +38,12 @@ enum json_kind {
 struct json {
     const char *start, *at, *end;
     enum json_kind kind; /* the token just read */
-    struct span raw;     /* of KEY and STRING: the bytes between the quotes, escapes as they stand; of NUMBER: its text */
-    bool escaped;        /* raw holds at least one backslash */
-    uint8_t depth;       /* containers open now */
-    uint8_t expect;      /* private */
-    uint64_t is_object;  /* private: one bit a level */
-    const char *fault;   /* after JSON_ERROR: what is wrong, a phrase ("a comma without a value") */
+    struct span raw; /* of KEY and STRING: the bytes between the quotes, escapes as they stand; of NUMBER: its text */
+    bool escaped;    /* raw holds at least one backslash */
+    uint8_t depth;   /* containers open now */
+    uint8_t expect;  /* private */
+    uint64_t is_object; /* private: one bit a level */
+    const char *fault;  /* after JSON_ERROR: what is wrong, a phrase ("a comma without a value") */
 };
 
 void json_init(struct json *j, struct span text);
@@ -60,8 +61,8 @@ size_t json_error_offset(const struct json *j);
 /* Is the KEY or STRING just read equal to `text`? Escapes are decoded on the way; no copy. */
 bool json_is(const struct json *j, const char *text);
 
-/* The decoded bytes of the KEY or STRING just read, appended to b (surrogate pairs joined, lone surrogates as their three
- * bytes, \u0000 as a zero byte). */
+/* The decoded bytes of the KEY or STRING just read, appended to b (surrogate pairs joined, lone surrogates as their
+ * three bytes, \u0000 as a zero byte). */
 void json_text(const struct json *j, struct buf *b);
 
 /* Length in bytes of what json_text would append, without decoding. */
@@ -75,10 +76,10 @@ bool json_f64(const struct json *j, double *ret_value);
  * order given. Assertion failure on misuse (a value where a key belongs). */
 struct json_writer {
     struct buf *out;
-    int indent;        /* spaces a level; 0: one line */
-    int depth;         /* private */
-    uint64_t nonempty; /* private */
-    bool after_key;    /* private */
+    int indent;                   /* spaces a level; 0: one line */
+    int depth;                    /* private */
+    uint64_t nonempty, is_object; /* private: one bit a level */
+    bool after_key, complete;     /* private */
 };
 
 void json_writer_init(struct json_writer *w, struct buf *out, int indent);
@@ -90,9 +91,9 @@ void json_put_key(struct json_writer *w, const char *key);
 void json_put_string(struct json_writer *w, struct span text); /* invalid UTF-8 becomes U+FFFD */
 void json_put_text(struct json_writer *w, const char *text);   /* null pointer: null */
 void json_put_i64(struct json_writer *w, int64_t value);
-void json_put_f64(struct json_writer *w, double value);        /* NaN: null; infinities are an assertion failure */
+void json_put_f64(struct json_writer *w, double value); /* NaN: null; infinities are an assertion failure */
 void json_put_bool(struct json_writer *w, bool value);
 void json_put_null(struct json_writer *w);
-void json_put_raw(struct json_writer *w, struct span json);    /* a whole value, already JSON */
+void json_put_raw(struct json_writer *w, struct span json); /* a whole value, already JSON */
 
 #endif

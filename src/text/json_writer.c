@@ -1,0 +1,201 @@
+#include "text/json.h"
+
+#include <assert.h>
+#include <math.h>
+#include "base/num.h"
+
+void json_writer_init(struct json_writer *w, struct buf *out, int indent)
+{
+    *w = (struct json_writer){.out = out, .indent = indent};
+}
+
+static uint64_t level_bit(const struct json_writer *w)
+{
+    assert(w->depth > 0);
+    return UINT64_C(1) << (w->depth - 1);
+}
+
+static void line_break(struct json_writer *w)
+{
+    if (w->indent == 0)
+        return;
+    buf_byte(w->out, '\n');
+    for (int i = 0; i < w->depth * w->indent; i++)
+        buf_byte(w->out, ' ');
+}
+
+static void next_member(struct json_writer *w)
+{
+    if (w->nonempty & level_bit(w))
+        buf_byte(w->out, ',');
+    w->nonempty |= level_bit(w);
+    line_break(w);
+}
+
+static void before_value(struct json_writer *w)
+{
+    if (w->after_key) {
+        w->after_key = false;
+    } else if (w->depth) {
+        assert(!(w->is_object & level_bit(w)) && "a value where a key belongs");
+        next_member(w);
+    } else {
+        assert(!w->complete && "a second outermost value");
+    }
+    w->complete = true;
+}
+
+static void open_container(struct json_writer *w, bool object)
+{
+    before_value(w);
+    assert(w->depth < JSON_DEPTH_MAX);
+    buf_byte(w->out, object ? '{' : '[');
+    w->depth++;
+    w->nonempty &= ~level_bit(w);
+    w->is_object = object ? w->is_object | level_bit(w) : w->is_object & ~level_bit(w);
+}
+
+static void close_container(struct json_writer *w, bool object)
+{
+    assert(!w->after_key && "a key without its value");
+    assert(!!(w->is_object & level_bit(w)) == object);
+    bool nonempty = w->nonempty & level_bit(w);
+    w->depth--;
+    if (nonempty)
+        line_break(w);
+    buf_byte(w->out, object ? '}' : ']');
+}
+
+void json_put_object(struct json_writer *w)
+{
+    open_container(w, true);
+}
+
+void json_put_object_end(struct json_writer *w)
+{
+    close_container(w, true);
+}
+
+void json_put_array(struct json_writer *w)
+{
+    open_container(w, false);
+}
+
+void json_put_array_end(struct json_writer *w)
+{
+    close_container(w, false);
+}
+
+/* Length of the well-formed UTF-8 sequence at p (Unicode, table 3-7), or minus the length of the ill-formed stretch
+ * that one U+FFFD stands for. */
+static int utf8_length(const unsigned char *p, size_t n)
+{
+    int length = p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    if (length == 0)
+        return -1;
+    unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    for (int i = 1; i < length; i++) {
+        if ((size_t)i >= n || p[i] < low || p[i] > high)
+            return -i;
+        low = 0x80;
+        high = 0xbf;
+    }
+    return length;
+}
+
+static void put_control(struct buf *b, unsigned char c)
+{
+    static const char names[32] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+    if (names[c]) {
+        buf_byte(b, '\\');
+        buf_byte(b, names[c]);
+    } else {
+        buf_fmt(b, "\\u%04x", c);
+    }
+}
+
+static void put_quoted(struct buf *b, struct span text)
+{
+    const unsigned char *p = (const unsigned char *)text.p;
+    buf_byte(b, '"');
+    for (size_t i = 0, from = 0; from < text.n; from = i) {
+        while (i < text.n && p[i] >= 0x20 && p[i] < 0x80 && p[i] != '"' && p[i] != '\\')
+            i++;
+        buf_add(b, p + from, i - from);
+        if (i == text.n)
+            break;
+        if (p[i] < 0x20) {
+            put_control(b, p[i++]);
+        } else if (p[i] < 0x80) {
+            buf_byte(b, '\\');
+            buf_byte(b, (char)p[i++]);
+        } else {
+            int n = utf8_length(p + i, text.n - i);
+            if (n > 0)
+                buf_add(b, p + i, (size_t)n);
+            else
+                buf_str(b, "\xef\xbf\xbd");
+            i += (size_t)(n > 0 ? n : -n);
+        }
+    }
+    buf_byte(b, '"');
+}
+
+void json_put_key(struct json_writer *w, const char *key)
+{
+    assert(!w->after_key && "a key where a value belongs");
+    assert(w->is_object & level_bit(w));
+    next_member(w);
+    put_quoted(w->out, span_of(key));
+    buf_str(w->out, w->indent ? ": " : ":");
+    w->after_key = true;
+}
+
+void json_put_string(struct json_writer *w, struct span text)
+{
+    before_value(w);
+    put_quoted(w->out, text);
+}
+
+void json_put_text(struct json_writer *w, const char *text)
+{
+    if (text)
+        json_put_string(w, span_of(text));
+    else
+        json_put_null(w);
+}
+
+void json_put_i64(struct json_writer *w, int64_t value)
+{
+    before_value(w);
+    buf_i64(w->out, value);
+}
+
+void json_put_f64(struct json_writer *w, double value)
+{
+    assert(!isinf(value));
+    before_value(w);
+    if (isnan(value))
+        buf_str(w->out, "null");
+    else
+        num_put_f64(w->out, value);
+}
+
+void json_put_bool(struct json_writer *w, bool value)
+{
+    before_value(w);
+    buf_str(w->out, value ? "true" : "false");
+}
+
+void json_put_null(struct json_writer *w)
+{
+    before_value(w);
+    buf_str(w->out, "null");
+}
+
+void json_put_raw(struct json_writer *w, struct span json)
+{
+    before_value(w);
+    buf_add(w->out, json.p, json.n);
+}
