@@ -1,0 +1,39 @@
+/* Aligned columns of text for a terminal. Widths are counted in code points, so "±" is one column. */
+#ifndef JTOK_REPORT_TABLE_H
+#define JTOK_REPORT_TABLE_H
+
+#include <stddef.h>
+#include "base/arena.h"
+#include "base/buf.h"
+
+enum { TABLE_COLUMNS_MAX = 12 };
+
+struct table {
+    struct arena *arena; /* of the cells' memory */
+    size_t columns;
+    char align[TABLE_COLUMNS_MAX + 1]; /* 'l' or 'r' for each column */
+    const char **cells;                /* row by row */
+    size_t count, capacity;
+};
+
+/* `align` has one letter a column: "lrrr". */
+void table_init(struct table *t, struct arena *a, const char *align);
+
+/* The next cell, left to right, row by row. The text must stay until table_put. */
+void table_cell(struct table *t, const char *text);
+void table_fmt(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Fills the row up with empty cells. */
+void table_end_row(struct table *t);
+
+/* All rows, `indent` spaces before each, two spaces between columns, none at a line's end. O(cells). */
+void table_put(const struct table *t, struct buf *out, size_t indent);
+
+/* Columns that the text takes on a terminal: its code points. */
+size_t text_columns(const char *text);
+
+/* `text` broken at spaces into lines of at most `columns`; the first begins where the output stands, at column `at`,
+ * later ones behind `indent` spaces. Ends with a newline. */
+void text_wrap(struct buf *out, const char *text, size_t at, size_t indent, size_t columns);
+
+#endif
