@@ -1,0 +1,280 @@
+#include "text/compress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+#include "base/arena.h"
+
+enum { BLOCK = 256 * 1024, ZSTD_LEVEL = 9 };
+
+/* A file read block by block. `at` bytes of the block are used up; `offset` is where the block lies in the file. */
+struct source {
+    const char *path;
+    int fd;
+    unsigned char *block;
+    size_t n, at;
+    uint64_t offset;
+};
+
+static bool source_open(struct source *s, const char *path, struct err *e)
+{
+    *s = (struct source){.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
+    if (s->fd < 0)
+        return err_set_errno(e, ERR_SYSTEM, errno, "cannot open %s", path);
+    s->block = mem_alloc(BLOCK);
+    return true;
+}
+
+static void source_close(struct source *s)
+{
+    close(s->fd);
+    free(s->block);
+}
+
+/* Refills a block that is used up as full as the file allows; n == at afterwards means the end of the file. */
+static bool source_fill(struct source *s, struct err *e)
+{
+    if (s->at < s->n)
+        return true;
+    s->offset += s->n;
+    s->at = s->n = 0;
+    while (s->n < BLOCK) {
+        ssize_t n = read(s->fd, s->block + s->n, BLOCK - s->n);
+        if (n == 0)
+            break;
+        if (n > 0)
+            s->n += (size_t)n;
+        else if (errno != EINTR)
+            return err_set_errno(e, ERR_SYSTEM, errno, "cannot read %s at byte %llu", s->path,
+                                 (unsigned long long)(s->offset + s->n));
+    }
+    return true;
+}
+
+static unsigned long long source_offset(const struct source *s)
+{
+    return s->offset + s->at;
+}
+
+/* Where decompressed bytes go: behind what the buffer held before, at most `max` of them. */
+struct target {
+    struct buf *b;
+    size_t before;
+    uint64_t max;
+    const char *path;
+};
+
+static bool target_add(struct target *t, const void *bytes, size_t n, struct err *e)
+{
+    buf_add(t->b, bytes, n);
+    uint64_t max = t->max;
+    if (t->b->max && (max == 0 || t->b->max - t->before < max))
+        max = t->b->max - t->before;
+    if (t->b->overflow || (max && t->b->n - t->before > max))
+        return err_set(e, ERR_SYSTEM, "%s holds more than the %llu bytes that are allowed here", t->path,
+                       (unsigned long long)max);
+    return true;
+}
+
+static bool read_plain(struct source *s, struct target *t, struct err *e)
+{
+    while (s->at < s->n) {
+        if (!target_add(t, s->block + s->at, s->n - s->at, e))
+            return false;
+        s->at = s->n;
+        if (!source_fill(s, e))
+            return false;
+    }
+    return true;
+}
+
+static bool inflate_members(struct source *s, struct target *t, z_stream *z, unsigned char *out, struct err *e)
+{
+    for (bool ended = false;;) {
+        if (!source_fill(s, e))
+            return false;
+        if (s->at == s->n)
+            return ended || err_set(e, ERR_RECORDS, "%s is cut: its gzip data end early, at byte %llu", s->path,
+                                    source_offset(s));
+        if (ended)
+            inflateReset(z);
+        z->next_in = s->block + s->at;
+        z->avail_in = (uInt)(s->n - s->at);
+        int code;
+        do {
+            z->next_out = out;
+            z->avail_out = BLOCK;
+            code = inflate(z, Z_NO_FLUSH);
+            s->at = s->n - z->avail_in;
+            if (!target_add(t, out, BLOCK - z->avail_out, e))
+                return false;
+        } while (code == Z_OK && z->avail_out == 0);
+        if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+            return err_set(e, ERR_RECORDS, "%s is damaged: its gzip data are wrong near byte %llu (%s)", s->path,
+                           source_offset(s), z->msg ? z->msg : zError(code));
+        ended = code == Z_STREAM_END;
+    }
+}
+
+static bool read_gzip(struct source *s, struct target *t, unsigned char *out, struct err *e)
+{
+    z_stream z = {0};
+    if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
+        return err_set(e, ERR_SYSTEM, "cannot read %s: zlib found no memory", s->path);
+    bool ok = inflate_members(s, t, &z, out, e);
+    inflateEnd(&z);
+    return ok;
+}
+
+static bool read_frames(struct source *s, struct target *t, ZSTD_DStream *z, unsigned char *room, struct err *e)
+{
+    size_t code = 0;
+    for (;;) {
+        if (!source_fill(s, e))
+            return false;
+        if (s->at == s->n)
+            return code == 0 || err_set(e, ERR_RECORDS, "%s is cut: its zstd data end early, at byte %llu", s->path,
+                                        source_offset(s));
+        ZSTD_inBuffer in = {s->block, s->n, s->at};
+        ZSTD_outBuffer out;
+        do {
+            out = (ZSTD_outBuffer){room, BLOCK, 0};
+            code = ZSTD_decompressStream(z, &out, &in);
+            s->at = in.pos;
+            if (ZSTD_isError(code))
+                return err_set(e, ERR_RECORDS, "%s is damaged: its zstd data are wrong near byte %llu (%s)", s->path,
+                               source_offset(s), ZSTD_getErrorName(code));
+            if (!target_add(t, room, out.pos, e))
+                return false;
+            /* A complete frame (code 0) is flushed too; asking again would begin the next one. */
+        } while (in.pos < in.size || (code != 0 && out.pos == out.size));
+    }
+}
+
+static bool read_zstd(struct source *s, struct target *t, unsigned char *out, struct err *e)
+{
+    ZSTD_DStream *z = ZSTD_createDStream();
+    if (!z)
+        return err_set(e, ERR_SYSTEM, "cannot read %s: zstd found no memory", s->path);
+    bool ok = read_frames(s, t, z, out, e);
+    ZSTD_freeDStream(z);
+    return ok;
+}
+
+static bool starts(const struct source *s, const char *magic, size_t n)
+{
+    return s->n >= n && memcmp(s->block, magic, n) == 0;
+}
+
+bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e)
+{
+    struct source s;
+    if (!source_open(&s, path, e))
+        return false;
+    struct target t = {b, b->n, max, path};
+    bool overflow = b->overflow;
+    b->overflow = false;
+    bool ok = source_fill(&s, e);
+    if (ok && (starts(&s, "\x1f\x8b", 2) || starts(&s, "\x28\xb5\x2f\xfd", 4))) {
+        unsigned char *out = mem_alloc(BLOCK);
+        ok = s.block[0] == 0x1f ? read_gzip(&s, &t, out, e) : read_zstd(&s, &t, out, e);
+        free(out);
+    } else if (ok) {
+        ok = read_plain(&s, &t, e);
+    }
+    source_close(&s);
+    if (!ok)
+        b->n = t.before;
+    b->overflow = overflow;
+    return ok;
+}
+
+static bool write_all(int fd, const char *path, const void *bytes, size_t n, struct err *e)
+{
+    for (const char *p = bytes; n;) {
+        ssize_t written = write(fd, p, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return err_set_errno(e, ERR_SYSTEM, errno, "cannot write %s", path);
+        p += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+static bool compress_all(struct source *s, ZSTD_CCtx *z, int fd, const char *path, unsigned char *room, struct err *e)
+{
+    for (;;) {
+        if (!source_fill(s, e))
+            return false;
+        ZSTD_EndDirective directive = s->n < BLOCK ? ZSTD_e_end : ZSTD_e_continue;
+        ZSTD_inBuffer in = {s->block, s->n, 0};
+        size_t left;
+        do {
+            ZSTD_outBuffer out = {room, BLOCK, 0};
+            left = ZSTD_compressStream2(z, &out, &in, directive);
+            if (ZSTD_isError(left))
+                return err_set(e, ERR_SYSTEM, "cannot compress %s (%s)", s->path, ZSTD_getErrorName(left));
+            if (!write_all(fd, path, room, out.pos, e))
+                return false;
+        } while (directive == ZSTD_e_end ? left > 0 : in.pos < in.size);
+        s->at = s->n;
+        if (directive == ZSTD_e_end)
+            return true;
+    }
+}
+
+static int create_new(const char *path, struct err *e)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        err_set_errno(e, ERR_SYSTEM, errno, "cannot create %s", path);
+    return fd;
+}
+
+/* Flushes and closes a new file; removes it when that or what came before failed. */
+static bool finish_new(int fd, const char *path, bool ok, struct err *e)
+{
+    if (ok && fsync(fd) != 0)
+        ok = err_set_errno(e, ERR_SYSTEM, errno, "cannot flush %s to the disk", path);
+    if (close(fd) != 0 && ok)
+        ok = err_set_errno(e, ERR_SYSTEM, errno, "cannot close %s", path);
+    if (!ok)
+        unlink(path);
+    return ok;
+}
+
+bool file_compress(const char *from, const char *to, struct err *e)
+{
+    struct source s;
+    if (!source_open(&s, from, e))
+        return false;
+    int fd = create_new(to, e);
+    bool ok = fd >= 0;
+    if (ok) {
+        ZSTD_CCtx *z = ZSTD_createCCtx();
+        unsigned char *room = mem_alloc(BLOCK);
+        ok = z && !ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
+             !ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1));
+        if (!ok)
+            err_set(e, ERR_SYSTEM, "cannot compress %s: zstd found no memory", from);
+        ok = ok && compress_all(&s, z, fd, to, room, e);
+        free(room);
+        ZSTD_freeCCtx(z);
+        ok = finish_new(fd, to, ok, e);
+    }
+    source_close(&s);
+    return ok;
+}
+
+bool file_write_new(const char *path, struct span content, struct err *e)
+{
+    int fd = create_new(path, e);
+    if (fd < 0)
+        return false;
+    return finish_new(fd, path, write_all(fd, path, content.p, content.n, e), e);
+}
