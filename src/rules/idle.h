@@ -5,13 +5,13 @@
  *   - utilisation is 0 and the list of compute processes is empty at every sample in the window,
  *   - the population standard deviation of its samples is within the larger of 2 % of the window's mean and 1 W,
  *   - the means of the window's halves are within the larger of 2 % of the window's mean and 1 W of each other.
- * All limits are inclusive. Means are time-weighted: the trapezoidal integral of the interval over its length, with power
- * interpolated at the window's ends and middle; that mean over the whole window is the GPU's baseline.
+ * All limits are inclusive. Means are time-weighted: the trapezoidal integral of the interval over its length, with
+ * power interpolated at the window's ends and middle; that mean over the whole window is the GPU's baseline.
  *
- * Live, a window starts at the latest sample of a tick (so that every GPU is covered) and the window slides on by one tick
- * until one is idle on all GPUs; the last one starts at most `wait_ns` after the first. A utilisation or a process list that
- * can't be read at any sample of a window makes its outcome CHECK_NOT_RECORDED, and the window is accepted as such; one that
- * can be read at some samples only is a failure of those.
+ * Live, a window starts at the latest sample of a tick (so that every GPU is covered) and the window slides on by one
+ * tick until one is idle on all GPUs; the last one starts at most `wait_ns` after the first. A utilisation or a process
+ * list that can't be read at any sample of a window makes its outcome CHECK_NOT_RECORDED, and the window is accepted as
+ * such; one that can be read at some samples only is a failure of those.
  *
  * Pure: fed sample by sample by a run, or from records by the analysis, it gives the same answer. */
 #ifndef JTOK_RULES_IDLE_H
@@ -43,9 +43,10 @@ struct idle_verdict {
     uint32_t samples; /* in the window */
 };
 
-/* Judges [start_ns, end_ns] of one GPU. `s` in order of time, from before the window to behind it as far as there is any;
- * a missing sample is one with watts NaN, or a distance of over 1.5 periods between two. O(n). */
-struct idle_verdict idle_judge(const struct tick_sample *s, size_t n, int64_t period_ns, int64_t start_ns, int64_t end_ns);
+/* Judges [start_ns, end_ns] of one GPU. `s` in order of time, from before the window to behind it as far as there is
+ * any; a missing sample is one with watts NaN, or a distance of over 1.5 periods between two. O(n). */
+struct idle_verdict idle_judge(const struct tick_sample *s, size_t n, int64_t period_ns, int64_t start_ns,
+                               int64_t end_ns);
 
 /* The verdict as a sentence without the GPU's name: "utilisation reached 7 %; the standard deviation 10.3 W is over its
  * limit of 1.6 W (mean 81.9 W)". Appends nothing for a window that passed. */
@@ -65,7 +66,7 @@ struct idle {
     int64_t window_ns, wait_ns, first_start_ns;
     struct tick_join join;
     struct idle_series *series;
-    int64_t *tick_last_ns;
+    int64_t *starts_ns; /* of each tick: where its window starts; ABSENT_I64 where no GPU has a sample */
     size_t ticks, ticks_capacity, at;
 };
 
@@ -76,8 +77,8 @@ void idle_done(struct idle *i);
  * O(window) a tick. */
 enum idle_state idle_feed(struct idle *i, uint32_t gpu, const struct tick_sample *s);
 
-/* After IDLE_REFUSED: one sentence for each GPU that failed in the last window, each with its readings, joined by spaces.
- * name(gpu) gives what people call it. */
+/* After IDLE_REFUSED: one sentence for each GPU that failed in the last window, each with its readings, joined by
+ * spaces. name(gpu) gives what people call it. */
 void idle_refusal(const struct idle *i, const char *(*name)(void *self, uint32_t gpu), void *self, struct buf *b);
 
 #endif

@@ -1,10 +1,10 @@
 /* Release: has power come back to the baseline, for good? (METHOD section 3, "Release")
  *
  * A tick is in band when every GPU has a sample in it within the larger of 5 % and 1 W of its own baseline, limits
- * inclusive. An unbroken row of in-band ticks is the hold; a tick out of band, or one with a missing sample, starts it again.
- * t11 is the time of the row's first tick: its latest sample, from which on every GPU was seen in band. The row is long
- * enough when the earliest sample of a later tick is at least `hold_ns` after t11, so that each GPU was seen in band over
- * the whole of [t11, t11 + hold]. Once closed, t11 stands; the row goes on to be watched. */
+ * inclusive. An unbroken row of in-band ticks is the hold; a tick out of band, or one with a missing sample, starts it
+ * again. t11 is the time of the row's first tick: its latest sample, from which on every GPU was seen in band. The row
+ * is long enough when the earliest sample of a later tick is at least `hold_ns` after t11, so that each GPU was seen in
+ * band over the whole of [t11, t11 + hold]. Once closed, t11 stands; the row goes on to be watched. */
 #ifndef JTOK_RULES_RELEASE_H
 #define JTOK_RULES_RELEASE_H
 
@@ -20,9 +20,10 @@ struct release {
     bool closed;
     int64_t recovered_ns; /* t11 of the row that closed it, else of the row going on; ABSENT_I64: out of band now */
     int64_t closed_ns;    /* time of the sample that proved it; ABSENT_I64: not yet */
-    int64_t row_start_ns, row_end_ns; /* of the row going on: t11 of it, and its last sample; ABSENT_I64 outside a row */
-    uint32_t starts;      /* rows begun */
-    uint64_t out_of_band; /* GPUs that were out of band or missing in the last tick, one bit each */
+    int64_t row_start_ns,
+        row_end_ns;              /* of the row going on: t11 of it, and its last sample; ABSENT_I64 outside a row */
+    uint32_t starts;             /* rows begun */
+    uint64_t out_of_band;        /* GPUs that were out of band or missing in the last tick, one bit each */
     double watts[TICK_GPUS_MAX]; /* of the last tick; NaN: missing */
     double baseline_w[TICK_GPUS_MAX];
     /* Private. */
@@ -42,6 +43,7 @@ bool release_feed(struct release *r, uint32_t gpu, const struct tick_sample *s);
 bool release_end(struct release *r);
 
 /* Why it is not closed, as a sentence that names the GPUs, their power and their band. */
-void release_describe(const struct release *r, const char *(*name)(void *self, uint32_t gpu), void *self, struct buf *b);
+void release_describe(const struct release *r, const char *(*name)(void *self, uint32_t gpu), void *self,
+                      struct buf *b);
 
 #endif

@@ -1,0 +1,97 @@
+#include "rules/release.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static double band_w(double baseline_w)
+{
+    return fmax(baseline_w * (RELEASE_PERCENT / 100.0), RELEASE_WATTS);
+}
+
+bool release_in_band(double watts, double baseline_w)
+{
+    return fabs(watts - baseline_w) <= band_w(baseline_w) * (1 + RULE_ROUNDING);
+}
+
+void release_init(struct release *r, uint32_t gpus, const double *baseline_w, int64_t period_ns, int64_t hold_ns)
+{
+    *r = (struct release){.recovered_ns = ABSENT_I64,
+                          .closed_ns = ABSENT_I64,
+                          .row_start_ns = ABSENT_I64,
+                          .row_end_ns = ABSENT_I64,
+                          .hold_ns = hold_ns};
+    tick_init(&r->join, gpus, period_ns);
+    for (uint32_t g = 0; g < gpus; g++) {
+        r->watts[g] = NAN;
+        r->baseline_w[g] = baseline_w[g];
+    }
+}
+
+static void judge(struct release *r, const struct tick *t)
+{
+    r->out_of_band = 0;
+    for (uint32_t g = 0; g < r->join.gpus; g++) {
+        bool present = t->present >> g & 1;
+        r->watts[g] = present ? t->sample[g].watts : NAN;
+        if (!present || !release_in_band(r->watts[g], r->baseline_w[g]))
+            r->out_of_band |= UINT64_C(1) << g;
+    }
+    if (r->out_of_band) {
+        r->row_start_ns = r->row_end_ns = ABSENT_I64;
+    } else {
+        if (r->row_start_ns == ABSENT_I64) {
+            r->row_start_ns = t->last_ns;
+            r->starts++;
+        }
+        r->row_end_ns = t->last_ns;
+    }
+    if (r->closed)
+        return;
+    r->recovered_ns = r->row_start_ns;
+    if (!r->out_of_band && t->first_ns - r->row_start_ns >= r->hold_ns) {
+        r->closed = true;
+        r->closed_ns = t->last_ns;
+    }
+}
+
+bool release_feed(struct release *r, uint32_t gpu, const struct tick_sample *s)
+{
+    tick_feed(&r->join, gpu, s);
+    for (struct tick t; tick_next(&r->join, &t);)
+        judge(r, &t);
+    return r->closed;
+}
+
+bool release_end(struct release *r)
+{
+    for (struct tick t; tick_flush(&r->join, &t);)
+        judge(r, &t);
+    return r->closed;
+}
+
+void release_describe(const struct release *r, const char *(*name)(void *self, uint32_t gpu), void *self, struct buf *b)
+{
+    if (r->closed)
+        return;
+    if (!r->out_of_band) {
+        double held_s = r->row_start_ns == ABSENT_I64 ? 0 : (double)(r->row_end_ns - r->row_start_ns) / 1e9;
+        buf_fmt(b, "Power was back in its band for %.1f s of the %.1f s that prove it.", held_s,
+                (double)r->hold_ns / 1e9);
+        return;
+    }
+    const char *gap = "";
+    for (uint32_t g = 0; g < r->join.gpus; g++) {
+        if (!(r->out_of_band >> g & 1))
+            continue;
+        double half = band_w(r->baseline_w[g]);
+        buf_fmt(b, "%s%s ", gap, name(self, g));
+        if (isnan(r->watts[g]))
+            buf_str(b, "gave no power reading");
+        else
+            buf_fmt(b, "draws %.1f W", r->watts[g]);
+        buf_fmt(b, "; its band is %.1f to %.1f W (baseline %.1f W).", r->baseline_w[g] - half, r->baseline_w[g] + half,
+                r->baseline_w[g]);
+        gap = " ";
+    }
+}
