@@ -1,0 +1,78 @@
+/* One run: a service's whole life, observed and written down (METHOD section 3).
+ *
+ *     run_open      forks the guardian: before anything that may start a thread
+ *     run_resolve   fills in the plan: GPUs as UUIDs, hashes, port, names; nothing is started yet
+ *     run_execute   makes the run folder and takes the service through its stages
+ *     run_close
+ *
+ * A run decides nothing about energy or steadiness: it leaves a folder of raw records, unsealed and without a result. What
+ * it does decide, because it must act, is when the machine is idle and when the release is over, by the same rules that
+ * judge the records afterwards (src/rules). */
+#ifndef JTOK_RUN_RUN_H
+#define JTOK_RUN_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/plan.h"
+
+enum run_stage {
+    STAGE_PREPARE,
+    STAGE_BASELINE,
+    STAGE_START,
+    STAGE_WARMUP,
+    STAGE_CONNECT,
+    STAGE_FORMAL,
+    STAGE_STOP,
+    STAGE_RELEASE,
+    STAGE_HOLD,
+    STAGE_DONE,
+    STAGE_COUNT
+};
+extern const char *const run_stage_names[STAGE_COUNT + 1];
+
+/* What a progress line shows. Valid during the call. */
+struct run_view {
+    int stage; /* enum run_stage */
+    int64_t elapsed_ns, stage_elapsed_ns;
+    double watts;                            /* last grid samples of all GPUs, summed; NaN: none yet */
+    int64_t requests, done, running, failed; /* formal ones; requests 0 before they are submitted */
+    double tokens_per_s;                     /* token chunks that arrived in the last second; NaN */
+    const char *note;                        /* last thing worth telling: a line of the engine's log; null */
+    const char *folder;                      /* null before it is made */
+    bool interrupted;
+};
+
+struct run_options {
+    const char *plan_source; /* bytes of the user's plan file, kept beside plan.json; null: there was none */
+    const char *api_key;     /* sent as a bearer token, never recorded; null: none */
+    bool despite_preflight;  /* go on although the machine is not in a normal state: recorded, and the run is excluded */
+    void *self;
+    void (*progress)(void *self, const struct run_view *view); /* four times a second and at each stage; may be null */
+};
+
+struct run_outcome {
+    const char *folder; /* of the run; memory of the run */
+    bool went_through;  /* all stages up to the end of the hold, without failure or interruption */
+    bool interrupted;
+    struct err failure; /* kind ERR_NONE: none. What went wrong first */
+};
+
+struct run;
+
+/* Call from a process without threads. `plan`, its texts and `o` are borrowed until run_close; resolving changes the plan. */
+bool run_open(struct plan *plan, struct arena *a, const struct run_options *o, struct run **ret_run, struct err *e);
+
+/* Reads the request set, opens the GPUs, takes from the engine's command what the plan leaves open, hashes the snapshot.
+ * Errors are of kind ERR_PLAN, ERR_DEVICE, ERR_BUSY or ERR_SYSTEM; nothing was started and nothing written. */
+bool run_resolve(struct run *r, struct err *e);
+
+/* False: no run folder came about. True: *ret_outcome says how far it went. Blocks for the whole life of the service, handles
+ * SIGINT and SIGTERM (the first goes through stop and release, the second cuts the waiting short). */
+bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e);
+
+void run_close(struct run *r);
+
+#endif
