@@ -1,0 +1,110 @@
+#include "cli/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const char *const stage_texts[STAGE_COUNT] = {
+    "preparing",
+    "baseline: 20 s of idle power",
+    "starting the engine",
+    "warm-up",
+    "opening connections",
+    "formal requests",
+    "stopping the engine",
+    "release: memory and power",
+    "hold: power stays at its baseline",
+    "sealing",
+};
+
+void progress_init(struct progress *p, bool quiet)
+{
+    const char *term = getenv("TERM");
+    bool terminal = isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb") != 0);
+    const char *no_colour = getenv("NO_COLOR");
+    *p = (struct progress){
+        .terminal = terminal, .colour = terminal && !(no_colour && *no_colour), .quiet = quiet, .stage = -1};
+}
+
+void progress_done(struct progress *p)
+{
+    progress_break(p);
+    buf_done(&p->text);
+}
+
+void progress_break(struct progress *p)
+{
+    if (p->line_open)
+        fputs("\n", stderr);
+    p->line_open = false;
+}
+
+/* Characters, not bytes, of printable ASCII and UTF-8; control bytes of a log line are blanked. */
+static void add_plain(struct buf *b, const char *text)
+{
+    for (const char *c = text; *c; c++)
+        buf_byte(b, (unsigned char)*c < ' ' || *c == 127 ? ' ' : *c);
+}
+
+void progress_line(const struct run_view *v, size_t columns, struct buf *b)
+{
+    size_t start = b->n;
+    buf_fmt(b, "%6.1f s  %s", (double)v->elapsed_ns / 1e9, stage_texts[v->stage]);
+    if (isfinite(v->watts))
+        buf_fmt(b, "  %.0f W", v->watts);
+    if (v->requests > 0)
+        buf_fmt(b, "  %lld/%lld done, %lld running, %lld failed", (long long)v->done, (long long)v->requests,
+                (long long)v->running, (long long)v->failed);
+    if (isfinite(v->tokens_per_s) && v->stage == STAGE_FORMAL)
+        buf_fmt(b, "  %.0f tok/s", v->tokens_per_s);
+    if (v->note && v->stage == STAGE_START) {
+        buf_str(b, "  ");
+        add_plain(b, v->note);
+    }
+    if (columns && b->n - start > columns)
+        b->n = start + columns;
+}
+
+static size_t terminal_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col - 1u : 79;
+}
+
+static void show_stage(struct progress *p, const struct run_view *v)
+{
+    progress_break(p);
+    buf_clear(&p->text);
+    struct run_view plain = *v;
+    plain.note = NULL;
+    progress_line(&plain, 0, &p->text);
+    fprintf(stderr, "%s\n", buf_text(&p->text));
+}
+
+void progress_show(void *self, const struct run_view *v)
+{
+    struct progress *p = self;
+    if (p->quiet)
+        return;
+    if (v->interrupted && !p->told_interrupt) {
+        p->told_interrupt = true;
+        progress_break(p);
+        fputs("jtok: stopping the engine and watching its release; Ctrl-C again cuts that short.\n", stderr);
+    }
+    bool fresh = v->stage != p->stage;
+    p->stage = v->stage;
+    if (!p->terminal) {
+        if (fresh)
+            show_stage(p, v);
+        return;
+    }
+    if (fresh)
+        progress_break(p);
+    buf_clear(&p->text);
+    progress_line(v, terminal_columns(), &p->text);
+    fprintf(stderr, p->colour ? "\r\033[K\033[36m%.*s\033[0m" : "\r\033[K%.*s", (int)p->text.n, p->text.p);
+    fflush(stderr);
+    p->line_open = true;
+}

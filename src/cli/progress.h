@@ -1,0 +1,30 @@
+/* The live line of a run: one line, redrawn, on a terminal; else one line a stage. NO_COLOR is honoured. */
+#ifndef JTOK_CLI_PROGRESS_H
+#define JTOK_CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include "base/buf.h"
+#include "run/run.h"
+
+struct progress {
+    bool terminal, colour, quiet;
+    int stage;          /* last shown */
+    bool line_open;     /* a live line stands without its line end */
+    bool told_interrupt;
+    struct buf text;
+};
+
+/* Writes to stderr, so that stdout carries the result alone. */
+void progress_init(struct progress *p, bool quiet);
+void progress_done(struct progress *p);
+
+/* For run_options.progress; `self` is a struct progress. */
+void progress_show(void *self, const struct run_view *v);
+
+/* Ends a live line, so that something else can be printed. */
+void progress_break(struct progress *p);
+
+/* The line for a view, without colours, at most `columns` wide (0: no limit). */
+void progress_line(const struct run_view *v, size_t columns, struct buf *b);
+
+#endif
