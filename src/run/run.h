@@ -19,19 +19,19 @@
 #include "model/plan.h"
 
 enum run_stage {
-    STAGE_PREPARE,
-    STAGE_BASELINE,
-    STAGE_START,
-    STAGE_WARMUP,
-    STAGE_CONNECT,
-    STAGE_FORMAL,
-    STAGE_STOP,
-    STAGE_RELEASE,
-    STAGE_HOLD,
-    STAGE_DONE,
-    STAGE_COUNT
+    RUN_PREPARE,
+    RUN_BASELINE,
+    RUN_START,
+    RUN_WARMUP,
+    RUN_CONNECT,
+    RUN_FORMAL,
+    RUN_STOP,
+    RUN_RELEASE,
+    RUN_HOLD,
+    RUN_DONE,
+    RUN_COUNT
 };
-extern const char *const run_stage_names[STAGE_COUNT + 1];
+extern const char *const run_stage_names[RUN_COUNT + 1];
 
 /* What a progress line shows. Valid during the call. */
 struct run_view {
