@@ -1,0 +1,146 @@
+/* Private to src/run: the one struct that the stages share. */
+#ifndef JTOK_RUN_INTERNAL_H
+#define JTOK_RUN_INTERNAL_H
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "net/child.h"
+#include "net/client.h"
+#include "net/http_get.h"
+#include "net/loop.h"
+#include "power/device.h"
+#include "power/sampler.h"
+#include "rules/idle.h"
+#include "rules/release.h"
+#include "run/preflight.h"
+#include "run/recorder.h"
+#include "run/run.h"
+#include "store/archive.h"
+#include "store/request_set.h"
+
+enum { LOG_TAIL_LINES = 20, LOG_TAIL_BYTES = 240 };
+
+/* A load being sent: readiness proof, warm-up or the formal requests. */
+struct load {
+    struct client *client;
+    struct client_request *requests;
+    size_t count;
+    struct buf bodies;
+    size_t succeeded, failed; /* counted as they go to the sink */
+    struct rec_request first_failure;
+    bool connected, ended, closed;
+    int64_t start_ns, end_ns; /* run time */
+};
+
+struct run {
+    struct plan *plan;
+    struct arena *arena;
+    const struct run_options *options;
+    struct child *child;
+    struct loop *loop;
+    struct device *device;
+    uint32_t gpu_list[DEVICE_GPUS_MAX];
+    size_t gpu_count;
+    struct request_set set;
+    struct preflight preflight;
+    struct snapshot snapshot;
+    bool has_snapshot;
+    struct secrets secrets;
+    const char *api_key;
+
+    /* From here on: while executing. */
+    const char *folder;
+    int64_t origin_ns; /* CLOCK_MONOTONIC */
+    struct rec_run record;
+    struct recorder *recorder;
+    struct record_sink recorders; /* of the recorder */
+    struct record_sink sink;      /* of clients: counts on the way to the recorder's */
+    struct sampler *sampler;
+    struct engine_launch launch;
+    struct engine_identity identity;
+    struct load formal, other;
+    struct rec_client formal_client;
+
+    /* Live state, on the loop's thread. */
+    int stage;
+    int64_t stage_start_ns;
+    struct watch signals;
+    struct timer tick;
+    int interrupts;
+    struct err failure;
+    bool stopping;          /* the way out: failures no longer end a wait */
+    bool may_exit;          /* the engine's exit is expected */
+    uint64_t grid_seen[TICK_GPUS_MAX];
+    struct sampler_live live[TICK_GPUS_MAX];
+    int64_t memory_before[TICK_GPUS_MAX];
+    int64_t *other_memory_before; /* by place in device->gpus; ABSENT_I64 for the plan's own */
+    struct idle idle;
+    bool idle_open;
+    struct release release;
+    bool release_open;
+    int64_t gone_ns, memory_released_ns;
+    int exit_status;
+    const char *note;
+    char note_text[LOG_TAIL_BYTES];
+    char tail[LOG_TAIL_LINES][LOG_TAIL_BYTES];
+    size_t tail_count;
+    int64_t rate_ns;        /* of the tokens-per-second figure: last look */
+    int64_t rate_chunks;
+    double rate;
+
+    /* Side path. */
+    struct http_get *poll;  /* readiness and identity */
+    struct http_get_result poll_result;
+    struct buf poll_body;
+    struct address poll_address; /* who answered: "localhost" has two addresses, and a server may listen on one */
+    bool poll_address_known;
+    bool poll_done;
+    struct http_get *scrape;
+    struct timer scrape_timer;
+    bool scraping;
+    int64_t scrape_period_ns;
+    double generated[2];    /* last two readings of generation_tokens; NaN */
+};
+
+int64_t run_now_ns(const struct run *r);
+
+/* Stops with a failure: the first one counts. Returns false. */
+bool run_fail(struct run *r, enum err_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool run_fail_with(struct run *r, const struct err *e);
+
+/* Drives the loop until `done` says so. False at the deadline (run time; INT64_MAX: none), or, unless stopping, when the run
+ * failed or was interrupted; while stopping, at the second interrupt. */
+bool run_wait(struct run *r, bool (*done)(struct run *r), int64_t deadline_ns);
+bool run_pause(struct run *r, int64_t ns);
+
+void run_enter(struct run *r, int stage);
+void run_show(struct run *r);
+void run_mark(struct run *r, int id, int64_t t_ns, const char *note);
+void run_fact(struct run *r, const char *name, int outcome, const char *expected, const char *seen);
+const char *run_gpu_name(void *self, uint32_t gpu);
+
+/* The tail of the engine's output as text for an error, or "" . */
+const char *run_log_tail(struct run *r);
+
+/* One GET that is waited for. False: interrupted or failed meanwhile. The body stays valid until the next one. */
+bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_get_result *ret_result);
+
+/* /metrics each period from now on; run_scrape_stop waits for nothing. */
+void run_scrape_start(struct run *r);
+void run_scrape_stop(struct run *r);
+
+/* Loads (load.c). */
+bool load_open(struct run *r, struct load *l, int stage, size_t count, struct err *e);
+void load_done(struct load *l);
+
+/* Stages (stages.c); each false when the run failed or was interrupted. */
+bool stage_baseline(struct run *r);
+bool stage_start(struct run *r);
+bool stage_warmup(struct run *r);
+bool stage_connect(struct run *r);
+bool stage_formal(struct run *r);
+void stage_settle(struct run *r);
+void stage_stop(struct run *r);
+void stage_release(struct run *r);
+
+#endif

@@ -1,0 +1,134 @@
+/* From the user's plan to the frozen one: everything that can be known before anything starts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "run/internal.h"
+#include "store/plan_yaml.h"
+
+extern char **environ;
+
+static bool load_requests(struct run *r, struct err *e)
+{
+    struct problems problems;
+    problems_init(&problems, r->arena, NULL);
+    if (!request_set_load(&r->set, r->plan, &problems) || problems.count)
+        return problems_none(&problems, ERR_PLAN, e);
+    r->plan->requests.sha256 = arena_text(r->arena, r->set.sha256);
+    r->plan->requests.count = (int64_t)r->set.count;
+    const char *slash = strrchr(r->plan->requests.file, '/');
+    if (!r->plan->scenario)
+        r->plan->scenario = slash ? slash + 1 : r->plan->requests.file;
+    return engine_check_extra_body(r->plan, e);
+}
+
+/* A compute process on a GPU of the plan would be in every joule: told at once, not after two minutes of waiting for idle. */
+static bool gpus_are_free(struct run *r, struct err *e)
+{
+    for (size_t g = 0; g < r->gpu_count; g++) {
+        struct device_process list[DEVICE_PROCESSES_MAX];
+        size_t n = 0;
+        if (r->device->ops->processes(r->device->self, r->gpu_list[g], list, &n) != READ_OK || n == 0)
+            continue;
+        struct buf b = {0};
+        for (size_t i = 0; i < n; i++) {
+            char path[64], name[64] = "not visible from here";
+            snprintf(path, sizeof path, "/proc/%lld/comm", (long long)list[i].pid);
+            FILE *f = fopen(path, "re");
+            if (f) {
+                if (fgets(name, sizeof name, f))
+                    name[strcspn(name, "\n")] = 0;
+                fclose(f);
+            }
+            buf_fmt(&b, "%spid %lld (%s)", i ? ", " : "", (long long)list[i].pid, name);
+        }
+        err_set(e, ERR_BUSY,
+                "%s is in use by %zu compute process%s: %s. Stop %s, or choose other GPUs with --gpus; an idle machine is "
+                "part of the measurement.",
+                run_gpu_name(r, (uint32_t)g), n, n == 1 ? "" : "es", buf_text(&b), n == 1 ? "it" : "them");
+        buf_done(&b);
+        return false;
+    }
+    return true;
+}
+
+static bool open_gpus(struct run *r, struct err *e)
+{
+    if (!device_open_nvml(r->plan->power.library, &r->device, e) ||
+        !device_select(r->device, r->plan->gpus, r->plan->gpu_count, r->gpu_list, &r->gpu_count, e))
+        return false;
+    if (r->gpu_count > TICK_GPUS_MAX)
+        return err_set(e, ERR_PLAN, "The plan names %zu GPUs; at most %d can be measured in one run.", r->gpu_count,
+                       TICK_GPUS_MAX);
+    r->plan->gpus = arena_array(r->arena, r->gpu_count, sizeof *r->plan->gpus);
+    r->plan->gpu_count = r->gpu_count;
+    for (size_t g = 0; g < r->gpu_count; g++)
+        r->plan->gpus[g] = r->device->gpus[r->gpu_list[g]].info.uuid;
+    return true;
+}
+
+static bool resolve_port(struct run *r, struct err *e)
+{
+    const char *host = r->plan->engine.host;
+    if (strncmp(host, "unix:", 5) == 0)
+        return true;
+    if (r->plan->engine.port != 0)
+        return preflight_port(&r->preflight, host, r->plan->engine.port, e);
+    if (!engine_port_is_free(r->plan))
+        return err_set(e, ERR_PLAN, "The plan does not say which port the engine listens on. Set engine.port, or write "
+                                    "{port} in the command where it belongs.");
+    return preflight_free_port(host, &r->plan->engine.port, e);
+}
+
+static bool resolve_snapshot(struct run *r, struct err *e)
+{
+    if (!r->plan->model.snapshot)
+        return true;
+    if (!preflight_snapshot(&r->preflight, r->plan, &r->snapshot, e))
+        return false;
+    r->has_snapshot = true;
+    r->plan->model.snapshot_sha256 = arena_text(r->arena, r->snapshot.sha256);
+    if (!r->plan->model.revision)
+        r->plan->model.revision = r->snapshot.revision;
+    return true;
+}
+
+/* The key that the server was told to ask for, or the one that the caller gives. Never stored. */
+static const char *find_api_key(struct run *r)
+{
+    if (r->options->api_key)
+        return r->options->api_key;
+    const struct plan_engine *e = &r->plan->engine;
+    for (size_t i = 0; i + 1 < e->command_count; i++)
+        if (strcmp(e->command[i], "--api-key") == 0)
+            return e->command[i + 1];
+    for (size_t i = 0; i < e->command_count; i++)
+        if (strncmp(e->command[i], "--api-key=", 10) == 0)
+            return e->command[i] + 10;
+    for (size_t i = 0; i < e->env_count; i++)
+        if (strcmp(e->env[i].name, "VLLM_API_KEY") == 0)
+            return e->env[i].value;
+    return getenv("VLLM_API_KEY");
+}
+
+bool run_resolve(struct run *r, struct err *e)
+{
+    struct problems problems;
+    problems_init(&problems, r->arena, NULL);
+    if (!engine_complete_plan(r->plan, r->arena, e))
+        return false;
+    plan_check(r->plan, &problems);
+    if (!problems_none(&problems, ERR_PLAN, e) || !load_requests(r, e))
+        return false;
+    r->api_key = find_api_key(r);
+    secrets_add_environ(&r->secrets, environ);
+    secrets_add_plan(&r->secrets, r->plan);
+    if (r->api_key)
+        secrets_add(&r->secrets, "api_key", span_of(r->api_key));
+    if (!open_gpus(r, e))
+        return false;
+    if (!gpus_are_free(r, e) && !r->options->despite_preflight)
+        return false;
+    preflight_leftovers(&r->preflight, NULL);
+    return preflight_open_files(&r->preflight, (int64_t)r->set.count, NULL, e) && resolve_port(r, e) &&
+           resolve_snapshot(r, e);
+}

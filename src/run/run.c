@@ -1,0 +1,609 @@
+#include "run/run.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+#include "run/internal.h"
+#include "store/plan_yaml.h"
+
+extern char **environ;
+
+const char *const run_stage_names[] = {"prepare", "baseline", "start",   "warmup", "connect", "formal",
+                                       "stop",    "release",  "hold",    "done",   NULL};
+
+enum { TICK_NS = 250000000, POLL_BODY_MAX = 1 << 20, SCRAPE_BODY_MAX = 4 << 20 };
+
+/* ---- small things that every stage uses ---- */
+
+int64_t run_now_ns(const struct run *r)
+{
+    return clock_now_ns() - r->origin_ns;
+}
+
+bool run_fail(struct run *r, enum err_kind kind, const char *format, ...)
+{
+    struct err e;
+    va_list arguments;
+    va_start(arguments, format);
+    char text[sizeof e.text];
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    err_set(&e, kind, "%s", text);
+    return run_fail_with(r, &e);
+}
+
+bool run_fail_with(struct run *r, const struct err *e)
+{
+    if (r->failure.kind == ERR_NONE) {
+        r->failure = *e;
+        if (r->recorder)
+            run_mark(r, MARK_FAILED, run_now_ns(r), e->text);
+        loop_stop(r->loop);
+    }
+    return false;
+}
+
+void run_mark(struct run *r, int id, int64_t t_ns, const char *note)
+{
+    r->recorders.mark(r->recorders.self, &(struct rec_mark){.t_ns = t_ns, .id = id, .note = note});
+}
+
+void run_fact(struct run *r, const char *name, int outcome, const char *expected, const char *seen)
+{
+    r->recorders.fact(r->recorders.self, &(struct rec_fact){.t_ns = run_now_ns(r),
+                                                            .name = name,
+                                                            .outcome = outcome,
+                                                            .expected = expected,
+                                                            .seen = seen});
+}
+
+const char *run_gpu_name(void *self, uint32_t gpu)
+{
+    struct run *r = self;
+    const struct rec_gpu *g = &r->device->gpus[r->gpu_list[gpu]].info;
+    return arena_format(r->arena, "GPU %lld (%s)", (long long)g->index, g->uuid);
+}
+
+const char *run_log_tail(struct run *r)
+{
+    if (r->tail_count == 0)
+        return "It wrote nothing.";
+    struct buf b = {0};
+    buf_str(&b, "The end of its output:");
+    size_t first = r->tail_count > LOG_TAIL_LINES ? r->tail_count - LOG_TAIL_LINES : 0;
+    for (size_t i = first; i < r->tail_count; i++)
+        buf_fmt(&b, "\n  %s", r->tail[i % LOG_TAIL_LINES]);
+    const char *text = arena_text(r->arena, buf_text(&b));
+    buf_done(&b);
+    return text;
+}
+
+void run_enter(struct run *r, int stage)
+{
+    r->stage = stage;
+    r->stage_start_ns = run_now_ns(r);
+    run_show(r);
+}
+
+static double live_watts(const struct run *r)
+{
+    double watts = 0;
+    for (size_t g = 0; g < r->gpu_count; g++) {
+        if (r->live[g].sequence == 0 || r->live[g].mw < 0)
+            return NAN;
+        watts += r->live[g].mw / 1e3;
+    }
+    return watts;
+}
+
+void run_show(struct run *r)
+{
+    if (!r->options->progress)
+        return;
+    int64_t now = run_now_ns(r);
+    struct run_view v = {
+        .stage = r->stage,
+        .elapsed_ns = now,
+        .stage_elapsed_ns = now - r->stage_start_ns,
+        .watts = live_watts(r),
+        .tokens_per_s = NAN,
+        .note = r->note,
+        .folder = r->folder,
+        .interrupted = r->interrupts > 0,
+    };
+    if (r->formal.client) {
+        struct client_progress p = client_progress_read(r->formal.client);
+        if (r->formal.start_ns != ABSENT_I64)
+            v.requests = (int64_t)p.total;
+        v.done = (int64_t)p.succeeded;
+        v.failed = (int64_t)p.failed;
+        v.running = (int64_t)(p.submitted - p.succeeded - p.failed);
+        if (now - r->rate_ns >= 900000000) {
+            r->rate = r->rate_ns ? (double)(p.token_chunks - r->rate_chunks) / ((double)(now - r->rate_ns) / 1e9) : NAN;
+            r->rate_ns = now;
+            r->rate_chunks = p.token_chunks;
+        }
+        v.tokens_per_s = r->rate;
+    }
+    r->options->progress(r->options->self, &v);
+}
+
+/* ---- what comes in on the loop ---- */
+
+static void on_signal(struct watch *w, uint32_t events)
+{
+    (void)events;
+    struct run *r = w->owner;
+    struct signalfd_siginfo info;
+    if (read(w->fd, &info, sizeof info) != sizeof info)
+        return;
+    if (r->interrupts++ == 0) {
+        run_mark(r, MARK_INTERRUPTED, run_now_ns(r), run_stage_names[r->stage]);
+        run_show(r);
+    }
+    loop_stop(r->loop);
+}
+
+static void on_tick(struct timer *t)
+{
+    struct run *r = t->owner;
+    run_show(r);
+    struct err e;
+    if (r->recorder && recorder_failed(r->recorder, &e))
+        run_fail_with(r, &e);
+    loop_timer_set(r->loop, t, clock_now_ns() + TICK_NS);
+}
+
+static void take_sample(struct run *r, uint32_t gpu, const struct sampler_live *s)
+{
+    r->live[gpu] = *s;
+    struct tick_sample sample = {.t_ns = s->t_ns,
+                                 .watts = s->mw < 0 ? NAN : s->mw / 1e3,
+                                 .utilisation = s->utilisation,
+                                 .processes = s->processes};
+    if (r->idle_open && idle_feed(&r->idle, gpu, &sample) != IDLE_WATCHING)
+        loop_stop(r->loop);
+    if (r->release_open && release_feed(&r->release, gpu, &sample))
+        loop_stop(r->loop);
+}
+
+static void on_wake(void *self)
+{
+    struct run *r = self;
+    if (!r->sampler)
+        return;
+    for (uint32_t g = 0; g < r->gpu_count; g++) {
+        struct sampler_live fresh[SAMPLER_RING];
+        size_t n = sampler_grid_since(r->sampler, g, r->grid_seen[g], fresh, SAMPLER_RING);
+        for (size_t i = 0; i < n; i++)
+            take_sample(r, g, &fresh[i]);
+        if (n)
+            r->grid_seen[g] = fresh[n - 1].sequence;
+    }
+    if (sampler_lost(r->sampler))
+        run_fail(r, ERR_DEVICE,
+                 "A GPU was lost during the run (it fell off the bus, or access was taken away): see gpu.lost in facts.csv, "
+                 "then look at dmesg for Xid messages. The records up to here are kept.");
+}
+
+static void on_grid(void *self, uint32_t gpu)
+{
+    (void)gpu;
+    struct run *r = self;
+    loop_wake(r->loop);
+}
+
+static int8_t own_process(void *self, int64_t pid)
+{
+    struct run *r = self;
+    return (int8_t)child_owns_pid(r->child, pid);
+}
+
+static void on_line(void *self, int64_t t_ns, char stream, struct span line, bool cut)
+{
+    (void)cut;
+    struct run *r = self;
+    r->recorders.log(r->recorders.self, t_ns - r->origin_ns, stream, line);
+    engine_read_log(r->plan, &r->identity, line);
+    struct buf masked = {0};
+    secrets_replace(&r->secrets, line, &masked);
+    char *slot = r->tail[r->tail_count++ % LOG_TAIL_LINES];
+    snprintf(slot, LOG_TAIL_BYTES, "%.*s", SPAN_ARG(buf_span(&masked)));
+    for (char *c = slot; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = ' ';
+    buf_done(&masked);
+    const struct engine *engine = engine_of(r->plan->engine.kind);
+    for (const char *const *m = engine->log_marks; m && *m; m++) {
+        const char *at = strstr(slot, *m);
+        if (at) {
+            snprintf(r->note_text, sizeof r->note_text, "%s", at);
+            r->note = r->note_text;
+        }
+    }
+}
+
+static void on_exited(void *self, int64_t t_ns, int status)
+{
+    (void)t_ns;
+    struct run *r = self;
+    r->record.engine_exit_status = status;
+    if (!r->may_exit && !r->stopping)
+        run_fail(r, ERR_ENGINE, "The engine ended by itself with %s %d in the stage \"%s\". %s",
+                 status >= 128 ? "signal" : "exit status", status >= 128 ? status - 128 : status,
+                 run_stage_names[r->stage], run_log_tail(r));
+    loop_stop(r->loop);
+}
+
+static void on_gone(void *self, int64_t t_ns)
+{
+    struct run *r = self;
+    r->gone_ns = t_ns - r->origin_ns;
+    loop_stop(r->loop);
+}
+
+static void on_stuck(void *self, const struct child_process *left, size_t n)
+{
+    struct run *r = self;
+    for (size_t i = 0; i < n; i++)
+        run_fact(r, "release.survivor", CHECK_FAILED, "no process of the engine",
+                 arena_format(r->arena, "pid %lld (%s), state %c", (long long)left[i].pid, left[i].name, left[i].state));
+}
+
+static void on_orphaned(void *self, const char *why)
+{
+    struct run *r = self;
+    run_fail(r, ERR_INTERNAL, "The process that guards the engine has died (%s); the engine was killed.", why);
+}
+
+bool run_wait(struct run *r, bool (*done)(struct run *r), int64_t deadline_ns)
+{
+    for (;;) {
+        if (done && done(r))
+            return true;
+        if (r->stopping ? r->interrupts > 1 : r->failure.kind != ERR_NONE || r->interrupts > 0)
+            return false;
+        if (run_now_ns(r) >= deadline_ns)
+            return false;
+        loop_run(r->loop, deadline_ns == INT64_MAX ? INT64_MAX : deadline_ns + r->origin_ns);
+    }
+}
+
+bool run_pause(struct run *r, int64_t ns)
+{
+    run_wait(r, NULL, run_now_ns(r) + ns);
+    return r->stopping ? r->interrupts <= 1 : r->failure.kind == ERR_NONE && r->interrupts == 0;
+}
+
+/* ---- GETs ---- */
+
+static void poll_answered(void *self, const struct http_get_result *result)
+{
+    struct run *r = self;
+    r->poll = NULL;
+    buf_clear(&r->poll_body);
+    buf_add(&r->poll_body, result->body.p, result->body.n);
+    r->poll_result = *result;
+    r->poll_result.body = buf_span(&r->poll_body);
+    r->poll_result.detail = result->detail ? arena_text(r->arena, result->detail) : NULL;
+    if (result->outcome == HTTP_GET_ANSWERED && result->address) {
+        r->poll_address = *result->address;
+        r->poll_address_known = true;
+    }
+    r->poll_done = true;
+    loop_stop(r->loop);
+}
+
+static bool poll_is_done(struct run *r)
+{
+    return r->poll_done;
+}
+
+static const char *authorization(struct run *r, struct buf *b)
+{
+    if (!r->api_key)
+        return NULL;
+    buf_fmt(b, "Authorization: Bearer %s", r->api_key);
+    return buf_text(b);
+}
+
+bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_get_result *ret_result)
+{
+    struct err e;
+    struct buf header = {0};
+    r->poll_done = false;
+    bool started = http_get_start(r->loop, r->plan->engine.host, (int)r->plan->engine.port, path,
+                                  authorization(r, &header), timeout_ns, POLL_BODY_MAX, poll_answered, r, &r->poll, &e);
+    buf_done(&header);
+    if (!started)
+        return run_fail_with(r, &e);
+    if (!run_wait(r, poll_is_done, INT64_MAX)) {
+        if (r->poll)
+            http_get_cancel(r->poll);
+        r->poll = NULL;
+        return false;
+    }
+    *ret_result = r->poll_result;
+    return true;
+}
+
+static void scrape_answered(void *self, const struct http_get_result *result)
+{
+    struct run *r = self;
+    r->scrape = NULL;
+    bool good = result->outcome == HTTP_GET_ANSWERED && result->status == 200;
+    struct rec_metrics m = good ? engine_read_metrics(result->body)
+                                : (struct rec_metrics){.running = NAN,
+                                                       .waiting = NAN,
+                                                       .kv_cache_used = NAN,
+                                                       .preemptions = NAN,
+                                                       .prompt_tokens = NAN,
+                                                       .generation_tokens = NAN,
+                                                       .prefix_queries = NAN,
+                                                       .prefix_hits = NAN};
+    m.t_ns = result->sent_ns - r->origin_ns;
+    m.took_ns = result->outcome == HTTP_GET_ANSWERED ? result->done_ns - result->sent_ns : ABSENT_I64;
+    r->recorders.metrics(r->recorders.self, &m, good ? result->body : (struct span){0});
+    if (good) {
+        r->generated[0] = r->generated[1];
+        r->generated[1] = m.generation_tokens;
+        loop_stop(r->loop);
+    }
+}
+
+static void on_scrape(struct timer *t)
+{
+    struct run *r = t->owner;
+    if (!r->scraping)
+        return;
+    /* An answer that is still outstanding is load enough: this turn is left out. */
+    if (!r->scrape) {
+        struct err e;
+        struct buf header = {0};
+        if (!http_get_start(r->loop, r->plan->engine.host, (int)r->plan->engine.port, engine_metrics_path(r->plan),
+                            authorization(r, &header), 2000000000, SCRAPE_BODY_MAX, scrape_answered, r, &r->scrape, &e))
+            r->scrape = NULL;
+        buf_done(&header);
+    }
+    loop_timer_set(r->loop, t, clock_now_ns() + r->scrape_period_ns);
+}
+
+void run_scrape_start(struct run *r)
+{
+    r->generated[0] = r->generated[1] = NAN;
+    if (!engine_metrics_path(r->plan) || !*engine_metrics_path(r->plan))
+        return;
+    r->scraping = true;
+    r->scrape_period_ns = 1000000000;
+    r->scrape_timer = (struct timer){.fire = on_scrape, .owner = r};
+    loop_timer_set(r->loop, &r->scrape_timer, clock_now_ns());
+}
+
+void run_scrape_stop(struct run *r)
+{
+    if (!r->scraping)
+        return;
+    r->scraping = false;
+    loop_timer_stop(r->loop, &r->scrape_timer);
+    if (r->scrape)
+        http_get_cancel(r->scrape);
+    r->scrape = NULL;
+}
+
+/* ---- life of the struct ---- */
+
+bool run_open(struct plan *plan, struct arena *a, const struct run_options *o, struct run **ret_run, struct err *e)
+{
+    struct run *r = mem_zero(1, sizeof *r);
+    *r = (struct run){.plan = plan, .arena = a, .options = o, .gone_ns = ABSENT_I64, .memory_released_ns = ABSENT_I64};
+    preflight_init(&r->preflight, a);
+    engine_identity_init(&r->identity, a);
+    /* Blocked before any thread or child exists, so that a signal is read from the loop and nowhere else. */
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    signal(SIGPIPE, SIG_IGN);
+    struct child_events events = {.self = r,
+                                  .line = on_line,
+                                  .exited = on_exited,
+                                  .gone = on_gone,
+                                  .stuck = on_stuck,
+                                  .orphaned = on_orphaned};
+    if (!child_open(&r->child, &events, e) || !loop_open(&r->loop, e) || !child_attach(r->child, r->loop, e)) {
+        run_close(r);
+        return false;
+    }
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    r->signals = (struct watch){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), .ready = on_signal, .owner = r};
+    loop_on_wake(r->loop, on_wake, r);
+    *ret_run = r;
+    return true;
+}
+
+void run_close(struct run *r)
+{
+    if (!r)
+        return;
+    sampler_close(r->sampler);
+    child_close(r->child);
+    if (r->loop)
+        loop_close(r->loop);
+    if (r->signals.fd > 0)
+        close(r->signals.fd);
+    device_close(r->device);
+    idle_done(&r->idle);
+    request_set_done(&r->set);
+    preflight_done(&r->preflight);
+    secrets_done(&r->secrets);
+    buf_done(&r->poll_body);
+    free(r);
+}
+
+/* ---- executing ---- */
+
+static const char *cpu_model(struct arena *a)
+{
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    char line[512];
+    const char *model = NULL;
+    while (f && !model && fgets(line, sizeof line, f))
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':')) {
+            struct span s = span_of(strchr(line, ':') + 1);
+            s.n -= s.n && s.p[s.n - 1] == '\n';
+            s = span_trim(s);
+            model = arena_copy(a, s.p, s.n);
+        }
+    if (f)
+        fclose(f);
+    return model;
+}
+
+static void describe_run(struct run *r)
+{
+    struct utsname u = {0};
+    uname(&u);
+    r->record = (struct rec_run){
+        .id = archive_id(r->folder, r->arena),
+        .jtok_version = JTOK_VERSION,
+        .method_id = "jtok-1",
+        .began_realtime_ns = clock_realtime_ns(),
+        .host = arena_text(r->arena, u.nodename),
+        .kernel = arena_format(r->arena, "%s %s", u.sysname, u.release),
+        .cpu = cpu_model(r->arena),
+        .driver_version = r->device->driver_version,
+        .nvml_version = r->device->nvml_version,
+        .gpu_simulated = r->device->simulated,
+        .engine_simulated = r->plan->engine.simulated,
+        .engine_exit_status = ABSENT_I64,
+        .prefix_cache = ABSENT_I64,
+        .snapshot_bytes = r->has_snapshot ? r->snapshot.bytes : ABSENT_I64,
+        .snapshot_resident_bytes = ABSENT_I64,
+    };
+}
+
+static bool make_folder(struct run *r, struct err *e)
+{
+    const char *label = r->plan->name ? r->plan->name : r->plan->model.id;
+    if (!archive_create(r->plan->runs, label, clock_realtime_ns(), r->arena, &r->folder, e))
+        return false;
+    r->origin_ns = clock_now_ns();
+    describe_run(r);
+    int64_t bytes = preflight_record_bytes((int64_t)r->set.count, r->set.total_max_tokens);
+    if (!preflight_disk(&r->preflight, r->folder, bytes, e) && !r->options->despite_preflight)
+        return false;
+    size_t places = 0;
+    struct plan masked = secrets_mask_plan(&r->secrets, r->plan, r->arena, &places);
+    static const char source_name[] = "plan.yaml";
+    char sha256[65];
+    if (!archive_write_plan(r->folder, &masked, sha256, e))
+        return false;
+    if (r->options->plan_source) {
+        struct buf source = {0};
+        places += secrets_replace(&r->secrets, span_of(r->options->plan_source), &source);
+        bool written = archive_write_file(r->folder, source_name, buf_span(&source), e);
+        buf_done(&source);
+        if (!written)
+            return false;
+    }
+    r->record.plan_sha256 = arena_text(r->arena, sha256);
+    r->record.secrets_replaced = (int64_t)places;
+    struct rec_gpu *gpus = arena_array(r->arena, r->gpu_count, sizeof *gpus);
+    for (size_t g = 0; g < r->gpu_count; g++)
+        gpus[g] = r->device->gpus[r->gpu_list[g]].info;
+    return archive_write_gpus(r->folder, gpus, r->gpu_count, e) && archive_write_run(r->folder, &r->record, e) &&
+           recorder_open(&r->recorder, r->folder, &(struct recorder_options){.secrets = &r->secrets}, e);
+}
+
+static bool begin_recording(struct run *r, struct err *e)
+{
+    r->recorders = recorder_sink(r->recorder);
+    for (size_t i = 0; i < r->preflight.fact_count; i++)
+        r->recorders.fact(r->recorders.self, &r->preflight.facts[i]);
+    for (size_t g = 0; g < r->gpu_count; g++)
+        run_fact(r, "gpu.uuid", CHECK_PASSED, r->plan->gpus[g], r->device->gpus[r->gpu_list[g]].info.uuid);
+    if (!loop_add(r->loop, &r->signals, EPOLLIN, e))
+        return false;
+    r->tick = (struct timer){.fire = on_tick, .owner = r};
+    loop_timer_set(r->loop, &r->tick, clock_now_ns() + TICK_NS);
+    struct sampler_options o = {
+        .gpus = r->gpu_list,
+        .gpu_count = r->gpu_count,
+        .origin_ns = r->origin_ns,
+        .t0_ns = clock_now_ns() + SAMPLER_LEAD_NS + 100000000,
+        .grid_ns = (int64_t)(r->plan->method.grid_s * 1e9),
+        .stagger_ns = SAMPLER_SPREAD,
+        .sink = &r->recorders,
+        .self = r,
+        .own = own_process,
+        .on_grid = on_grid,
+    };
+    return sampler_open(r->device, &o, &r->sampler, e);
+}
+
+/* The documents that are known at the end only; the folder stays unsealed. */
+static void finish(struct run *r)
+{
+    run_scrape_stop(r);
+    loop_timer_stop(r->loop, &r->tick);
+    loop_remove(r->loop, &r->signals);
+    sampler_close(r->sampler);
+    r->sampler = NULL;
+    struct recorder_counts counts = {0};
+    struct err e;
+    if (!recorder_close(r->recorder, &counts, &e) && r->failure.kind == ERR_NONE)
+        r->failure = e;
+    r->recorder = NULL;
+    r->record.secrets_replaced += (int64_t)counts.secrets_replaced;
+    r->record.engine_version = r->identity.version;
+    r->record.engine_fingerprint = r->identity.fingerprint;
+    if (r->identity.prefix_cache >= 0)
+        r->record.prefix_cache = r->identity.prefix_cache;
+    else if (engine_prefix_cache_argument(r->plan) >= 0)
+        r->record.prefix_cache = engine_prefix_cache_argument(r->plan);
+    if (r->formal_client.wall_ns > 0) {
+        r->record.stamp_source = r->formal_client.stamps_kernel > 0 ? "kernel" : "read";
+        if (!archive_write_client(r->folder, &r->formal_client, &e) && r->failure.kind == ERR_NONE)
+            r->failure = e;
+    }
+    if (!archive_write_run(r->folder, &r->record, &e) && r->failure.kind == ERR_NONE)
+        r->failure = e;
+}
+
+bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
+{
+    if (!make_folder(r, e) || !begin_recording(r, e)) {
+        if (r->recorder) {
+            recorder_close(r->recorder, NULL, NULL);
+            r->recorder = NULL;
+        }
+        if (r->folder)
+            err_prefix(e, "%s", r->folder);
+        return false;
+    }
+    bool through = stage_baseline(r) && stage_start(r) && stage_warmup(r) && stage_connect(r) && stage_formal(r);
+    if (through)
+        stage_settle(r);
+    if (child_is_started(r->child)) {
+        stage_stop(r);
+        stage_release(r);
+    }
+    load_done(&r->formal);
+    load_done(&r->other);
+    run_enter(r, RUN_DONE);
+    finish(r);
+    *ret_outcome = (struct run_outcome){
+        .folder = r->folder,
+        .went_through = through && r->interrupts == 0 && r->failure.kind == ERR_NONE && r->release.closed,
+        .interrupted = r->interrupts > 0,
+        .failure = r->failure,
+    };
+    return true;
+}

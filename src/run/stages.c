@@ -1,0 +1,415 @@
+/* The stages of METHOD section 3, one function each. Every way out of a started engine goes through stop and release. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "run/internal.h"
+
+extern char **environ;
+
+enum {
+    MEMORY_BACK_BYTES = 64 << 20, /* METHOD section 3, t10 */
+};
+#define SECOND_NS INT64_C(1000000000)
+
+static int64_t seconds(double s)
+{
+    return (int64_t)(s * 1e9);
+}
+
+/* ---- baseline ---- */
+
+static bool idle_decided(struct run *r)
+{
+    return r->idle.state != IDLE_WATCHING;
+}
+
+static void note_memory_before(struct run *r)
+{
+    for (size_t g = 0; g < r->gpu_count; g++)
+        r->memory_before[g] = r->live[g].memory_used_bytes;
+    r->other_memory_before = arena_array(r->arena, r->device->gpu_count, sizeof *r->other_memory_before);
+    for (uint32_t d = 0; d < r->device->gpu_count; d++) {
+        r->other_memory_before[d] = ABSENT_I64;
+        bool own = false;
+        for (size_t g = 0; g < r->gpu_count; g++)
+            own |= r->gpu_list[g] == d;
+        struct rec_gpu_state s;
+        if (!own && !r->device->gpus[d].fault && r->device->ops->state(r->device->self, d, &s) == READ_OK)
+            r->other_memory_before[d] = s.memory_used_bytes;
+    }
+}
+
+bool stage_baseline(struct run *r)
+{
+    run_enter(r, RUN_BASELINE);
+    idle_init(&r->idle, (uint32_t)r->gpu_count, seconds(r->plan->method.grid_s), seconds(r->plan->method.baseline_s),
+              seconds(r->plan->method.baseline_wait_s));
+    r->idle_open = true;
+    /* The rule itself ends the wait; the margin is for a sampler that gives nothing at all. */
+    int64_t deadline = run_now_ns(r) + seconds(r->plan->method.baseline_s + r->plan->method.baseline_wait_s) +
+                       60 * SECOND_NS;
+    bool decided = run_wait(r, idle_decided, deadline);
+    r->idle_open = false;
+    if (!decided)
+        return r->interrupts == 0 && run_fail(r, ERR_DEVICE, "The GPUs gave no power readings for the baseline.");
+    if (r->idle.start_ns != ABSENT_I64) {
+        run_mark(r, MARK_BASELINE_START, r->idle.start_ns, NULL);
+        run_mark(r, MARK_BASELINE_END, r->idle.end_ns, NULL);
+    }
+    if (r->idle.state == IDLE_REFUSED) {
+        struct buf b = {0};
+        idle_refusal(&r->idle, run_gpu_name, r, &b);
+        run_fail(r, ERR_BUSY, "The machine did not become idle within %.0f s, so there is no baseline. %s Stop what runs "
+                              "there (nvidia-smi shows it), wait until power is steady, and start again.",
+                 r->plan->method.baseline_wait_s, buf_text(&b));
+        buf_done(&b);
+        return false;
+    }
+    note_memory_before(r);
+    return true;
+}
+
+/* ---- start ---- */
+
+static bool make_launch(struct run *r, struct err *e)
+{
+    char *absolute = realpath(r->folder, NULL);
+    if (!absolute)
+        return err_set(e, ERR_SYSTEM, "%s: the run folder has gone.", r->folder);
+    struct engine_site site = {.cache_folder = arena_format(r->arena, "%s/engine-cache", absolute),
+                               .environment = (const char *const *)environ};
+    const char *work = arena_format(r->arena, "%s/engine-work", absolute);
+    free(absolute);
+    if (mkdir(site.cache_folder, 0777) != 0 || mkdir(work, 0777) != 0)
+        return err_set(e, ERR_SYSTEM, "%s: the engine's own folders could not be made there. Check the free space.",
+                       r->folder);
+    if (!engine_launch_make(r->plan, &site, r->arena, &r->launch, e))
+        return false;
+    for (const char **f = r->launch.cache_folders; f && *f; f++)
+        mkdir(*f, 0777);
+    struct child_spec spec = {.argv = r->launch.argv, .env = r->launch.env, .folder = work};
+    r->record.snapshot_resident_bytes = r->has_snapshot ? snapshot_resident_bytes(&r->snapshot) : ABSENT_I64;
+    sampler_mark(r->sampler);
+    run_mark(r, MARK_SERVICE_START, run_now_ns(r), NULL);
+    return child_start(r->child, &spec, NULL, e);
+}
+
+/* Polls until the health path says ready. */
+static bool wait_until_ready(struct run *r)
+{
+    int64_t limit = run_now_ns(r) + seconds(r->plan->limits.ready_s);
+    for (;;) {
+        int64_t asked = run_now_ns(r);
+        struct http_get_result answer;
+        if (!run_get(r, engine_health_path(r->plan), 5 * SECOND_NS, &answer))
+            return false;
+        struct err e = {0};
+        int status = answer.outcome == HTTP_GET_ANSWERED ? answer.status : 0;
+        switch (engine_health_answer(r->plan, status, &e)) {
+        case ENGINE_READY:
+            return true;
+        case ENGINE_WRONG:
+            return run_fail_with(r, &e);
+        case ENGINE_NOT_YET:
+            break;
+        }
+        if (run_now_ns(r) >= limit)
+            return run_fail(r, ERR_ENGINE,
+                            "The engine was not ready after %.0f s (limits.ready_s): %s%s answered %s. %s",
+                            r->plan->limits.ready_s, r->plan->engine.host, engine_health_path(r->plan),
+                            status ? arena_format(r->arena, "%d", status) : "nothing", run_log_tail(r));
+        int64_t next = asked + ENGINE_POLL_NS;
+        if (!run_pause(r, next - run_now_ns(r)))
+            return false;
+    }
+}
+
+static bool load_is_closed(struct run *r)
+{
+    return r->other.closed;
+}
+
+/* Sends readiness or warm-up requests and waits until every one has ended. */
+static bool send_other(struct run *r, int stage, size_t count)
+{
+    struct err e;
+    load_done(&r->other);
+    if (!load_open(r, &r->other, stage, count, &e))
+        return run_fail_with(r, &e);
+    r->other.start_ns = client_submit(r->other.client);
+    if (!run_wait(r, load_is_closed, INT64_MAX)) {
+        client_cancel(r->other.client);
+        return false;
+    }
+    if (r->other.failed == 0)
+        return true;
+    const struct rec_request *q = &r->other.first_failure;
+    return run_fail(r, ERR_ENGINE, "%zu of %zu %s requests failed, the first with \"%s\"%s%s. %s", r->other.failed, count,
+                    stage == REQUEST_READY ? "readiness" : "warm-up", verdict_names[q->verdict], q->detail ? ": " : "",
+                    q->detail ? q->detail : "", run_log_tail(r));
+}
+
+static bool identify(struct run *r)
+{
+    struct err e;
+    struct http_get_result answer;
+    if (!run_get(r, "/v1/models", 10 * SECOND_NS, &answer))
+        return false;
+    int status = answer.outcome == HTTP_GET_ANSWERED ? answer.status : 0;
+    if (!engine_read_models(r->plan, &r->identity, status, answer.body, &e))
+        return run_fail_with(r, &e);
+    if (engine_version_path(r->plan)) {
+        if (!run_get(r, engine_version_path(r->plan), 10 * SECOND_NS, &answer))
+            return false;
+        status = answer.outcome == HTTP_GET_ANSWERED ? answer.status : 0;
+        if (!engine_read_version(&r->identity, status, answer.body, &e))
+            return run_fail_with(r, &e);
+    }
+    struct rec_fact *facts;
+    size_t n;
+    engine_identity_facts(r->plan, &r->identity, run_now_ns(r), &facts, &n);
+    for (size_t i = 0; i < n; i++)
+        r->recorders.fact(r->recorders.self, &facts[i]);
+    return engine_identity_judge(facts, n, &e) || run_fail_with(r, &e);
+}
+
+static void judge_memory(struct run *r, const char *fact, const struct rec_gpu *gpu, int64_t before, int64_t now,
+                         bool wanted)
+{
+    int outcome = CHECK_NOT_RECORDED;
+    if (before != ABSENT_I64 && now != ABSENT_I64)
+        outcome = (now - before > MEMORY_BACK_BYTES) == wanted ? CHECK_PASSED : CHECK_FAILED;
+    const char *seen = outcome == CHECK_NOT_RECORDED
+                           ? NULL
+                           : arena_format(r->arena, "GPU %lld: %+lld MiB", (long long)gpu->index,
+                                          (long long)((now - before) / (1 << 20)));
+    run_fact(r, fact, outcome, wanted ? "new memory" : "no new memory", seen);
+}
+
+/* After ready, each GPU of the plan must hold new memory, and no other GPU may (METHOD section 3, "GPUs"). */
+static void check_gpus(struct run *r)
+{
+    struct rec_gpu_state s;
+    for (uint32_t d = 0; d < r->device->gpu_count; d++) {
+        if (r->other_memory_before[d] == ABSENT_I64 || r->device->ops->state(r->device->self, d, &s) != READ_OK)
+            continue;
+        judge_memory(r, "gpu.other_memory", &r->device->gpus[d].info, r->other_memory_before[d], s.memory_used_bytes,
+                     false);
+    }
+    for (size_t g = 0; g < r->gpu_count; g++)
+        judge_memory(r, "gpu.memory", &r->device->gpus[r->gpu_list[g]].info, r->memory_before[g],
+                     r->live[g].memory_used_bytes, true);
+}
+
+static void note_tree(struct run *r)
+{
+    struct child_process *list;
+    size_t n;
+    if (!child_list(r->child, r->arena, &list, &n, NULL))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct buf b = {0};
+        buf_fmt(&b, "process tree: pid %lld, parent %lld, %s, %s", (long long)list[i].pid, (long long)list[i].ppid,
+                list[i].name, list[i].command);
+        r->recorders.log(r->recorders.self, run_now_ns(r), 'j', buf_span(&b));
+        buf_done(&b);
+    }
+}
+
+bool stage_start(struct run *r)
+{
+    run_enter(r, RUN_START);
+    struct err e;
+    if (!make_launch(r, &e))
+        return run_fail_with(r, &e);
+    if (!wait_until_ready(r) || !identify(r))
+        return false;
+    if (!send_other(r, REQUEST_READY, 1))
+        return false;
+    sampler_mark(r->sampler);
+    run_mark(r, MARK_READY, run_now_ns(r), NULL);
+    note_tree(r);
+    return true;
+}
+
+/* ---- warm-up and formal requests ---- */
+
+bool stage_warmup(struct run *r)
+{
+    run_enter(r, RUN_WARMUP);
+    run_scrape_start(r);
+    size_t count = (size_t)r->plan->method.warmup_requests;
+    if (count > 0) {
+        sampler_mark(r->sampler);
+        if (!send_other(r, REQUEST_WARMUP, count))
+            return false;
+        run_mark(r, MARK_WARMUP_START, r->other.start_ns, NULL);
+        run_mark(r, MARK_WARMUP_END, r->other.end_ns, NULL);
+    }
+    check_gpus(r);
+    load_done(&r->other);
+    return true;
+}
+
+static bool formal_is_connected(struct run *r)
+{
+    return r->formal.connected;
+}
+
+bool stage_connect(struct run *r)
+{
+    run_enter(r, RUN_CONNECT);
+    struct err e;
+    if (!load_open(r, &r->formal, REQUEST_FORMAL, r->set.count, &e))
+        return run_fail_with(r, &e);
+    if (r->plan->requests.connect != CONNECT_AHEAD)
+        return true;
+    client_connect(r->formal.client);
+    return run_wait(r, formal_is_connected, INT64_MAX);
+}
+
+static bool formal_has_ended(struct run *r)
+{
+    return r->formal.ended;
+}
+
+static bool formal_is_closed(struct run *r)
+{
+    return r->formal.closed;
+}
+
+bool stage_formal(struct run *r)
+{
+    sampler_mark(r->sampler);
+    r->formal.start_ns = client_submit(r->formal.client);
+    if (r->formal.start_ns == ABSENT_I64)
+        return run_fail(r, ERR_ENGINE, "None of the %zu connections to %s could be opened, so no request was sent.",
+                        r->set.count, r->poll_address.text);
+    run_mark(r, MARK_FORMAL_START, r->formal.start_ns, NULL);
+    run_enter(r, RUN_FORMAL);
+    bool ended = run_wait(r, formal_has_ended, INT64_MAX);
+    sampler_mark(r->sampler);
+    if (!ended) {
+        client_cancel(r->formal.client);
+        r->stopping = true;
+        run_wait(r, formal_is_closed, run_now_ns(r) + 5 * SECOND_NS);
+    }
+    if (r->formal.ended)
+        run_mark(r, MARK_FORMAL_END, r->formal.end_ns, NULL);
+    r->formal_client = client_read(r->formal.client);
+    return ended;
+}
+
+static bool counts_agree(struct run *r)
+{
+    return r->formal.closed &&
+           (!r->scraping || (!isnan(r->generated[0]) && r->generated[0] == r->generated[1]));
+}
+
+/* The engine's own token counter lags with its front end: read until two readings agree (METHOD section 8). */
+void stage_settle(struct run *r)
+{
+    r->generated[0] = r->generated[1] = NAN;
+    r->scrape_period_ns = SECOND_NS / 5;
+    if (r->scraping)
+        loop_timer_set(r->loop, &r->scrape_timer, clock_now_ns());
+    run_wait(r, counts_agree, run_now_ns(r) + 10 * SECOND_NS);
+}
+
+/* ---- stop and release ---- */
+
+static bool engine_is_gone(struct run *r)
+{
+    return r->gone_ns != ABSENT_I64;
+}
+
+void stage_stop(struct run *r)
+{
+    run_enter(r, RUN_STOP);
+    r->stopping = true;
+    run_scrape_stop(r);
+    sampler_mark(r->sampler);
+    run_mark(r, MARK_STOP, run_now_ns(r), NULL);
+    /* From the formal end on, or from here where the run never got that far. */
+    double baseline_w[TICK_GPUS_MAX];
+    for (size_t g = 0; g < r->gpu_count; g++)
+        baseline_w[g] = r->idle.verdict[g].mean_w;
+    release_init(&r->release, (uint32_t)r->gpu_count, baseline_w, seconds(r->plan->method.grid_s),
+                 seconds(r->plan->method.hold_s));
+    r->release_open = true;
+    struct child_stop_times times = {
+        .main_ns = seconds(r->plan->limits.stop_s), .group_ns = 10 * SECOND_NS, .kill_ns = 30 * SECOND_NS};
+    child_stop(r->child, &times);
+    if (!run_wait(r, engine_is_gone, run_now_ns(r) + times.main_ns + times.group_ns + times.kill_ns + SECOND_NS))
+        child_kill(r->child);
+    if (!run_wait(r, engine_is_gone, run_now_ns(r) + 5 * SECOND_NS))
+        run_fail(r, ERR_ENGINE, "Processes of the engine are still there after SIGTERM and SIGKILL: see release.survivor "
+                                "in facts.csv. They hold the GPU; a process in state D usually needs a reboot.");
+    sampler_mark(r->sampler);
+    if (r->gone_ns != ABSENT_I64)
+        run_mark(r, MARK_EXIT, r->gone_ns, NULL);
+}
+
+static bool memory_is_back(struct run *r)
+{
+    int64_t latest = ABSENT_I64;
+    for (size_t g = 0; g < r->gpu_count; g++) {
+        const struct sampler_live *s = &r->live[g];
+        if (s->processes != 0 || s->memory_used_bytes == ABSENT_I64 ||
+            s->memory_used_bytes > r->memory_before[g] + MEMORY_BACK_BYTES || s->t_ns < r->gone_ns)
+            return false;
+        if (s->t_ns > latest)
+            latest = s->t_ns;
+    }
+    if (r->memory_released_ns == ABSENT_I64)
+        r->memory_released_ns = latest;
+    return true;
+}
+
+static bool release_is_closed(struct run *r)
+{
+    bool memory = memory_is_back(r);
+    if (memory && r->release.recovered_ns != ABSENT_I64 && r->stage == RUN_RELEASE)
+        run_enter(r, RUN_HOLD);
+    if (r->stage == RUN_HOLD && r->release.recovered_ns == ABSENT_I64)
+        run_enter(r, RUN_RELEASE);
+    return memory && engine_is_gone(r) && r->release.closed;
+}
+
+static bool never(struct run *r)
+{
+    (void)r;
+    return false;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void stage_release(struct run *r)
+{
+    run_enter(r, RUN_RELEASE);
+    int64_t from = r->formal.end_ns != ABSENT_I64 && r->formal.ended ? r->formal.end_ns : run_now_ns(r);
+    bool closed = run_wait(r, release_is_closed, from + seconds(r->plan->method.release_wait_s));
+    if (r->memory_released_ns != ABSENT_I64)
+        run_mark(r, MARK_MEMORY_RELEASED, r->memory_released_ns, NULL);
+    if (closed) {
+        int64_t end = later(later(r->gone_ns, r->memory_released_ns), r->release.recovered_ns);
+        run_mark(r, MARK_POWER_RECOVERED, r->release.recovered_ns, NULL);
+        run_mark(r, MARK_RELEASE_END, end, NULL);
+        run_mark(r, MARK_HOLD_END, r->release.closed_ns, NULL);
+    } else {
+        struct buf b = {0};
+        release_describe(&r->release, run_gpu_name, r, &b);
+        if (r->memory_released_ns == ABSENT_I64)
+            buf_fmt(&b, "%sMemory or compute processes are still on a GPU.", b.n ? " " : "");
+        run_mark(r, MARK_RELEASE_TIMEOUT, run_now_ns(r), buf_text(&b));
+        buf_done(&b);
+        r->release.closed = false;
+    }
+    /* A boundary needs a sample behind it. */
+    run_wait(r, never, run_now_ns(r) + 2 * seconds(r->plan->method.grid_s) + SECOND_NS / 4);
+}
