@@ -357,7 +357,7 @@ static bool memory_is_back(struct run *r)
     int64_t latest = ABSENT_I64;
     for (size_t g = 0; g < r->gpu_count; g++) {
         const struct sampler_live *s = &r->live[g];
-        if (s->processes != 0 || s->memory_used_bytes == ABSENT_I64 ||
+        if (s->processes > 0 || s->memory_used_bytes == ABSENT_I64 ||
             s->memory_used_bytes > r->memory_before[g] + MEMORY_BACK_BYTES || s->t_ns < r->gone_ns)
             return false;
         if (s->t_ns > latest)

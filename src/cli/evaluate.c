@@ -1,0 +1,72 @@
+#include "cli/evaluate.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include "analysis/verify.h"
+#include "store/archive.h"
+#include "store/fields_json.h"
+#include "text/compress.h"
+
+bool evaluate_run(const char *folder, const struct method *m, struct arena *a, struct evaluation *ret_evaluation,
+                  struct err *e)
+{
+    struct evaluation *v = arena_alloc(a, sizeof *v);
+    if (!records_load(folder, a, &v->records, e))
+        return false;
+    if (!analyze_and_verify(&v->records, m, a, &v->result, e))
+        return err_prefix(e, "%s", folder);
+    *ret_evaluation = *v;
+    return true;
+}
+
+static void put_table(const struct schema *s, const void *rows, size_t count, struct buf *b)
+{
+    fields_csv_header(s, b);
+    for (size_t i = 0; i < count; i++)
+        fields_csv_row(s, (const char *)rows + i * s->size, b);
+}
+
+void evaluate_documents(const struct result *r, struct document ret_documents[EVALUATE_DOCUMENTS])
+{
+    struct document *d = ret_documents;
+    memset(d, 0, EVALUATE_DOCUMENTS * sizeof *d);
+    d[0].name = "result.json";
+    fields_json_write(&result_schema, r, &d[0].bytes);
+    d[1].name = "result_requests.csv";
+    put_table(&result_request_schema, r->requests, r->request_count, &d[1].bytes);
+    d[2].name = "windows.csv";
+    put_table(&result_window_schema, r->windows, r->window_count, &d[2].bytes);
+}
+
+void documents_done(struct document documents[EVALUATE_DOCUMENTS])
+{
+    for (size_t i = 0; i < EVALUATE_DOCUMENTS; i++)
+        buf_done(&documents[i].bytes);
+}
+
+bool evaluate_store(const char *folder, const struct result *r, struct err *e)
+{
+    struct document documents[EVALUATE_DOCUMENTS];
+    evaluate_documents(r, documents);
+    bool stored = true;
+    for (size_t i = 0; stored && i < EVALUATE_DOCUMENTS; i++)
+        stored = archive_add(folder, documents[i].name, buf_span(&documents[i].bytes), e);
+    documents_done(documents);
+    return stored;
+}
+
+bool evaluate_stored(const char *folder, struct arena *a, struct result *ret_result, struct err *e)
+{
+    const char *path = arena_format(a, "%s/result.json", folder);
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return err_set(e, ERR_RECORDS,
+                       "%s holds no result.json: it is no run folder, or the run broke off. \"jtok analyze %s\" computes "
+                       "the result from what was recorded.",
+                       folder, folder);
+    struct buf text = {0};
+    bool read = file_read(path, 0, &text, e) &&
+                fields_json_read(&result_schema, ret_result, path, buf_span(&text), a, e);
+    buf_done(&text);
+    return read;
+}
