@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/num.h"
+#include "base/span.h"
 
 enum field_type {
     FIELD_BOOL,     /* bool */
@@ -57,5 +58,22 @@ struct schema {
 };
 
 #define SCHEMA_COUNT(fields) (sizeof(fields) / sizeof *(fields))
+
+/* Sets every field to absent: text null, int64 ABSENT_I64, double NaN, bool false, enum -1, lists empty, quantities not
+ * recorded. What no field describes stays. O(fields). */
+void fields_absent(const struct schema *s, void *object);
+
+/* Calls `each` for every leaf, in the table's order: its key path (keys joined by dots, valid during the call), its field,
+ * and the value as text (empty: absent). Lists give one leaf an item, with the index from 0 as a key; a quantity gives its
+ * value under its own path (empty where it has none), then .state, .why, .repeatability and .absolute. Objects of lists are
+ * walked too. For CSV. O(leaves). */
+void fields_flat(const struct schema *s, const void *object,
+                 void (*each)(void *self, const char *path, const struct field *f, struct span value), void *self);
+
+/* Size of one item of a LIST or MAP. */
+size_t field_item_size(const struct field *f);
+
+/* Index of a name in a null-terminated list, or -1. */
+int fields_name_index(const char *const *names, struct span name);
 
 #endif

@@ -12,6 +12,9 @@ enum q_state {
     Q_EXCLUDED,     /* measured, but left out of comparisons; `why` says the reason */
 };
 
+/* "not_recorded", "measured", "undefined", "not_covered", "not_reached", "not_closed", "excluded"; null-terminated. */
+extern const char *const q_state_names[8];
+
 /* `value` means something in MEASURED, NOT_CLOSED and EXCLUDED only. The uncertainties (k = 2, same unit as the value; NaN
  * where not known) are METHOD section 2's: repeatability, and the assumed limit of the sensor. `why` is a short sentence for
  * every state but MEASURED; static text or memory of the owning arena. */

@@ -98,7 +98,7 @@ static void print_one(const struct problem *at, struct buf *b)
     if (at->line)
         buf_fmt(b, ":%zu", at->line);
     if (at->column)
-        buf_fmt(b, ":%zu", at->column);
+        buf_fmt(b, at->line ? ":%zu" : ", column %zu", at->column);
     if (at->source)
         buf_str(b, ": ");
     if (at->key) {

@@ -1,0 +1,113 @@
+#include <math.h>
+#include "store/fields.h"
+#include "store/plan_yaml.h"
+#include "text/json.h"
+
+static void check_lengths(const struct plan_lengths *l, struct problems *p)
+{
+    if (l->kind == LENGTH_FIXED && l->tokens == ABSENT_I64)
+        problems_add(p, "requests.lengths.tokens", "is missing: kind fixed needs the number of tokens");
+    if (l->kind == LENGTH_LOGNORMAL) {
+        if (isnan(l->median))
+            problems_add(p, "requests.lengths.median", "is missing: kind lognormal needs the median, in tokens");
+        if (isnan(l->sigma))
+            problems_add(p, "requests.lengths.sigma",
+                         "is missing: kind lognormal needs the standard deviation of the logarithm, for example 0.6");
+        if (l->min == ABSENT_I64)
+            problems_add(p, "requests.lengths.min", "is missing: kind lognormal needs a lower bound; its default is 1");
+        if (l->seed == ABSENT_I64)
+            problems_add(p, "requests.lengths.seed", "is missing: kind lognormal needs a seed; its default is 0");
+        if (l->tokens != ABSENT_I64)
+            problems_add(p, "requests.lengths.tokens", "does not go with kind lognormal; leave it out, or use max");
+    }
+    if (l->max != ABSENT_I64 && l->min != ABSENT_I64 && l->max < l->min)
+        problems_add(p, "requests.lengths.max", "%lld is below min, which is %lld", (long long)l->max,
+                     (long long)l->min);
+}
+
+/* extra_body is merged into the body that jtok makes; what jtok itself sets can't be set there. */
+static void check_extra_body(const char *text, struct problems *p)
+{
+    static const char *const own[] = {"model", "messages", "prompt", "stream", "stream_options", "max_tokens", NULL};
+    struct json j;
+    enum json_kind k;
+    bool object = false;
+
+    if (!text)
+        return;
+    json_init(&j, span_of(text));
+    while ((k = json_next(&j)) != JSON_END && k != JSON_ERROR) {
+        object = object || (k == JSON_OBJECT && j.depth == 1);
+        if (k != JSON_KEY || j.depth != 1)
+            continue;
+        for (int i = 0; own[i]; i++)
+            if (json_is(&j, own[i]))
+                problems_add(p, "requests.extra_body", "\"%s\" is set by jtok itself; leave it out", own[i]);
+    }
+    if (k == JSON_ERROR)
+        problems_add(p, "requests.extra_body", "is no JSON: %s, at character %zu", j.fault, json_error_offset(&j) + 1);
+    else if (!object)
+        problems_add(p, "requests.extra_body", "must be a JSON object, for example '{\"top_k\": 20}'");
+}
+
+/* Keys that a default fills and that nothing can do without. */
+static void check_not_null(const struct plan *plan, struct problems *p)
+{
+    const struct {
+        const char *key;
+        bool absent;
+    } keys[] = {
+        {"engine.host", !plan->engine.host || !*plan->engine.host},
+        {"engine.port", plan->engine.port == ABSENT_I64},
+        {"engine.health_path", !plan->engine.health_path},
+        {"engine.metrics_path", !plan->engine.metrics_path},
+        {"engine.tensor_parallel", plan->engine.tensor_parallel == ABSENT_I64},
+        {"engine.pipeline_parallel", plan->engine.pipeline_parallel == ABSENT_I64},
+        {"engine.data_parallel", plan->engine.data_parallel == ABSENT_I64},
+        {"method.baseline_s", isnan(plan->method.baseline_s)},
+        {"method.baseline_wait_s", isnan(plan->method.baseline_wait_s)},
+        {"method.hold_s", isnan(plan->method.hold_s)},
+        {"method.release_wait_s", isnan(plan->method.release_wait_s)},
+        {"method.grid_s", isnan(plan->method.grid_s)},
+        {"method.counter_s", isnan(plan->method.counter_s)},
+        {"method.warmup_requests", plan->method.warmup_requests == ABSENT_I64},
+        {"method.warmup_tokens", plan->method.warmup_tokens == ABSENT_I64},
+        {"method.failed_share", isnan(plan->method.failed_share)},
+        {"limits.ready_s", isnan(plan->limits.ready_s)},
+        {"limits.stop_s", isnan(plan->limits.stop_s)},
+        {"limits.connect_s", isnan(plan->limits.connect_s)},
+        {"limits.write_s", isnan(plan->limits.write_s)},
+        {"limits.head_s", isnan(plan->limits.head_s)},
+        {"limits.first_token_s", isnan(plan->limits.first_token_s)},
+        {"limits.idle_s", isnan(plan->limits.idle_s)},
+        {"limits.total_s", isnan(plan->limits.total_s)},
+        {"power.sensor_percent", isnan(plan->power.sensor_percent)},
+        {"runs", !plan->runs || !*plan->runs},
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].absent)
+            problems_add(p, keys[i].key, "must not be null or empty; leave the key out for its default");
+}
+
+static void check_path(const char *key, const char *path, bool may_be_empty, struct problems *p)
+{
+    if (path && !(may_be_empty && !*path) && *path != '/')
+        problems_add(p, key, "'%s' is no path of a URL; it must start with '/'", path);
+}
+
+void plan_check(const struct plan *plan, struct problems *p)
+{
+    fields_check_required(&plan_schema, plan, p);
+    check_not_null(plan, p);
+    check_path("engine.health_path", plan->engine.health_path, false, p);
+    check_path("engine.metrics_path", plan->engine.metrics_path, true, p);
+    check_lengths(&plan->requests.lengths, p);
+    check_extra_body(plan->requests.extra_body, p);
+    if (!isnan(plan->cost.price_per_kwh) && !plan->cost.currency)
+        problems_add(p, "cost.currency", "is missing: a price needs its currency, for example EUR");
+    for (size_t i = 0; i < plan->engine.env_count; i++)
+        if (strchr(plan->engine.env[i].name, '='))
+            problems_add(p, "engine.env", "'%.*s' can't be the name of a variable: it holds '='",
+                         (int)strcspn(plan->engine.env[i].name, "="), plan->engine.env[i].name);
+}

@@ -1,0 +1,189 @@
+#include <math.h>
+#include "base/buf.h"
+#include "model/quantity.h"
+#include "store/plan_yaml.h"
+
+/* Letters, digits and a few marks that mean nothing to YAML, with no mark of a number or null's own. */
+static bool is_plain(struct span s)
+{
+    if (s.n == 0 || span_is(s, "null") || span_is(s, "~"))
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '_';
+
+        if (!word && !(i > 0 && (c == '.' || c == '-' || c == '+')))
+            return false;
+    }
+    return true;
+}
+
+/* Length of a well-formed UTF-8 character that YAML may show as it is; 0: none. */
+static size_t utf8_length(struct span s)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    size_t n = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+    uint32_t c = n == 2 ? p[0] & 0x1f : n == 3 ? p[0] & 0x0f : p[0] & 0x07;
+
+    if (n == 0 || n > s.n)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[i] & 0x3f);
+    }
+    /* Too long forms, surrogates, the C1 controls and line separators, and what libyaml's reader refuses. */
+    if ((n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)) || (c >= 0xd800 && c < 0xe000) || c < 0xa0 ||
+        c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff)
+        return 0;
+    return n;
+}
+
+static void put_quoted(struct buf *b, struct span s)
+{
+    buf_byte(b, '"');
+    for (size_t i = 0; i < s.n;) {
+        unsigned char c = (unsigned char)s.p[i];
+        size_t n = c < 0x80 ? 0 : utf8_length((struct span){s.p + i, s.n - i});
+
+        if (n) {
+            buf_add(b, s.p + i, n);
+            i += n;
+            continue;
+        }
+        if (c == '"' || c == '\\')
+            buf_fmt(b, "\\%c", c);
+        else if (c == '\n')
+            buf_str(b, "\\n");
+        else if (c == '\t')
+            buf_str(b, "\\t");
+        else if (c >= 0x80)
+            buf_str(b, "\\uFFFD");
+        else if (c < 0x20 || c == 0x7f)
+            buf_fmt(b, "\\x%02X", c);
+        else
+            buf_byte(b, (char)c);
+        i++;
+    }
+    buf_byte(b, '"');
+}
+
+static void put_text(struct buf *b, const char *text)
+{
+    if (!text)
+        buf_str(b, "null");
+    else if (is_plain(span_of(text)))
+        buf_str(b, text);
+    else
+        put_quoted(b, span_of(text));
+}
+
+static void put_scalar(struct buf *b, const struct field *f, enum field_type type, const void *at)
+{
+    switch (type) {
+    case FIELD_BOOL:
+        buf_str(b, *(const bool *)at ? "true" : "false");
+        break;
+    case FIELD_I64:
+        if (*(const int64_t *)at == ABSENT_I64)
+            buf_str(b, "null");
+        else
+            buf_i64(b, *(const int64_t *)at);
+        break;
+    case FIELD_F64:
+        if (isfinite(*(const double *)at))
+            num_put_f64(b, *(const double *)at);
+        else
+            buf_str(b, "null");
+        break;
+    case FIELD_ENUM:
+        put_text(b, *(const int *)at < 0 ? NULL : f->names[*(const int *)at]);
+        break;
+    default:
+        put_text(b, *(const char *const *)at);
+    }
+}
+
+static void indent(struct buf *b, int level)
+{
+    for (int i = 0; i < level; i++)
+        buf_str(b, "  ");
+}
+
+static void put_object(struct buf *b, const struct schema *s, const void *object, int level, bool docs);
+
+static void put_items(struct buf *b, const struct field *f, const void *object, int level, bool docs)
+{
+    const char *items = *(char *const *)((const char *)object + f->offset);
+    size_t count = *(const size_t *)((const char *)object + f->count_offset);
+
+    if (count == 0) {
+        buf_str(b, f->type == FIELD_MAP ? " {}\n" : " []\n");
+        return;
+    }
+    buf_byte(b, '\n');
+    for (size_t i = 0; i < count; i++) {
+        const char *item = items + i * field_item_size(f);
+
+        indent(b, level + 1);
+        if (f->type == FIELD_MAP) {
+            put_text(b, ((const struct field_pair *)item)->name);
+            buf_str(b, ": ");
+            put_text(b, ((const struct field_pair *)item)->value);
+            buf_byte(b, '\n');
+        } else if (f->item == FIELD_OBJECT) {
+            buf_str(b, "-\n");
+            put_object(b, f->sub, item, level + 2, docs);
+        } else {
+            buf_str(b, "- ");
+            put_scalar(b, f, f->item, item);
+            buf_byte(b, '\n');
+        }
+    }
+}
+
+static void put_doc(struct buf *b, const struct field *f, int level)
+{
+    indent(b, level);
+    buf_fmt(b, "# %s", f->doc);
+    if (f->unit)
+        buf_fmt(b, " [%s]", f->unit);
+    buf_byte(b, '\n');
+}
+
+static void put_object(struct buf *b, const struct schema *s, const void *object, int level, bool docs)
+{
+    for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
+        const void *at = (const char *)object + f->offset;
+        bool resolved = f->flags & FIELD_RESOLVED;
+
+        if (resolved && f->type == FIELD_TEXT && !*(const char *const *)at)
+            continue;
+        if (docs && f->doc)
+            put_doc(b, f, level);
+        indent(b, level);
+        if (resolved)
+            buf_str(b, "# ");
+        buf_fmt(b, "%s:", f->key);
+        if (f->type == FIELD_OBJECT) {
+            buf_byte(b, '\n');
+            put_object(b, f->sub, at, level + 1, docs);
+        } else if (f->type == FIELD_LIST || f->type == FIELD_MAP) {
+            put_items(b, f, object, level, docs);
+        } else {
+            buf_byte(b, ' ');
+            put_scalar(b, f, f->type, at);
+            buf_byte(b, '\n');
+        }
+    }
+}
+
+void fields_yaml_write(const struct schema *s, const void *object, bool docs, struct buf *b)
+{
+    put_object(b, s, object, 0, docs);
+}
+
+void plan_yaml_write(const struct plan *plan, bool docs, struct buf *b)
+{
+    fields_yaml_write(&plan_schema, plan, docs, b);
+}
