@@ -24,8 +24,8 @@ enum field_type {
 };
 
 enum field_flags {
-    FIELD_REQUIRED = 1,     /* the user must give it */
-    FIELD_RESOLVED = 2,     /* jtok fills it in; a user may not give it in a plan */
+    FIELD_REQUIRED = 1, /* the user must give it */
+    FIELD_RESOLVED = 2, /* jtok fills it in; a user may not give it in a plan */
     FIELD_OMIT_ABSENT = 4,
     FIELD_SECRET_VALUES = 8 /* of a MAP: values may be secrets, never shown in errors */
 };
@@ -45,8 +45,8 @@ struct field {
     const char *const *names; /* ENUM: null-terminated */
     double min, max;          /* I64, F64: inclusive, where min < max */
     unsigned flags;
-    const char *unit;         /* "s", "J", "tok/s"; null: none */
-    const char *doc;          /* one sentence for help and the JSON Schema */
+    const char *unit; /* "s", "J", "tok/s"; null: none */
+    const char *doc;  /* one sentence for help and the JSON Schema */
 };
 
 struct schema {
@@ -63,10 +63,10 @@ struct schema {
  * recorded. What no field describes stays. O(fields). */
 void fields_absent(const struct schema *s, void *object);
 
-/* Calls `each` for every leaf, in the table's order: its key path (keys joined by dots, valid during the call), its field,
- * and the value as text (empty: absent). Lists give one leaf an item, with the index from 0 as a key; a quantity gives its
- * value under its own path (empty where it has none), then .state, .why, .repeatability and .absolute. Objects of lists are
- * walked too. For CSV. O(leaves). */
+/* Calls `each` for every leaf, in the table's order: its key path (keys joined by dots, valid during the call), its
+ * field, and the value as text (empty: absent). Lists give one leaf an item, with the index from 0 as a key; a quantity
+ * gives its value under its own path (empty where it has none), then .state, .why, .repeatability and .absolute.
+ * Objects of lists are walked too. For CSV. O(leaves). */
 void fields_flat(const struct schema *s, const void *object,
                  void (*each)(void *self, const char *path, const struct field *f, struct span value), void *self);
 

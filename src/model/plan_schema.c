@@ -20,15 +20,36 @@ static const char *const length_kinds[] = {"natural", "fixed", "lognormal", NULL
 static const char *const connect_kinds[] = {"ahead", "with_request", NULL};
 
 /* One line a field: the macros hold nothing but the offsets. */
-#define TEXT(s, k, f, d)         {.key = #k, .type = FIELD_TEXT, .offset = offsetof(struct s, k), .flags = (f), .doc = (d)}
-#define BOOL(s, k, d)            {.key = #k, .type = FIELD_BOOL, .offset = offsetof(struct s, k), .doc = (d)}
-#define ENUM(s, k, n, d)         {.key = #k, .type = FIELD_ENUM, .offset = offsetof(struct s, k), .names = (n), .doc = (d)}
-#define OBJECT(s, k, sub_, d)    {.key = #k, .type = FIELD_OBJECT, .offset = offsetof(struct s, k), .sub = (sub_), .doc = (d)}
+#define TEXT(s, k, f, d)                                                                                               \
+    {                                                                                                                  \
+        .key = #k, .type = FIELD_TEXT, .offset = offsetof(struct s, k), .flags = (f), .doc = (d)                       \
+    }
+#define BOOL(s, k, d)                                                                                                  \
+    {                                                                                                                  \
+        .key = #k, .type = FIELD_BOOL, .offset = offsetof(struct s, k), .doc = (d)                                     \
+    }
+#define ENUM(s, k, n, d)                                                                                               \
+    {                                                                                                                  \
+        .key = #k, .type = FIELD_ENUM, .offset = offsetof(struct s, k), .names = (n), .doc = (d)                       \
+    }
+#define OBJECT(s, k, sub_, d)                                                                                          \
+    {                                                                                                                  \
+        .key = #k, .type = FIELD_OBJECT, .offset = offsetof(struct s, k), .sub = (sub_), .doc = (d)                    \
+    }
 #define INT(s, k, lo, hi, u, d)                                                                                        \
-    {.key = #k, .type = FIELD_I64, .offset = offsetof(struct s, k), .min = (lo), .max = (hi), .unit = (u), .doc = (d)}
+    {                                                                                                                  \
+        .key = #k, .type = FIELD_I64, .offset = offsetof(struct s, k), .min = (lo), .max = (hi), .unit = (u),          \
+        .doc = (d)                                                                                                     \
+    }
 #define REAL(s, k, lo, hi, u, d)                                                                                       \
-    {.key = #k, .type = FIELD_F64, .offset = offsetof(struct s, k), .min = (lo), .max = (hi), .unit = (u), .doc = (d)}
-#define SCHEMA(s, f, d)          {.name = #s, .size = sizeof(struct s), .fields = (f), .count = SCHEMA_COUNT(f), .doc = (d)}
+    {                                                                                                                  \
+        .key = #k, .type = FIELD_F64, .offset = offsetof(struct s, k), .min = (lo), .max = (hi), .unit = (u),          \
+        .doc = (d)                                                                                                     \
+    }
+#define SCHEMA(s, f, d)                                                                                                \
+    {                                                                                                                  \
+        .name = #s, .size = sizeof(struct s), .fields = (f), .count = SCHEMA_COUNT(f), .doc = (d)                      \
+    }
 
 static const struct field model_fields[] = {
     TEXT(plan_model, id, FIELD_REQUIRED,
@@ -37,7 +58,8 @@ static const struct field model_fields[] = {
     TEXT(plan_model, revision, 0, "Commit of the snapshot; null: not stated, and then not checked."),
     TEXT(plan_model, precision, 0, "Number format of the weights: bf16, fp8, ...; null: not stated."),
     REAL(plan_model, total_parameters, 1, 1e15, "parameters", "All parameters, for size groups: 8.03e9."),
-    TEXT(plan_model, snapshot, 0, "Local folder with the weights; null: not stated, and then neither hashed nor checked."),
+    TEXT(plan_model, snapshot, 0,
+         "Local folder with the weights; null: not stated, and then neither hashed nor checked."),
     TEXT(plan_model, snapshot_sha256, FIELD_RESOLVED,
          "Over the digests of the snapshot's small files and the name and size of each file."),
 };
@@ -52,7 +74,8 @@ static const struct field engine_fields[] = {
      .count_offset = offsetof(struct plan_engine, command_count),
      .item = FIELD_TEXT,
      .flags = FIELD_REQUIRED,
-     .doc = "Program and arguments that start the engine: a list, or one text that is split into words as a shell does."},
+     .doc =
+         "Program and arguments that start the engine: a list, or one text that is split into words as a shell does."},
     {.key = "env",
      .type = FIELD_MAP,
      .offset = offsetof(struct plan_engine, env),
@@ -74,7 +97,8 @@ static const struct field engine_fields[] = {
     TEXT(plan_engine, metrics_path, 0, "Path of the Prometheus metrics; \"\": none are read."),
     BOOL(plan_engine, simulated, "The engine is a simulation: every output carries the mark."),
 };
-static const struct schema engine_schema = SCHEMA(plan_engine, engine_fields, "The inference engine and how it is started.");
+static const struct schema engine_schema =
+    SCHEMA(plan_engine, engine_fields, "The inference engine and how it is started.");
 
 static const struct field length_fields[] = {
     ENUM(plan_lengths, kind, length_kinds,
@@ -93,7 +117,8 @@ static const struct schema lengths_schema = SCHEMA(plan_lengths, length_fields, 
 
 static const struct field request_fields[] = {
     TEXT(plan_requests, file, FIELD_REQUIRED,
-         "JSON Lines with prompt or messages in each line, plain or .gz; a relative path starts where jtok was started."),
+         "JSON Lines with prompt or messages in each line, plain or .gz; a relative path starts where jtok was "
+         "started."),
     TEXT(plan_requests, sha256, FIELD_RESOLVED, "SHA-256 of the file's bytes."),
     ENUM(plan_requests, api, api_kinds, "chat: /v1/chat/completions; completions: /v1/completions."),
     INT(plan_requests, count, 1, 4e6, "requests",
@@ -101,7 +126,8 @@ static const struct field request_fields[] = {
     OBJECT(plan_requests, lengths, &lengths_schema, "How long the answers are."),
     REAL(plan_requests, temperature, 0, 100, NULL, "Sampling temperature; null: not sent."),
     REAL(plan_requests, top_p, 0, 1, NULL, "Nucleus sampling; null: not sent."),
-    INT(plan_requests, seed, -9007199254740992.0, 9007199254740992.0, NULL, "Sampling seed of each request; null: not sent."),
+    INT(plan_requests, seed, -9007199254740992.0, 9007199254740992.0, NULL,
+        "Sampling seed of each request; null: not sent."),
     BOOL(plan_requests, continuous_usage,
          "Ask for running token counts in each chunk: exact tokens of a chunk, for a third more bytes."),
     ENUM(plan_requests, connect, connect_kinds,
@@ -146,7 +172,8 @@ static const struct schema power_schema = SCHEMA(plan_power, power_fields, "How 
 
 static const struct field cost_fields[] = {
     REAL(plan_cost, pue, 1, 10, NULL, "Power usage effectiveness of the data centre; null: no cost and no carbon."),
-    REAL(plan_cost, server_factor, 1, 100, NULL, "Energy of the whole server over that of its GPUs; null: no cost and no carbon."),
+    REAL(plan_cost, server_factor, 1, 100, NULL,
+         "Energy of the whole server over that of its GPUs; null: no cost and no carbon."),
     REAL(plan_cost, price_per_kwh, 0, 1e9, "currency/kWh", "Price of energy; null: no cost."),
     REAL(plan_cost, carbon_g_per_kwh, 0, 1e6, "g/kWh", "CO2 equivalent of energy; null: no carbon."),
     TEXT(plan_cost, currency, 0, "Currency of the price: EUR."),

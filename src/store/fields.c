@@ -151,8 +151,9 @@ static bool wrong(const struct field *f, enum field_type type, struct span text,
     bool hide = f->flags & FIELD_SECRET_VALUES;
 
     typing_allowed(f, type, &allowed);
-    problems_add_at(p, SPOT_ARG(at), "'%.*s%s' is not allowed here; allowed: %s", hide ? 0 : (int)(text.n > 80 ? 80 : text.n),
-                    text.p ? text.p : "", hide || text.n > 80 ? "..." : "", buf_text(&allowed));
+    problems_add_at(p, SPOT_ARG(at), "'%.*s%s' is not allowed here; allowed: %s",
+                    hide ? 0 : (int)(text.n > 80 ? 80 : text.n), text.p ? text.p : "", hide || text.n > 80 ? "..." : "",
+                    buf_text(&allowed));
     buf_done(&allowed);
     return false;
 }
@@ -270,7 +271,8 @@ bool typing_words(struct span text, const char ***ret_words, size_t *ret_count, 
     }
     buf_done(&word);
     if (quote) {
-        problems_add_at(p, SPOT_ARG(at), "a %c quote is not closed; close it, or write a list, one word an item", quote);
+        problems_add_at(p, SPOT_ARG(at), "a %c quote is not closed; close it, or write a list, one word an item",
+                        quote);
         return false;
     }
     *ret_words = (const char **)words;

@@ -160,8 +160,8 @@ static void put_field(struct json_writer *w, const struct field *f, const void *
     json_put_object_end(w);
 }
 
-/* Members of an object's schema, into an object that is open. Required here: what a document always holds; of a user's, no
- * key, since jtok reads a missing one off the command or says so itself. */
+/* Members of an object's schema, into an object that is open. Required here: what a document always holds; of a user's,
+ * no key, since jtok reads a missing one off the command or says so itself. */
 static void put_object(struct json_writer *w, const struct schema *s, const void *defaults, bool for_user)
 {
     put_type(w, "object", for_user);
@@ -192,8 +192,9 @@ static void put_quantity_definition(struct json_writer *w)
     json_put_key(w, "quantity");
     json_put_object(w);
     json_put_key(w, "description");
-    json_put_text(w, "A value with its state and its uncertainties (k = 2, in the value's unit); the value is null where the "
-                     "state has none.");
+    json_put_text(
+        w, "A value with its state and its uncertainties (k = 2, in the value's unit); the value is null where the "
+           "state has none.");
     put_type(w, "object", false);
     json_put_key(w, "properties");
     json_put_object(w);

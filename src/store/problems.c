@@ -28,10 +28,8 @@ void problems_place(struct problems *p, const char *source, size_t line, size_t 
 {
     struct problem *place = push(p->arena, &p->places, &p->place_count, &p->place_capacity);
 
-    *place = (struct problem){.source = arena_text(p->arena, source),
-                              .line = line,
-                              .column = column,
-                              .key = arena_text(p->arena, key)};
+    *place = (struct problem){
+        .source = arena_text(p->arena, source), .line = line, .column = column, .key = arena_text(p->arena, key)};
 }
 
 static const struct problem *find_place(const struct problems *p, const char *key, size_t length)
