@@ -1,0 +1,422 @@
+#include "analysis/series.h"
+
+#include <math.h>
+#include <string.h>
+#include "analysis/order.h"
+
+static const int64_t CLOCK_STEP_NS = 1000000;
+static const int64_t MARK_AFTER_MIN_NS = 100000000, MARK_AFTER_MAX_NS = 500000000;
+
+size_t stamp_before(const int64_t *t_ns, size_t n, int64_t t)
+{
+    if (n == 0 || t_ns[0] > t)
+        return n;
+    size_t low = 0, high = n;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (t_ns[middle] <= t)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- curves ---- */
+
+struct sample {
+    int64_t t_ns;
+    int32_t mw, width_ns;
+};
+
+static int compare_samples(const void *x, const void *y, const void *context)
+{
+    (void)context;
+    const struct sample *a = x, *b = y;
+    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
+}
+
+static void sort_samples(struct sample *s, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (s[i].t_ns < s[i - 1].t_ns) {
+            order_sort(s, n, sizeof *s, compare_samples, NULL);
+            return;
+        }
+}
+
+static struct curve curve_make(struct sample *s, size_t n, bool with_widths, struct arena *a)
+{
+    struct curve c = {0};
+    if (n == 0)
+        return c;
+    sort_samples(s, n);
+    c.t_ns = arena_array(a, n, sizeof *c.t_ns);
+    c.w = arena_array(a, n, sizeof *c.w);
+    c.j = arena_array(a, n, sizeof *c.j);
+    if (with_widths)
+        c.width_ns = arena_array(a, n, sizeof *c.width_ns);
+    struct sum sum = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (c.n && s[i].t_ns == c.t_ns[c.n - 1])
+            continue;
+        size_t k = c.n++;
+        c.t_ns[k] = s[i].t_ns;
+        c.w[k] = (double)s[i].mw / 1000;
+        if (with_widths)
+            c.width_ns[k] = s[i].width_ns;
+        if (k)
+            sum_add(&sum, (double)(c.t_ns[k] - c.t_ns[k - 1]) * 1e-9 * 0.5 * (c.w[k] + c.w[k - 1]));
+        c.j[k] = sum_value(&sum);
+    }
+    return c;
+}
+
+static size_t take_grid(const struct rec_gpu *g, struct sample *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->instant_count; i++) {
+        const struct rec_instant *x = &g->instant[i];
+        if (x->tag == INSTANT_GRID && x->mw >= 0)
+            s[n++] = (struct sample){x->t_ns, x->mw, x->width_ns};
+    }
+    return n;
+}
+
+/* Mark samples in pairs: each one at a mark with the first free one 0.2 s after it. */
+static size_t take_mark_pairs(const struct rec_gpu *g, struct sample *s, struct arena *scratch)
+{
+    struct sample *after = arena_array(scratch, g->instant_count, sizeof *after);
+    struct sample *at = arena_array(scratch, g->instant_count, sizeof *at);
+    size_t after_count = 0, at_count = 0, n = 0;
+    for (size_t i = 0; i < g->instant_count; i++) {
+        const struct rec_instant *x = &g->instant[i];
+        if (x->mw < 0 || x->tag == INSTANT_GRID)
+            continue;
+        struct sample sample = {x->t_ns, x->mw, x->width_ns};
+        if (x->tag == INSTANT_MARK)
+            at[at_count++] = sample;
+        else
+            after[after_count++] = sample;
+    }
+    sort_samples(at, at_count);
+    sort_samples(after, after_count);
+    for (size_t i = 0, j = 0; i < at_count; i++) {
+        while (j < after_count && after[j].t_ns - at[i].t_ns < MARK_AFTER_MIN_NS)
+            j++;
+        if (j < after_count && after[j].t_ns - at[i].t_ns <= MARK_AFTER_MAX_NS) {
+            s[n++] = at[i];
+            s[n++] = after[j++];
+        }
+    }
+    return n;
+}
+
+/* ---- clock ---- */
+
+static int compare_clocks(const void *x, const void *y, const void *context)
+{
+    (void)context;
+    const struct rec_clock *a = x, *b = y;
+    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
+}
+
+struct clock_line clock_line_make(const struct rec_clock *clocks, size_t n, struct arena *a)
+{
+    struct clock_line c = {
+        .n = n, .pairs = arena_array(a, n, sizeof *c.pairs), .steps = arena_array(a, n, sizeof *c.steps)};
+    if (n)
+        memcpy(c.pairs, clocks, n * sizeof *clocks);
+    order_sort(c.pairs, n, sizeof *c.pairs, compare_clocks, NULL);
+    for (size_t i = 1; i < n; i++) {
+        int64_t change = c.pairs[i].offset_ns - c.pairs[i - 1].offset_ns;
+        if (change > CLOCK_STEP_NS || change < -CLOCK_STEP_NS)
+            c.steps[c.step_count++] = (struct clock_step){c.pairs[i - 1].t_ns, c.pairs[i].t_ns, change};
+    }
+    return c;
+}
+
+bool clock_is_stepped(const struct clock_line *c, int64_t t_ns)
+{
+    for (size_t i = 0; i < c->step_count; i++)
+        if (t_ns >= c->steps[i].from_ns && t_ns <= c->steps[i].to_ns)
+            return true;
+    return false;
+}
+
+static int64_t distance(int64_t x, int64_t y)
+{
+    return x > y ? x - y : y - x;
+}
+
+/* By the pair nearest in time. `at` is a cursor for stamps that mostly rise. */
+static int64_t to_monotonic(const struct clock_line *c, int64_t realtime_ns, size_t *at)
+{
+    for (;;) {
+        int64_t here = distance(realtime_ns - c->pairs[*at].offset_ns, c->pairs[*at].t_ns);
+        if (*at + 1 < c->n && distance(realtime_ns - c->pairs[*at + 1].offset_ns, c->pairs[*at + 1].t_ns) <= here)
+            ++*at;
+        else if (*at > 0 && distance(realtime_ns - c->pairs[*at - 1].offset_ns, c->pairs[*at - 1].t_ns) < here)
+            --*at;
+        else
+            return realtime_ns - c->pairs[*at].offset_ns;
+    }
+}
+
+static size_t take_buffer(const struct rec_gpu *g, const struct clock_line *clocks, struct sample *s,
+                          int64_t *ret_marked)
+{
+    size_t n = 0, at = 0;
+    *ret_marked = 0;
+    if (clocks->n == 0)
+        return 0;
+    for (size_t i = 0; i < g->buffer_count; i++) {
+        if (g->buffer[i].mw < 0)
+            continue;
+        int64_t t = to_monotonic(clocks, g->buffer[i].realtime_us * 1000, &at);
+        if (clock_is_stepped(clocks, t))
+            ++*ret_marked;
+        else
+            s[n++] = (struct sample){t, g->buffer[i].mw, 0};
+    }
+    return n;
+}
+
+/* ---- counter ---- */
+
+static int compare_readings(const void *x, const void *y, const void *context)
+{
+    (void)context;
+    const struct rec_counter *a = x, *b = y;
+    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
+}
+
+static struct counter counter_make(const struct rec_counter *readings, size_t n, struct arena *a)
+{
+    struct counter c = {.backward_ns = ABSENT_I64, .first_ns = ABSENT_I64, .last_ns = ABSENT_I64};
+    for (size_t i = 1; i < n; i++)
+        if (readings[i].t_ns < readings[i - 1].t_ns) {
+            struct rec_counter *sorted = arena_array(a, n, sizeof *sorted);
+            memcpy(sorted, readings, n * sizeof *sorted);
+            order_sort(sorted, n, sizeof *sorted, compare_readings, NULL);
+            readings = sorted;
+            break;
+        }
+    c.t_ns = arena_array(a, n, sizeof *c.t_ns);
+    c.mj = arena_array(a, n, sizeof *c.mj);
+    c.locked = arena_array(a, n, sizeof *c.locked);
+    c.width_ns = arena_array(a, n, sizeof *c.width_ns);
+    int64_t before = -1;
+    for (size_t i = 0; i < n; i++) {
+        const struct rec_counter *x = &readings[i];
+        if (x->mj < 0)
+            continue;
+        if (before < 0)
+            c.first_ns = x->t_ns;
+        if (x->mj < before && c.backward_ns == ABSENT_I64)
+            c.backward_ns = x->t_ns;
+        if (before >= 0 && x->mj != before && !(c.n && c.t_ns[c.n - 1] == x->t_ns)) {
+            c.t_ns[c.n] = x->t_ns;
+            c.mj[c.n] = x->mj;
+            c.locked[c.n] = x->why == COUNTER_LOCKED || x->why == COUNTER_REPEAT;
+            c.width_ns[c.n] = x->width_ns;
+            c.n++;
+        }
+        before = x->mj;
+        c.last_ns = x->t_ns;
+    }
+    return c;
+}
+
+void gpu_series_make(const struct rec_gpu *g, const struct clock_line *clocks, struct arena *a, struct gpu_series *ret)
+{
+    struct arena scratch = {0};
+    size_t most = (g->instant_count > g->buffer_count ? g->instant_count : g->buffer_count) + 1;
+    struct sample *s = arena_array(&scratch, most, sizeof *s);
+    struct gpu_series made = {0};
+    size_t grid = take_grid(g, s);
+    made.grid = curve_make(s, grid, true, a);
+    grid = take_grid(g, s);
+    size_t pairs = take_mark_pairs(g, s + grid, &scratch);
+    if (pairs)
+        made.marks = curve_make(s, grid + pairs, true, a);
+    size_t buffered = take_buffer(g, clocks, s, &made.buffer_marked);
+    made.buffer = curve_make(s, buffered, false, a);
+    made.counter = counter_make(g->counter, g->counter_count, a);
+    arena_done(&scratch);
+    *ret = made;
+}
+
+/* ---- evaluation ---- */
+
+bool curve_covers(const struct curve *c, int64_t a_ns, int64_t b_ns)
+{
+    return c->n > 0 && c->t_ns[0] <= a_ns && b_ns <= c->t_ns[c->n - 1];
+}
+
+double curve_power(const struct curve *c, int64_t t_ns)
+{
+    size_t i = stamp_before(c->t_ns, c->n, t_ns);
+    if (i + 1 >= c->n || c->t_ns[i] == t_ns)
+        return c->w[i < c->n ? i : c->n - 1];
+    double share = (double)(t_ns - c->t_ns[i]) / (double)(c->t_ns[i + 1] - c->t_ns[i]);
+    return c->w[i] + share * (c->w[i + 1] - c->w[i]);
+}
+
+double curve_energy(const struct curve *c, int64_t t_ns)
+{
+    size_t i = stamp_before(c->t_ns, c->n, t_ns);
+    if (i >= c->n)
+        return c->j[0];
+    return c->j[i] + (double)(t_ns - c->t_ns[i]) * 1e-9 * 0.5 * (c->w[i] + curve_power(c, t_ns));
+}
+
+double curve_gap_s(const struct curve *c, int64_t a_ns, int64_t b_ns)
+{
+    double longest = NAN;
+    size_t i = stamp_before(c->t_ns, c->n, a_ns);
+    for (i = i < c->n ? i : 0; i + 1 < c->n && c->t_ns[i] < b_ns; i++) {
+        double gap = (double)(c->t_ns[i + 1] - c->t_ns[i]) * 1e-9;
+        if (!(gap <= longest))
+            longest = gap;
+    }
+    return longest;
+}
+
+bool counter_is_flat(const struct counter *c)
+{
+    return c->n == 0 && c->first_ns != ABSENT_I64 && c->first_ns < c->last_ns;
+}
+
+bool counter_covers(const struct counter *c, int64_t a_ns, int64_t b_ns)
+{
+    if (counter_is_flat(c))
+        return c->first_ns <= a_ns && b_ns <= c->last_ns;
+    return c->n > 0 && c->t_ns[0] <= a_ns && b_ns <= c->t_ns[c->n - 1];
+}
+
+double counter_energy(const struct counter *c, int64_t t_ns)
+{
+    if (c->n == 0)
+        return 0;
+    size_t i = stamp_before(c->t_ns, c->n, t_ns);
+    if (i >= c->n)
+        return 0;
+    double above = (double)(c->mj[i] - c->mj[0]) / 1000;
+    if (i + 1 >= c->n || c->t_ns[i] == t_ns)
+        return above;
+    double share = (double)(t_ns - c->t_ns[i]) / (double)(c->t_ns[i + 1] - c->t_ns[i]);
+    return above + share * ((double)(c->mj[i + 1] - c->mj[i]) / 1000);
+}
+
+/* ---- courses ---- */
+
+static int compare_times(const void *x, const void *y, const void *context)
+{
+    (void)context;
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* The union of n stamp lists, cut to the stretch that all cover. */
+static size_t join_times(const int64_t *const *lists, const size_t *counts, size_t n, int64_t *to)
+{
+    int64_t from = INT64_MIN, until = INT64_MAX;
+    size_t total = 0, kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (counts[i] == 0)
+            continue;
+        from = lists[i][0] > from ? lists[i][0] : from;
+        until = lists[i][counts[i] - 1] < until ? lists[i][counts[i] - 1] : until;
+        memcpy(to + total, lists[i], counts[i] * sizeof *to);
+        total += counts[i];
+    }
+    if (n > 1)
+        order_sort(to, total, sizeof *to, compare_times, NULL);
+    for (size_t i = 0; i < total; i++)
+        if (to[i] >= from && to[i] <= until && !(kept && to[kept - 1] == to[i]))
+            to[kept++] = to[i];
+    return kept;
+}
+
+static struct course course_alloc(size_t total, struct arena *a)
+{
+    struct course c = {.t_ns = arena_array(a, total, sizeof *c.t_ns), .j = arena_array(a, total, sizeof *c.j)};
+    c.w = arena_array(a, total, sizeof *c.w);
+    c.slope = arena_array(a, total, sizeof *c.slope);
+    return c;
+}
+
+static void course_integrate(struct course *c)
+{
+    struct sum sum = {0};
+    for (size_t i = 0; i + 1 < c->n; i++) {
+        double dt = (double)(c->t_ns[i + 1] - c->t_ns[i]) * 1e-9;
+        sum_add(&sum, dt * (c->w[i] + 0.5 * dt * c->slope[i]));
+        c->j[i + 1] = sum_value(&sum);
+    }
+}
+
+struct course course_of_curves(const struct curve *const *curves, size_t n, double scale, struct arena *a)
+{
+    const int64_t **lists = arena_array(a, n, sizeof *lists);
+    size_t *counts = arena_array(a, n, sizeof *counts), total = 0;
+    for (size_t i = 0; i < n; i++) {
+        lists[i] = curves[i]->t_ns;
+        counts[i] = curves[i]->n;
+        total += counts[i];
+    }
+    struct course c = course_alloc(total, a);
+    c.n = join_times(lists, counts, n, c.t_ns);
+    for (size_t g = 0; g < n; g++) {
+        const struct curve *from = curves[g];
+        for (size_t k = 0, i = 0; k < c.n; k++) {
+            while (i + 1 < from->n && from->t_ns[i + 1] <= c.t_ns[k])
+                i++;
+            double w = from->w[i];
+            if (i + 1 < from->n && from->t_ns[i] < c.t_ns[k])
+                w += (double)(c.t_ns[k] - from->t_ns[i]) / (double)(from->t_ns[i + 1] - from->t_ns[i]) *
+                     (from->w[i + 1] - w);
+            c.w[k] += scale * w;
+        }
+    }
+    for (size_t k = 0; k + 1 < c.n; k++)
+        c.slope[k] = (c.w[k + 1] - c.w[k]) / ((double)(c.t_ns[k + 1] - c.t_ns[k]) * 1e-9);
+    course_integrate(&c);
+    return c;
+}
+
+struct course course_of_counters(const struct counter *const *counters, size_t n, struct arena *a)
+{
+    const int64_t **lists = arena_array(a, n, sizeof *lists);
+    size_t *counts = arena_array(a, n, sizeof *counts), total = 0;
+    for (size_t i = 0; i < n; i++) {
+        lists[i] = counters[i]->t_ns;
+        counts[i] = counters[i]->n;
+        total += counts[i];
+    }
+    struct course c = course_alloc(total, a);
+    c.n = join_times(lists, counts, n, c.t_ns);
+    for (size_t g = 0; g < n; g++) {
+        const struct counter *from = counters[g];
+        for (size_t k = 0, i = 0; from->n && k + 1 < c.n; k++) {
+            while (i + 2 < from->n && from->t_ns[i + 1] <= c.t_ns[k])
+                i++;
+            c.w[k] +=
+                (double)(from->mj[i + 1] - from->mj[i]) / 1000 / ((double)(from->t_ns[i + 1] - from->t_ns[i]) * 1e-9);
+        }
+    }
+    course_integrate(&c);
+    return c;
+}
+
+double course_energy(const struct course *c, int64_t t_ns)
+{
+    size_t i = stamp_before(c->t_ns, c->n, t_ns);
+    if (i >= c->n)
+        return 0;
+    if (i + 1 >= c->n)
+        return c->j[i];
+    double dt = (double)(t_ns - c->t_ns[i]) * 1e-9;
+    return c->j[i] + dt * (c->w[i] + 0.5 * dt * c->slope[i]);
+}

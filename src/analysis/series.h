@@ -1,0 +1,92 @@
+/* A GPU's recorded series as functions of time (METHOD section 2).
+ *
+ * A `curve` is power, linear between its samples; its integral is the composite trapezoidal rule with interpolated
+ * boundaries. A `counter` is energy, linear between its change points. A `course` is the energy of several GPUs
+ * together, whatever it came from. All are immutable once made; memory is the arena's. */
+#ifndef JTOK_ANALYSIS_SERIES_H
+#define JTOK_ANALYSIS_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/arena.h"
+#include "model/record.h"
+
+struct curve {
+    size_t n;
+    int64_t *t_ns; /* strictly ascending */
+    double *w;
+    double *j;         /* integral since t_ns[0] */
+    int32_t *width_ns; /* of the call; null: instantaneous */
+};
+
+struct counter {
+    size_t n; /* change points */
+    int64_t *t_ns, *mj;
+    bool *locked; /* right to 10 ms rather than 100 ms */
+    int32_t *width_ns;
+    int64_t backward_ns;       /* time of the first reading below the one before it; ABSENT_I64: never */
+    int64_t first_ns, last_ns; /* first and last reading; ABSENT_I64: none */
+};
+
+struct gpu_series {
+    struct curve grid, marks, buffer; /* n 0: not recorded */
+    struct counter counter;
+    int64_t buffer_marked; /* buffer stamps left out: between two clock pairs that disagree by over 1 ms */
+};
+
+/* The clock pairs in order of time, and the stretches in which realtime was set: between two neighbouring pairs that
+ * differ by over 1 ms. */
+struct clock_line {
+    struct rec_clock *pairs;
+    size_t n;
+    struct clock_step {
+        int64_t from_ns, to_ns, change_ns;
+    } * steps;
+    size_t step_count;
+};
+
+struct clock_line clock_line_make(const struct rec_clock *clocks, size_t n, struct arena *a);
+
+/* Was the clock set somewhere around t? Both ends of a stretch belong to it. O(steps). */
+bool clock_is_stepped(const struct clock_line *c, int64_t t_ns);
+
+/* Series of one GPU; samples that failed are left out, equal stamps keep the first. The nearest clock pair converts a
+ * stamp of the buffer; without any pair the buffer is left out. O(samples + clocks), with a factor log where out of
+ * order. */
+void gpu_series_make(const struct rec_gpu *g, const struct clock_line *clocks, struct arena *a, struct gpu_series *ret);
+
+/* Index of the last stamp at or before t, or n where there is none. O(log n). */
+size_t stamp_before(const int64_t *t_ns, size_t n, int64_t t);
+
+bool curve_covers(const struct curve *c, int64_t a_ns, int64_t b_ns);
+
+/* Power and integral since the first sample, at a covered time. O(log n). */
+double curve_power(const struct curve *c, int64_t t_ns);
+double curve_energy(const struct curve *c, int64_t t_ns);
+
+/* Longest distance of neighbouring samples that touches (a, b); NaN: none. O(samples inside). */
+double curve_gap_s(const struct curve *c, int64_t a_ns, int64_t b_ns);
+
+/* Energy at a time in J above the first change point, at first_change <= t <= last_change. O(log n). */
+double counter_energy(const struct counter *c, int64_t t_ns);
+bool counter_covers(const struct counter *c, int64_t a_ns, int64_t b_ns);
+
+/* Never changed over two readings or more: energy 0 between the first and the last. */
+bool counter_is_flat(const struct counter *c);
+
+/* Energy of all GPUs together: between the knots i and i + 1 power is w[i] + slope[i] * (t - t[i]). */
+struct course {
+    size_t n;
+    int64_t *t_ns;
+    double *j, *w, *slope; /* slope in W/s; the last knot has none */
+};
+
+/* Sums n curves or counters over the stretch that all of them cover, times `scale`. O(n * knots). */
+struct course course_of_curves(const struct curve *const *curves, size_t n, double scale, struct arena *a);
+struct course course_of_counters(const struct counter *const *counters, size_t n, struct arena *a);
+
+/* Integral since the first knot; times outside are moved to the nearest end. O(log n). */
+double course_energy(const struct course *c, int64_t t_ns);
+
+#endif

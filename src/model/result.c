@@ -1,0 +1,140 @@
+#include "model/result.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const stage_names[] = {"baseline",  "startup", "formal",    "release",
+                                   "lifecycle", "steady",  "saturated", NULL};
+const char *const series_names[] = {"grid", "marks", "counter", "buffer", "precise", NULL};
+const char *const token_source_names[] = {"running_counts", "spread", "mixed", "none", NULL};
+const char *const curve_source_names[] = {"none", "buffer", "counter", "grid", NULL};
+const char *const check_code_names[] = {"plan_mismatch",      "identity_wrong",
+                                        "preflight_failed",   "gpu_mismatch",
+                                        "foreign_process",    "baseline_not_idle",
+                                        "not_covered",        "sample_gap",
+                                        "counter_void",       "counter_disagrees",
+                                        "power_out_of_range", "request_unaccounted",
+                                        "usage_disagrees",    "too_many_failed",
+                                        "release_timed_out",  "release_not_closed",
+                                        "engine_failed",      "interrupted",
+                                        "clock_step",         "records_damaged",
+                                        "method_shortened",   NULL};
+const char *const mark_code_names[] = {
+    "simulated", "steady_not_reached",      "delivery_lag",         "client_limited", "repeated_prompts",
+    "throttled", "identity_not_verifiable", "usage_not_verifiable", "sampler_late",   NULL};
+
+struct quantity *energy_series(struct energy_set *e, int series)
+{
+    struct quantity *const all[SERIES_COUNT] = {[SERIES_GRID] = &e->grid,
+                                                [SERIES_MARKS] = &e->marks,
+                                                [SERIES_COUNTER] = &e->counter,
+                                                [SERIES_BUFFER] = &e->buffer,
+                                                [SERIES_PRECISE] = &e->precise};
+    return all[series];
+}
+
+const struct result_steady *result_steady_of(const struct result *r, int reading, int k)
+{
+    for (size_t i = 0; i < r->steady_count; i++)
+        if (r->steady_table[i].reading == reading && r->steady_table[i].k == k)
+            return &r->steady_table[i];
+    return NULL;
+}
+
+/* ---- everything absent ---- */
+
+static void make_absent(const struct schema *s, void *object, const char *why)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct field *f = &s->fields[i];
+        void *at = (char *)object + f->offset;
+        switch (f->type) {
+        case FIELD_BOOL:
+            *(bool *)at = false;
+            break;
+        case FIELD_I64:
+            *(int64_t *)at = ABSENT_I64;
+            break;
+        case FIELD_F64:
+            *(double *)at = (double)NAN;
+            break;
+        case FIELD_TEXT:
+            *(const char **)at = NULL;
+            break;
+        case FIELD_ENUM:
+            *(int *)at = 0;
+            break;
+        case FIELD_QUANTITY:
+            *(struct quantity *)at = quantity_absent(Q_NOT_RECORDED, why);
+            break;
+        case FIELD_OBJECT:
+            make_absent(f->sub, at, why);
+            break;
+        case FIELD_LIST:
+        case FIELD_MAP:
+            *(void **)at = NULL;
+            *(size_t *)((char *)object + f->count_offset) = 0;
+            break;
+        }
+    }
+}
+
+static const struct schema *item_schema(const char *key)
+{
+    for (size_t i = 0; i < result_schema.count; i++)
+        if (strcmp(result_schema.fields[i].key, key) == 0)
+            return result_schema.fields[i].sub;
+    return NULL;
+}
+
+static void *absent_table(const char *key, size_t n, struct arena *a, const char *why)
+{
+    const struct schema *s = item_schema(key);
+    char *table = arena_array(a, n, s->size);
+    for (size_t i = 0; i < n; i++)
+        make_absent(s, table + i * s->size, why);
+    return table;
+}
+
+void result_absent(struct result *r, struct arena *a, const char *why)
+{
+    memset(r, 0, sizeof *r);
+    make_absent(&result_schema, r, why);
+    r->method_id = METHOD_ID;
+    r->method = method_default();
+    r->decisions = method_decisions;
+    r->decision_count = method_decision_count;
+    r->stages = absent_table("stages", r->stage_count = STAGE_COUNT, a, why);
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        r->stages[i].stage = i;
+        r->stages[i].why = why;
+    }
+    r->attribution.readings = arena_array(a, READING_COUNT, sizeof *r->attribution.readings);
+    r->attribution.reading_count = READING_COUNT;
+    for (int i = 0; i < READING_COUNT; i++)
+        r->attribution.readings[i] = (struct result_reading){.reading = i,
+                                                             .attributed_j = quantity_absent(Q_NOT_RECORDED, why),
+                                                             .no_generation_j = quantity_absent(Q_NOT_RECORDED, why),
+                                                             .closure = quantity_absent(Q_NOT_RECORDED, why),
+                                                             .by_interval = ABSENT_I64,
+                                                             .cv_min = quantity_absent(Q_NOT_RECORDED, why),
+                                                             .cv_max = quantity_absent(Q_NOT_RECORDED, why),
+                                                             .cv_min_window = ABSENT_I64,
+                                                             .cv_max_window = ABSENT_I64};
+    static const int order[K_COUNT] = {K_1, K_2, K_3, K_ALL};
+    r->steady_table = absent_table("steady_table", r->steady_count = READING_COUNT * K_COUNT, a, why);
+    for (size_t i = 0; i < r->steady_count; i++) {
+        r->steady_table[i].reading = (int)(i / K_COUNT);
+        r->steady_table[i].k = order[i % K_COUNT];
+        r->steady_table[i].why = why;
+    }
+    r->steady.reading = r->method.attribution;
+    r->steady.k = r->method.k;
+    r->steady.why = why;
+    r->checks = absent_table("checks", r->check_count = CODE_COUNT, a, why);
+    for (int i = 0; i < CODE_COUNT; i++)
+        r->checks[i].code = i;
+    r->marks = absent_table("marks", r->mark_count = RMARK_COUNT, a, why);
+    for (int i = 0; i < RMARK_COUNT; i++)
+        r->marks[i].code = i;
+}
