@@ -1,0 +1,147 @@
+#include "power/counter_lock.h"
+
+#include "model/record.h"
+
+#define MS INT64_C(1000000)
+
+enum { REPEATS_MAX = 3, LOST_STEPS_MAX = 3 };
+static const int64_t search_step_ns = 5 * MS, search_max_ns = 1500 * MS, standing_step_ns = 100 * MS;
+static const int64_t read_behind_ns = 5 * MS, repeat_ns = 10 * MS;
+static const int64_t close_ns = 25 * MS; /* two reads that enclose a change this closely tell its moment */
+static const int64_t margin_min_ns = MS / 10, cadence_ns = 100 * MS, half_width_max_ns = 5 * MS;
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void search(struct counter_lock *l, int64_t now_ns)
+{
+    l->phase = LOCK_SEARCH;
+    l->why = COUNTER_SEARCH;
+    l->search_begin_ns = now_ns;
+    l->change_ns = ABSENT_I64;
+    l->deadline_ns = now_ns;
+}
+
+void counter_lock_init(struct counter_lock *l, int64_t start_ns)
+{
+    *l = (struct counter_lock){.last_mj = -1};
+    search(l, start_ns);
+}
+
+/* On to the next step that has not gone by. */
+static void expect_next(struct counter_lock *l, int64_t now_ns)
+{
+    do
+        l->change_ns += l->period_ns - l->margin_ns;
+    while (l->change_ns + read_behind_ns < now_ns);
+    l->repeats = 0;
+    l->why = COUNTER_LOCKED;
+    l->deadline_ns = l->change_ns + read_behind_ns - l->half_width_ns;
+}
+
+/* A change whose moment is known to some ms tells the period, the better the farther it is from the anchor. */
+static void correct(struct counter_lock *l, int64_t change_ns)
+{
+    int64_t steps = (change_ns - l->anchor_ns + l->period_ns / 2) / l->period_ns;
+    l->change_ns = change_ns;
+    if (steps < 1)
+        return;
+    l->period_ns = (change_ns - l->anchor_ns) / steps;
+    l->margin_ns = later(repeat_ns / steps, margin_min_ns);
+}
+
+static void lock(struct counter_lock *l, int64_t change_ns, int64_t now_ns)
+{
+    int64_t step_ns = change_ns - l->change_ns;
+    /* A counter that steps faster is read at every so many steps. */
+    l->period_ns = step_ns * later(cadence_ns / step_ns, 1);
+    l->anchor_ns = change_ns;
+    l->change_ns = change_ns;
+    l->margin_ns = repeat_ns;
+    l->lost_steps = 0;
+    l->phase = LOCK_LOCKED;
+    expect_next(l, now_ns);
+}
+
+static void take_searching(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, bool changed, int64_t gap_ns)
+{
+    l->deadline_ns = later(begin_ns + search_step_ns, end_ns);
+    if (changed && gap_ns <= close_ns) {
+        int64_t change_ns = l->last_ns - gap_ns / 2;
+        if (l->change_ns != ABSENT_I64) {
+            lock(l, change_ns, end_ns);
+            return;
+        }
+        l->change_ns = change_ns;
+    } else if (changed) {
+        l->change_ns = ABSENT_I64; /* its moment is not known, so the next one's distance means nothing */
+    }
+    if (end_ns - l->search_begin_ns > search_max_ns) {
+        l->phase = LOCK_STANDING;
+        l->deadline_ns = begin_ns + standing_step_ns;
+    }
+}
+
+static void take_standing(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, bool changed)
+{
+    if (changed)
+        search(l, end_ns);
+    else
+        l->deadline_ns = later(begin_ns + standing_step_ns, end_ns);
+}
+
+static void take_locked(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, bool changed, int64_t gap_ns,
+                        bool scheduled)
+{
+    if (changed) {
+        if (gap_ns <= close_ns)
+            correct(l, l->last_ns - gap_ns + sooner(gap_ns, repeat_ns) / 2);
+        else
+            l->change_ns = sooner(l->change_ns, l->last_ns);
+        l->lost_steps = 0;
+        expect_next(l, end_ns);
+    } else if (!scheduled) {
+        return;
+    } else if (l->repeats < REPEATS_MAX) {
+        l->repeats++;
+        l->why = COUNTER_REPEAT;
+        l->deadline_ns = later(begin_ns + repeat_ns, end_ns);
+    } else if (++l->lost_steps < LOST_STEPS_MAX) {
+        expect_next(l, end_ns);
+    } else {
+        search(l, end_ns);
+    }
+}
+
+void counter_lock_take(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, int64_t mj, bool scheduled)
+{
+    if (mj < 0) {
+        if (!scheduled)
+            return;
+        if (l->phase == LOCK_LOCKED)
+            expect_next(l, end_ns);
+        else
+            l->deadline_ns = later(begin_ns + (l->phase == LOCK_SEARCH ? search_step_ns : standing_step_ns), end_ns);
+        return;
+    }
+    int64_t middle_ns = begin_ns + (end_ns - begin_ns) / 2;
+    int64_t half_ns = sooner((end_ns - begin_ns) / 2, half_width_max_ns);
+    bool first = l->last_mj < 0, changed = !first && mj != l->last_mj;
+    int64_t gap_ns = first ? 0 : middle_ns - l->last_ns;
+    l->half_width_ns = first ? half_ns : l->half_width_ns + (half_ns - l->half_width_ns) / 8;
+    l->last_mj = mj;
+    l->last_ns = middle_ns;
+    if (l->phase == LOCK_SEARCH)
+        take_searching(l, begin_ns, end_ns, changed, gap_ns);
+    else if (l->phase == LOCK_STANDING)
+        take_standing(l, begin_ns, end_ns, changed);
+    else
+        take_locked(l, begin_ns, end_ns, changed, gap_ns, scheduled);
+}
