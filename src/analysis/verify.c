@@ -1,0 +1,149 @@
+#include "analysis/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include "analysis/analyze.h"
+#include "analysis/verify_internal.h"
+
+static const char *format_text(struct arena *a, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int n = vsnprintf(NULL, 0, format, arguments);
+    char *text = arena_alloc(a, (size_t)n + 1);
+    vsnprintf(text, (size_t)n + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+void verify_set(struct verify *v, int check_code, int outcome, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    v->result->checks[check_code] =
+        (struct result_check){.code = check_code, .outcome = outcome, .why = format_text(v->a, format, arguments)};
+    va_end(arguments);
+}
+
+void verify_mark(struct verify *v, int mark_code, int outcome, double value, double limit, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    v->result->marks[mark_code] = (struct result_mark){.code = mark_code,
+                                                       .outcome = outcome,
+                                                       .why = format_text(v->a, format, arguments),
+                                                       .value = value,
+                                                       .limit = limit};
+    va_end(arguments);
+}
+
+double verify_seconds(int64_t t_ns)
+{
+    return t_ns == ABSENT_I64 ? __builtin_nan("") : (double)t_ns / 1e9;
+}
+
+const char *verify_gpu_name(struct verify *v, size_t gpu)
+{
+    const struct rec_gpu *g = &v->r->gpus[gpu];
+    return arena_format(v->a, "GPU %lld (%.12s)", (long long)g->index, g->uuid ? g->uuid : "no UUID");
+}
+
+static const char *join_fact(struct arena *a, const char *before, const struct rec_fact *f)
+{
+    const char *seen = f->seen ? f->seen : "nothing";
+    const char *text = f->expected
+                           ? arena_format(a, "%s is \"%s\" where \"%s\" was expected", f->name, seen, f->expected)
+                           : arena_format(a, "%s: %s", f->name, seen);
+    return before ? arena_format(a, "%s; %s", before, text) : text;
+}
+
+struct fact_group verify_facts(struct verify *v, const char *group)
+{
+    struct fact_group g = {0};
+    const char *prefix = arena_format(v->a, "%s.", group);
+    for (size_t i = 0; i < v->r->fact_count; i++) {
+        const struct rec_fact *f = &v->r->facts[i];
+        if (!f->name || !span_starts(span_of(f->name), prefix))
+            continue;
+        g.count++;
+        int outcome =
+            f->outcome >= CHECK_NOT_CHECKED && f->outcome <= CHECK_NOT_RECORDED ? f->outcome : CHECK_NOT_RECORDED;
+        g.by_outcome[outcome]++;
+        if (outcome == CHECK_FAILED)
+            g.failed = join_fact(v->a, g.failed, f);
+        else if (outcome != CHECK_PASSED)
+            g.open = g.open ? arena_format(v->a, "%s, %s", g.open, f->name) : f->name;
+    }
+    return g;
+}
+
+void verify_run(const struct records *r, const struct method *m, struct arena *a, struct result *result)
+{
+    struct verify v = {.r = r, .m = m, .a = a, .result = result};
+    result->check_count = CODE_COUNT;
+    result->checks = arena_array(a, CODE_COUNT, sizeof *result->checks);
+    result->mark_count = RMARK_COUNT;
+    result->marks = arena_array(a, RMARK_COUNT, sizeof *result->marks);
+    verify_setup(&v);
+    verify_energy(&v);
+    verify_requests(&v);
+    verify_course(&v);
+    verify_marks(&v);
+    result->formal = true;
+    for (size_t i = 0; i < CODE_COUNT; i++)
+        if (result->checks[i].outcome != CHECK_PASSED)
+            result->formal = false;
+}
+
+bool analyze_and_verify(const struct records *r, const struct method *m, struct arena *a, struct result *ret_result,
+                        struct err *e)
+{
+    if (!analyze(r, m, a, ret_result, e))
+        return false;
+    verify_run(r, m, a, ret_result);
+    return true;
+}
+
+const char *check_code_meaning(int check_code)
+{
+    static const char *const meanings[CODE_COUNT] = {
+        [CODE_PLAN_MISMATCH] = "What ran is not what the plan says.",
+        [CODE_IDENTITY_WRONG] = "The engine is not, or does not serve, what the plan says.",
+        [CODE_PREFLIGHT_FAILED] = "The machine was not in a normal state before the start, and the user went on.",
+        [CODE_GPU_MISMATCH] = "The GPUs that worked are not the plan's, whole and alone.",
+        [CODE_FOREIGN_PROCESS] = "A compute process that is not the engine's was on a selected GPU.",
+        [CODE_BASELINE_NOT_IDLE] = "The GPUs were not idle in the baseline window.",
+        [CODE_NOT_COVERED] = "A stage has a boundary without samples on both sides.",
+        [CODE_SAMPLE_GAP] = "A stage's headline series has a gap.",
+        [CODE_COUNTER_VOID] = "The energy counter went backward or stood still.",
+        [CODE_COUNTER_DISAGREES] = "Counter and buffer differ by over 1 % on a stage of 10 s or more.",
+        [CODE_POWER_OUT_OF_RANGE] = "A stage's average power is below idle or above 1.1 times the limit.",
+        [CODE_REQUEST_UNACCOUNTED] = "A request was not recorded once and whole.",
+        [CODE_USAGE_DISAGREES] = "The engine's own token count is not the clients' sum.",
+        [CODE_TOO_MANY_FAILED] = "More requests failed than the plan allows.",
+        [CODE_RELEASE_TIMED_OUT] = "The release did not end within the maximum wait.",
+        [CODE_RELEASE_NOT_CLOSED] = "Exit, memory or power of the release was not proven.",
+        [CODE_ENGINE_FAILED] = "The run gave up, or the engine ended before it was told to.",
+        [CODE_INTERRUPTED] = "The run was stopped from outside.",
+        [CODE_CLOCK_STEP] = "The system's clock was set during the run.",
+        [CODE_RECORDS_DAMAGED] = "The records are not whole, sealed and in order.",
+        [CODE_METHOD_SHORTENED] = "The plan shortened a duration of the method.",
+    };
+    return check_code >= 0 && check_code < CODE_COUNT ? meanings[check_code] : "";
+}
+
+const char *mark_code_meaning(int mark_code)
+{
+    static const char *const meanings[RMARK_COUNT] = {
+        [RMARK_SIMULATED] = "GPU or engine was simulated: no figure is a measurement of hardware.",
+        [RMARK_STEADY_NOT_REACHED] = "No steady state: there is no steady-state value.",
+        [RMARK_DELIVERY_LAG] = "Tokens arrived later than the GPUs made them.",
+        [RMARK_CLIENT_LIMITED] = "The client was the bottleneck: latencies are its own too.",
+        [RMARK_REPEATED_PROMPTS] = "Prompts repeat and the engine's prefix cache is on.",
+        [RMARK_THROTTLED] = "A thermal, power-brake or hardware slowdown was active in the formal stage.",
+        [RMARK_IDENTITY_NOT_VERIFIABLE] = "The engine gives no way to check part of its identity.",
+        [RMARK_USAGE_NOT_VERIFIABLE] = "The engine keeps no token count of its own to check against.",
+        [RMARK_SAMPLER_LATE] = "A power sample came over half a period late.",
+    };
+    return mark_code >= 0 && mark_code < RMARK_COUNT ? meanings[mark_code] : "";
+}

@@ -1,0 +1,118 @@
+/* The course of the run: release_timed_out, release_not_closed, engine_failed, interrupted, clock_step,
+ * records_damaged. */
+#include "analysis/verify_internal.h"
+
+static const struct rec_mark *last_mark(const struct records *r, int id)
+{
+    for (size_t i = r->mark_count; i-- > 0;)
+        if (r->marks[i].id == id)
+            return &r->marks[i];
+    return NULL;
+}
+
+static const char *note_of(const struct rec_mark *m)
+{
+    return m->note && m->note[0] ? m->note : "no reason was noted";
+}
+
+static void check_release(struct verify *v)
+{
+    const struct result_release *x = &v->result->release;
+    if (records_mark(v->r, MARK_FORMAL_END) == ABSENT_I64) {
+        verify_set(v, CODE_RELEASE_TIMED_OUT, CHECK_NOT_RECORDED, "The run did not come to its release.");
+        verify_set(v, CODE_RELEASE_NOT_CLOSED, CHECK_NOT_RECORDED, "The run did not come to its release.");
+        return;
+    }
+    if (x->timed_out)
+        verify_set(v, CODE_RELEASE_TIMED_OUT, CHECK_FAILED, "The release did not end within its maximum wait of %g s.",
+                   v->r->plan.method.release_wait_s);
+    else
+        verify_set(v, CODE_RELEASE_TIMED_OUT, CHECK_PASSED, "The release did not reach its maximum wait of %g s.",
+                   v->r->plan.method.release_wait_s);
+    struct fact_group facts = verify_facts(v, "release");
+    if (!x->closed || facts.failed)
+        verify_set(v, CODE_RELEASE_NOT_CLOSED, CHECK_FAILED, "The release is not closed: %s.",
+                   !x->closed ? (x->why ? x->why : "exit, memory or power is not proven") : facts.failed);
+    else
+        verify_set(v, CODE_RELEASE_NOT_CLOSED, CHECK_PASSED,
+                   "Processes gone, memory back and power recovered %.2f s after the formal stage.", x->end_s.value);
+}
+
+static void check_engine(struct verify *v)
+{
+    const struct rec_mark *failed = last_mark(v->r, MARK_FAILED);
+    const struct rec_mark *gone = last_mark(v->r, MARK_EXIT), *stop = last_mark(v->r, MARK_STOP);
+    if (failed)
+        verify_set(v, CODE_ENGINE_FAILED, CHECK_FAILED, "The run gave up at %.1f s: %s", verify_seconds(failed->t_ns),
+                   note_of(failed));
+    else if (gone && stop && gone->t_ns < stop->t_ns)
+        verify_set(v, CODE_ENGINE_FAILED, CHECK_FAILED, "The engine ended by itself, %.1f s before it was told to.",
+                   verify_seconds(stop->t_ns - gone->t_ns));
+    else
+        verify_set(v, CODE_ENGINE_FAILED, CHECK_PASSED, "The engine went through its stages.");
+}
+
+static void check_interrupted(struct verify *v)
+{
+    const struct rec_mark *m = last_mark(v->r, MARK_INTERRUPTED);
+    if (m)
+        verify_set(v, CODE_INTERRUPTED, CHECK_FAILED, "The run was stopped at %.1f s: %s", verify_seconds(m->t_ns),
+                   note_of(m));
+    else
+        verify_set(v, CODE_INTERRUPTED, CHECK_PASSED, "Nobody stopped the run.");
+}
+
+static void check_clock(struct verify *v)
+{
+    int64_t steps = v->result->load.clock_steps;
+    if (v->r->clock_count < 2 || steps == ABSENT_I64)
+        verify_set(v, CODE_CLOCK_STEP, CHECK_NOT_RECORDED, "The offset between the two clocks was not recorded.");
+    else if (steps)
+        verify_set(v, CODE_CLOCK_STEP, CHECK_FAILED,
+                   "The system's clock was set %lld time%s by over 1 ms during the run.", (long long)steps,
+                   steps == 1 ? "" : "s");
+    else
+        verify_set(v, CODE_CLOCK_STEP, CHECK_PASSED, "%zu readings of the clocks' offset, no step.", v->r->clock_count);
+}
+
+/* ---- whole, sealed, in order ---- */
+
+/* A run that gave up or was stopped may lack its later stages; any other has all of them. */
+static const char *course_fault(struct verify *v)
+{
+    static const int course[] = {MARK_BASELINE_START, MARK_BASELINE_END, MARK_SERVICE_START,
+                                 MARK_READY,          MARK_WARMUP_START, MARK_WARMUP_END,
+                                 MARK_FORMAL_START,   MARK_FORMAL_END,   MARK_STOP};
+    bool cut_short = last_mark(v->r, MARK_FAILED) || last_mark(v->r, MARK_INTERRUPTED);
+    const struct rec_mark *before = NULL;
+    for (size_t i = 0; i < sizeof course / sizeof *course; i++) {
+        const struct rec_mark *m = last_mark(v->r, course[i]);
+        if (!m && !cut_short)
+            return arena_format(v->a, "the mark %s is missing", mark_names[course[i]]);
+        if (m && before && m->t_ns < before->t_ns)
+            return arena_format(v->a, "the mark %s is earlier than %s", mark_names[course[i]], mark_names[before->id]);
+        before = m ? m : before;
+    }
+    return NULL;
+}
+
+static void check_records(struct verify *v)
+{
+    const char *fault = v->r->damage ? v->r->damage
+                        : !v->r->sealed
+                            ? "the folder has no seal: the run was not finished, or its end did not reach the disk"
+                            : course_fault(v);
+    if (fault)
+        verify_set(v, CODE_RECORDS_DAMAGED, CHECK_FAILED, "The records are not whole: %s.", fault);
+    else
+        verify_set(v, CODE_RECORDS_DAMAGED, CHECK_PASSED, "Sealed, every hash right, every stage in order.");
+}
+
+void verify_course(struct verify *v)
+{
+    check_release(v);
+    check_engine(v);
+    check_interrupted(v);
+    check_clock(v);
+    check_records(v);
+}

@@ -1,0 +1,52 @@
+/* Shared by the parts of verification; private to src/analysis/verify*.c. */
+#ifndef JTOK_ANALYSIS_VERIFY_INTERNAL_H
+#define JTOK_ANALYSIS_VERIFY_INTERNAL_H
+
+#include "analysis/verify.h"
+
+/* METHOD section 8, and this program's own decisions in docs/CHECKS.md. */
+#define NEW_MEMORY_BYTES      (INT64_C(64) << 20) /* a GPU that the engine holds has more than this, as in release */
+#define DISAGREE_LIMIT        0.01
+#define DISAGREE_MIN_S        10.0
+#define POWER_LIMIT_FACTOR    1.1
+#define USAGE_FAILED_LIMIT    0.02
+#define LATE_PERIODS          0.5
+#define CLIENT_CPU_LIMIT      0.90
+#define CLIENT_HANDLE_LIMIT_S 0.020
+#define CLIENT_SPREAD_LIMIT_S 1.0
+#define OUTSIDE_LIMIT_NS      INT64_C(1000000)
+
+struct verify {
+    const struct records *r;
+    const struct method *m;
+    struct arena *a;
+    struct result *result;
+};
+
+void verify_set(struct verify *v, int check_code, int outcome, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void verify_mark(struct verify *v, int mark_code, int outcome, double value, double limit, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* The facts of one group ("plan", "gpu" ...), counted by outcome; `failed` and `open` describe those that failed and
+ * those that were not recorded or not checked: "identity.model is "b" where "a" was expected; ...". Null: none. */
+struct fact_group {
+    size_t count, by_outcome[4];
+    const char *failed, *open;
+};
+struct fact_group verify_facts(struct verify *v, const char *group);
+
+/* Seconds of a time since the run began; NaN for ABSENT_I64. */
+double verify_seconds(int64_t t_ns);
+
+/* "GPU 0 (GPU-1a2b3c4d)": how sentences name a GPU. */
+const char *verify_gpu_name(struct verify *v, size_t gpu);
+
+/* The parts, each filling the checks and marks that its comment in its file names. */
+void verify_setup(struct verify *v);
+void verify_energy(struct verify *v);
+void verify_requests(struct verify *v);
+void verify_course(struct verify *v);
+void verify_marks(struct verify *v);
+
+#endif

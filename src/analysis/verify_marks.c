@@ -1,0 +1,181 @@
+/* The marks, but for usage_not_verifiable (verify_requests.c). */
+#include "analysis/verify_internal.h"
+
+/* NVML's clock event reasons that slow a GPU down for its protection. The software power cap (4) is the normal state
+ * under full load and no slowdown. */
+enum { REASON_HW_SLOWDOWN = 0x8, REASON_SW_THERMAL = 0x20, REASON_HW_THERMAL = 0x40, REASON_HW_POWER_BRAKE = 0x80 };
+enum { REASONS_SLOW = REASON_HW_SLOWDOWN | REASON_SW_THERMAL | REASON_HW_THERMAL | REASON_HW_POWER_BRAKE };
+
+static void mark_simulated(struct verify *v)
+{
+    const double none = __builtin_nan("");
+    bool gpu = v->r->run.gpu_simulated, engine = v->r->run.engine_simulated || v->r->plan.engine.simulated;
+    const char *what = gpu && engine ? "GPU and engine are simulated"
+                       : gpu         ? "The GPU is simulated"
+                       : engine      ? "The engine is simulated"
+                                     : "Nothing is simulated";
+    verify_mark(v, RMARK_SIMULATED, gpu || engine ? CHECK_FAILED : CHECK_PASSED, none, none, "%s.", what);
+}
+
+static void mark_steady(struct verify *v)
+{
+    const struct result_steady *s = &v->result->steady;
+    bool over = records_mark(v->r, MARK_FORMAL_END) == ABSENT_I64;
+    verify_mark(v, RMARK_STEADY_NOT_REACHED,
+                over         ? CHECK_NOT_RECORDED
+                : s->reached ? CHECK_PASSED
+                             : CHECK_FAILED,
+                s->lowest_cv, v->m->cv_limit, "%s.",
+                over         ? "The run has no whole formal stage"
+                : s->reached ? "Steady state was reached"
+                : s->why     ? s->why
+                             : "No steady state");
+}
+
+static void mark_lag(struct verify *v)
+{
+    const struct result_lag *l = &v->result->lag;
+    double share = quantity_has_value(&l->idle_owed_share) ? l->idle_owed_share.value : __builtin_nan("");
+    if (!l->measurable)
+        verify_mark(v, RMARK_DELIVERY_LAG, CHECK_NOT_RECORDED, share, v->m->lag_share, "Not measurable: %s.",
+                    l->why ? l->why : "no power buffer");
+    else
+        verify_mark(
+            v, RMARK_DELIVERY_LAG, l->delivery_lag ? CHECK_FAILED : CHECK_PASSED, share, v->m->lag_share,
+            "The GPUs idled %.2f s (%.3g %% of the formal stage) while tokens were owed; over %.3g %% is delivery lag.",
+            l->idle_owed_s.value, 100 * share, 100 * v->m->lag_share);
+}
+
+/* The client was the bottleneck when its loop had no time left, handled what had arrived late, or could not send all at
+ * once. */
+static void mark_client(struct verify *v)
+{
+    const struct rec_client *c = &v->r->client;
+    const double none = __builtin_nan("");
+    if (c->wall_ns <= 0) {
+        verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_NOT_RECORDED, none, none,
+                    "The client's own condition was not recorded.");
+        return;
+    }
+    double cpu = (double)c->cpu_ns / (double)c->wall_ns, handle_s = verify_seconds(c->handle_p99_ns);
+    double spread_s = verify_seconds(c->submit_spread_ns);
+    const char *numbers =
+        arena_format(v->a,
+                     "its loop used %.3g %% of a core (limit %g %%), handled arrivals within %.3g ms at P99 "
+                     "(limit %g ms) and sent all requests within %.3g s (limit %g s)",
+                     100 * cpu, 100 * CLIENT_CPU_LIMIT, 1000 * handle_s, 1000 * CLIENT_HANDLE_LIMIT_S, spread_s,
+                     CLIENT_SPREAD_LIMIT_S);
+    if (cpu > CLIENT_CPU_LIMIT)
+        verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_FAILED, cpu, CLIENT_CPU_LIMIT, "The client had no time left: %s.",
+                    numbers);
+    else if (handle_s > CLIENT_HANDLE_LIMIT_S)
+        verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_FAILED, handle_s, CLIENT_HANDLE_LIMIT_S, "The client came late: %s.",
+                    numbers);
+    else if (spread_s > CLIENT_SPREAD_LIMIT_S)
+        verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_FAILED, spread_s, CLIENT_SPREAD_LIMIT_S,
+                    "The client could not send all at once: %s.", numbers);
+    else
+        verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_PASSED, cpu, CLIENT_CPU_LIMIT, "The client kept up: %s.", numbers);
+}
+
+static void mark_repeats(struct verify *v)
+{
+    int64_t repeated = v->result->load.repeated_prompts, cache = v->r->run.prefix_cache;
+    const double none = __builtin_nan("");
+    if (repeated == ABSENT_I64)
+        verify_mark(v, RMARK_REPEATED_PROMPTS, CHECK_NOT_RECORDED, none, 0, "The prompts' digests were not recorded.");
+    else if (!repeated)
+        verify_mark(v, RMARK_REPEATED_PROMPTS, CHECK_PASSED, 0, 0, "No prompt repeats.");
+    else if (cache == ABSENT_I64)
+        verify_mark(v, RMARK_REPEATED_PROMPTS, CHECK_NOT_RECORDED, (double)repeated, 0,
+                    "%lld requests repeat an earlier prompt; whether the engine's prefix cache was on is not known.",
+                    (long long)repeated);
+    else
+        verify_mark(v, RMARK_REPEATED_PROMPTS, cache ? CHECK_FAILED : CHECK_PASSED, (double)repeated, 0,
+                    "%lld requests repeat an earlier prompt, with the engine's prefix cache %s.", (long long)repeated,
+                    cache ? "on" : "off");
+}
+
+/* Share of the formal stage's state readings with a slowdown; the GPU with the most counts. Readings lie on an even
+ * grid. */
+static void mark_throttled(struct verify *v)
+{
+    const struct records *r = v->r;
+    int64_t from_ns = records_mark(r, MARK_FORMAL_START), to_ns = records_mark(r, MARK_FORMAL_END), reasons = 0;
+    double share = 0;
+    size_t read = 0;
+    for (size_t g = 0; g < r->gpu_count; g++) {
+        size_t n = 0, slow = 0;
+        for (size_t i = 0; i < r->gpus[g].state_count; i++) {
+            const struct rec_gpu_state *s = &r->gpus[g].state[i];
+            if (to_ns == ABSENT_I64 || s->t_ns < from_ns || s->t_ns > to_ns || s->reasons == ABSENT_I64)
+                continue;
+            n++;
+            slow += (s->reasons & REASONS_SLOW) != 0;
+            reasons |= s->reasons & REASONS_SLOW;
+        }
+        read += n;
+        if (n && (double)slow / (double)n > share)
+            share = (double)slow / (double)n;
+    }
+    if (!read)
+        verify_mark(v, RMARK_THROTTLED, CHECK_NOT_RECORDED, __builtin_nan(""), 0,
+                    "No clock event reasons were recorded in the formal stage.");
+    else if (share > 0)
+        verify_mark(v, RMARK_THROTTLED, CHECK_FAILED, share, 0, "%.3g %% of the formal stage under%s%s%s%s.",
+                    100 * share, reasons & REASON_SW_THERMAL ? " software thermal" : "",
+                    reasons & REASON_HW_THERMAL ? " hardware thermal" : "",
+                    reasons & REASON_HW_POWER_BRAKE ? " power-brake" : "",
+                    reasons & REASON_HW_SLOWDOWN ? " hardware slowdown" : " slowdown");
+    else
+        verify_mark(v, RMARK_THROTTLED, CHECK_PASSED, 0, 0, "No slowdown in %zu readings.", read);
+}
+
+static void mark_identity(struct verify *v)
+{
+    struct fact_group g = verify_facts(v, "identity");
+    const double none = __builtin_nan("");
+    if (!g.count)
+        verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_NOT_RECORDED, none, none, "The engine was not asked.");
+    else if (g.by_outcome[CHECK_NOT_RECORDED])
+        verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_FAILED, (double)g.by_outcome[CHECK_NOT_RECORDED], 0,
+                    "The engine gives no way to check %s; %zu other properties were checked.", g.open,
+                    g.count - g.by_outcome[CHECK_NOT_RECORDED]);
+    else
+        verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_PASSED, 0, 0, "Every property could be checked.");
+}
+
+static void mark_late(struct verify *v)
+{
+    double period_s = v->r->plan.method.grid_s, latest_s = 0;
+    size_t n = 0, late = 0;
+    for (size_t g = 0; g < v->r->gpu_count; g++)
+        for (size_t i = 0; i < v->r->gpus[g].instant_count; i++) {
+            const struct rec_instant *s = &v->r->gpus[g].instant[i];
+            if (s->tag != INSTANT_GRID || s->late_ns == ABSENT_I64)
+                continue;
+            double late_s = verify_seconds(s->late_ns);
+            n++;
+            late += late_s > LATE_PERIODS * period_s;
+            latest_s = late_s > latest_s ? late_s : latest_s;
+        }
+    if (!n || __builtin_isnan(period_s))
+        verify_mark(v, RMARK_SAMPLER_LATE, CHECK_NOT_RECORDED, __builtin_nan(""), LATE_PERIODS,
+                    "The samples' lateness was not recorded.");
+    else
+        verify_mark(v, RMARK_SAMPLER_LATE, late ? CHECK_FAILED : CHECK_PASSED, latest_s / period_s, LATE_PERIODS,
+                    "%zu of %zu samples came over half a period late; the latest by %.3g ms of %g ms.", late, n,
+                    1000 * latest_s, 1000 * period_s);
+}
+
+void verify_marks(struct verify *v)
+{
+    mark_simulated(v);
+    mark_steady(v);
+    mark_lag(v);
+    mark_client(v);
+    mark_repeats(v);
+    mark_throttled(v);
+    mark_identity(v);
+    mark_late(v);
+}

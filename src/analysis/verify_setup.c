@@ -1,0 +1,252 @@
+/* What was there before and around the measurement: plan_mismatch, identity_wrong, preflight_failed, gpu_mismatch,
+ * foreign_process, baseline_not_idle, method_shortened. */
+#include "analysis/verify_internal.h"
+
+#include <string.h>
+
+static bool differs(const char *expected, const char *seen)
+{
+    return expected && seen && strcmp(expected, seen) != 0;
+}
+
+static void check_plan(struct verify *v)
+{
+    struct fact_group g = verify_facts(v, "plan");
+    const char *wanted = v->r->plan.engine.version, *seen = v->r->run.engine_version;
+    if (g.failed)
+        verify_set(v, CODE_PLAN_MISMATCH, CHECK_FAILED, "What ran is not the plan: %s.", g.failed);
+    else if (differs(wanted, seen))
+        verify_set(v, CODE_PLAN_MISMATCH, CHECK_FAILED,
+                   "What ran is not the plan: the engine's version is \"%s\" where \"%s\" "
+                   "was expected.",
+                   seen, wanted);
+    else if (g.open)
+        verify_set(v, CODE_PLAN_MISMATCH, CHECK_NOT_RECORDED, "Not compared with the plan: %s.", g.open);
+    else if (!g.count)
+        verify_set(v, CODE_PLAN_MISMATCH, CHECK_NOT_RECORDED,
+                   "The records hold no comparison of the run with its plan.");
+    else
+        verify_set(v, CODE_PLAN_MISMATCH, CHECK_PASSED, "%zu properties were compared with the plan and are its.",
+                   g.count);
+}
+
+/* What the engine can't tell is a mark (identity_not_verifiable), not a failure, as long as something could be checked.
+ */
+static void check_identity(struct verify *v)
+{
+    struct fact_group g = verify_facts(v, "identity");
+    size_t passed = g.by_outcome[CHECK_PASSED];
+    if (g.failed)
+        verify_set(v, CODE_IDENTITY_WRONG, CHECK_FAILED, "The engine is not what the plan says: %s.", g.failed);
+    else if (g.by_outcome[CHECK_NOT_CHECKED])
+        verify_set(v, CODE_IDENTITY_WRONG, CHECK_NOT_CHECKED, "Not checked: %s.", g.open);
+    else if (!passed)
+        verify_set(v, CODE_IDENTITY_WRONG, CHECK_NOT_RECORDED,
+                   "The records hold nothing that the engine said of itself.");
+    else
+        verify_set(v, CODE_IDENTITY_WRONG, CHECK_PASSED,
+                   "%zu properties are as the engine says and the plan wants%s%s.", passed,
+                   g.open ? "; the engine gives no way to check " : "", g.open ? g.open : "");
+}
+
+static void check_preflight(struct verify *v)
+{
+    struct fact_group g = verify_facts(v, "preflight");
+    if (g.failed)
+        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_FAILED, "Not in a normal state before the start: %s.", g.failed);
+    else if (g.open)
+        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_NOT_RECORDED, "Not looked at before the start: %s.", g.open);
+    else if (!g.count)
+        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_NOT_RECORDED,
+                   "The records hold no look at the machine before the start.");
+    else
+        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_PASSED, "%zu looks at the machine before the start found it normal.",
+                   g.count);
+}
+
+/* ---- GPUs ---- */
+
+static bool plan_has(const struct plan *p, const char *uuid)
+{
+    for (size_t i = 0; i < p->gpu_count; i++)
+        if (uuid && strcmp(p->gpus[i], uuid) == 0)
+            return true;
+    return false;
+}
+
+/* Highest memory use seen in [from, to], or ABSENT_I64. */
+static int64_t memory_high(const struct rec_gpu *g, int64_t from_ns, int64_t to_ns)
+{
+    int64_t high = ABSENT_I64;
+    for (size_t i = 0; i < g->state_count; i++)
+        if (g->state[i].t_ns >= from_ns && g->state[i].t_ns <= to_ns && g->state[i].memory_used_bytes > high)
+            high = g->state[i].memory_used_bytes;
+    return high;
+}
+
+/* Memory that came after the engine's start and was there while it served; ABSENT_I64: not recorded. */
+static int64_t new_memory(const struct records *r, const struct rec_gpu *g)
+{
+    int64_t start_ns = records_mark(r, MARK_SERVICE_START), ready_ns = records_mark(r, MARK_READY);
+    int64_t end_ns = records_mark(r, MARK_FORMAL_END);
+    if (start_ns == ABSENT_I64 || ready_ns == ABSENT_I64 || end_ns == ABSENT_I64)
+        return ABSENT_I64;
+    int64_t before = memory_high(g, INT64_MIN, start_ns), serving = memory_high(g, ready_ns, end_ns);
+    return before == ABSENT_I64 || serving == ABSENT_I64 ? ABSENT_I64 : serving - before;
+}
+
+/* The first thing wrong with the set of GPUs, or null. */
+static const char *gpu_fault(struct verify *v)
+{
+    const struct records *r = v->r;
+    if (r->gpu_count != r->plan.gpu_count)
+        return arena_format(v->a, "the plan names %zu GPUs and %zu were recorded", r->plan.gpu_count, r->gpu_count);
+    for (size_t i = 0; i < r->gpu_count; i++) {
+        if (!plan_has(&r->plan, r->gpus[i].uuid))
+            return arena_format(v->a, "%s is not in the plan", verify_gpu_name(v, i));
+        if (r->gpus[i].mig == 1)
+            return arena_format(v->a, "%s is in MIG mode", verify_gpu_name(v, i));
+        int64_t fresh = new_memory(r, &r->gpus[i]);
+        if (fresh != ABSENT_I64 && fresh <= NEW_MEMORY_BYTES)
+            return arena_format(v->a, "the engine holds no memory on %s (%.1f MiB more than before its start)",
+                                verify_gpu_name(v, i), (double)fresh / 1048576.0);
+    }
+    return NULL;
+}
+
+static void check_gpus(struct verify *v)
+{
+    const struct records *r = v->r;
+    struct fact_group g = verify_facts(v, "gpu");
+    if (!r->gpu_count || !r->plan.gpu_count) {
+        verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_RECORDED, "%s.",
+                   r->gpu_count ? "The plan names no GPU by its UUID" : "No GPU was recorded");
+        return;
+    }
+    const char *fault = g.failed ? g.failed : gpu_fault(v);
+    if (fault) {
+        verify_set(v, CODE_GPU_MISMATCH, CHECK_FAILED, "The GPUs are not the plan's, whole and alone: %s.", fault);
+        return;
+    }
+    for (size_t i = 0; i < r->gpu_count; i++)
+        if (new_memory(r, &r->gpus[i]) == ABSENT_I64) {
+            verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_RECORDED,
+                       "No memory readings of %s before and while the engine served.", verify_gpu_name(v, i));
+            return;
+        }
+    if (!g.count || g.open)
+        verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_RECORDED, "Not looked at: %s.",
+                   g.open ? g.open : "whether another GPU than the plan's was used");
+    else
+        verify_set(v, CODE_GPU_MISMATCH, CHECK_PASSED,
+                   "%zu GPU%s, by UUID the plan's; the engine held memory on each and on no other.", r->gpu_count,
+                   r->gpu_count == 1 ? "" : "s");
+}
+
+/* ---- foreign processes ---- */
+
+static bool states_readable(const struct rec_gpu *g)
+{
+    for (size_t i = 0; i < g->state_count; i++)
+        if (g->state[i].processes < 0)
+            return false;
+    return g->state_count > 0;
+}
+
+/* Before the engine's start every compute process is foreign, whoever's it is; later only one that is known not to be
+ * the engine's. The earliest one, or null. */
+static const struct rec_process *first_foreign(const struct rec_gpu *g, int64_t start_ns)
+{
+    const struct rec_process *first = NULL;
+    for (size_t i = 0; i < g->process_count; i++) {
+        const struct rec_process *p = &g->process[i];
+        bool foreign = p->own == 0 || (p->own < 0 && start_ns != ABSENT_I64 && p->t_ns < start_ns);
+        if (foreign && (!first || p->t_ns < first->t_ns || (p->t_ns == first->t_ns && p->pid < first->pid)))
+            first = p;
+    }
+    return first;
+}
+
+/* Readings that list more processes than could be named, or ones of another process-id namespace. */
+static bool processes_told_apart(const struct rec_gpu *g)
+{
+    int64_t listed = 0;
+    for (size_t i = 0; i < g->state_count; i++)
+        listed += g->state[i].processes;
+    for (size_t i = 0; i < g->process_count; i++)
+        if (g->process[i].own < 0)
+            return false;
+    return listed <= (int64_t)g->process_count;
+}
+
+static void check_processes(struct verify *v)
+{
+    int64_t start_ns = records_mark(v->r, MARK_SERVICE_START);
+    size_t readings = 0;
+    for (size_t i = 0; i < v->r->gpu_count; i++) {
+        const struct rec_process *p = first_foreign(&v->r->gpus[i], start_ns);
+        readings += v->r->gpus[i].state_count;
+        if (p) {
+            verify_set(v, CODE_FOREIGN_PROCESS, CHECK_FAILED,
+                       "Process %lld, which is not the engine's, was on %s at %.1f s (from the run's begin).",
+                       (long long)p->pid, verify_gpu_name(v, i), verify_seconds(p->t_ns));
+            return;
+        }
+    }
+    for (size_t i = 0; i < v->r->gpu_count; i++) {
+        const struct rec_gpu *g = &v->r->gpus[i];
+        if (!states_readable(g) || !processes_told_apart(g)) {
+            verify_set(v, CODE_FOREIGN_PROCESS, CHECK_NOT_RECORDED, "%s of %s.",
+                       states_readable(g) ? "The engine's processes could not be told from others"
+                                          : "No whole list of the compute processes",
+                       verify_gpu_name(v, i));
+            return;
+        }
+    }
+    if (v->r->gpu_count)
+        verify_set(v, CODE_FOREIGN_PROCESS, CHECK_PASSED, "%zu lists of compute processes held none but the engine's.",
+                   readings);
+    else
+        verify_set(v, CODE_FOREIGN_PROCESS, CHECK_NOT_RECORDED, "No GPU was recorded.");
+}
+
+static void check_baseline(struct verify *v)
+{
+    const struct result *x = v->result;
+    int outcome = x->gpu_count ? CHECK_PASSED : CHECK_NOT_RECORDED;
+    const char *why = x->gpu_count ? NULL : "no GPU was recorded";
+    for (size_t i = 0; i < x->gpu_count; i++) {
+        const struct result_gpu *g = &x->gpus[i];
+        bool worse = g->baseline_idle == CHECK_FAILED ? outcome != CHECK_FAILED
+                                                      : g->baseline_idle != CHECK_PASSED && outcome == CHECK_PASSED;
+        if (worse) {
+            outcome = g->baseline_idle == CHECK_FAILED ? CHECK_FAILED : CHECK_NOT_RECORDED;
+            why = arena_format(v->a, "GPU %lld: %s", (long long)g->index,
+                               g->baseline_why ? g->baseline_why : "not recorded");
+        }
+    }
+    if (outcome == CHECK_PASSED)
+        verify_set(v, CODE_BASELINE_NOT_IDLE, outcome, "Idle on %s.", x->gpu_count == 1 ? "the GPU" : "all GPUs");
+    else
+        verify_set(v, CODE_BASELINE_NOT_IDLE, outcome, "%s: %s.",
+                   outcome == CHECK_FAILED ? "Not idle in the baseline window" : "Not known to be idle", why);
+}
+
+void verify_setup(struct verify *v)
+{
+    check_plan(v);
+    check_identity(v);
+    check_preflight(v);
+    check_gpus(v);
+    check_processes(v);
+    check_baseline(v);
+    if (plan_is_shortened(&v->r->plan))
+        verify_set(v, CODE_METHOD_SHORTENED, CHECK_FAILED,
+                   "The plan asks for a baseline of %g s, a hold of %g s, %lld warm-up requests of %lld tokens; some "
+                   "of it, or a "
+                   "wait, is below the method's.",
+                   v->r->plan.method.baseline_s, v->r->plan.method.hold_s, (long long)v->r->plan.method.warmup_requests,
+                   (long long)v->r->plan.method.warmup_tokens);
+    else
+        verify_set(v, CODE_METHOD_SHORTENED, CHECK_PASSED, "No duration of the method was shortened.");
+}
