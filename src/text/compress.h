@@ -8,12 +8,12 @@
 #include "base/err.h"
 
 /* Appends a file's content to b: plain, gzip (.gz, by its magic bytes) or zstd (by its magic bytes). A cut or damaged
- * compressed file is an error that names the offset in the file. Content over `max` bytes (0: no limit) or over b's cap is
- * an error. b keeps its old content on failure. O(content). */
+ * compressed file is an error that names the offset in the file. Content over `max` bytes (0: no limit) or over b's cap
+ * is an error. b keeps its old content on failure. O(content). */
 bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e);
 
-/* Compresses `from` into the new file `to` (must not exist) with zstd level 9 and a checksum, and flushes it to the disk.
- * Leaves no `to` behind on failure. */
+/* Compresses `from` into the new file `to` (must not exist) with zstd level 9 and a checksum, and flushes it to the
+ * disk. Leaves no `to` behind on failure. */
 bool file_compress(const char *from, const char *to, struct err *e);
 
 /* Writes a new file (must not exist) and flushes it. Leaves nothing behind on failure. */

@@ -13,15 +13,15 @@ void csv_put(struct buf *b, struct span field, char separator);
 
 struct csv {
     struct span rest;
-    size_t line;  /* number of the record just read, from 1 */
-    bool quoted;  /* the record just read held a quoted field: those fields are still quoted, see csv_unquote */
-    bool cut;     /* the text ended without a line end: the last record is incomplete and not given */
+    size_t line; /* number of the record just read, from 1 */
+    bool quoted; /* the record just read held a quoted field: those fields are still quoted, see csv_unquote */
+    bool cut;    /* the text ended without a line end: the last record is incomplete and not given */
 };
 
 void csv_init(struct csv *c, struct span text);
 
-/* Splits the next record into at most `max` fields, pointing into the text. Returns their number, 0 at the end; a record
- * with more fields gives max + 1 (an error for the caller to name). O(bytes of the record). */
+/* Splits the next record into at most `max` fields, pointing into the text. Returns their number, 0 at the end; a
+ * record with more fields gives max + 1 (an error for the caller to name). O(bytes of the record). */
 size_t csv_next(struct csv *c, struct span *ret_fields, size_t max);
 
 /* A field without its quotes, appended to b. */

@@ -80,14 +80,6 @@ static const char *plain_end(const char *p, const char *end)
     return p;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Bytes of the escape at p; 0 when it is none. */
 static size_t escape_length(const char *p, const char *end)
 {
@@ -98,7 +90,7 @@ static size_t escape_length(const char *p, const char *end)
     if (end - p < 6)
         return 0;
     for (int i = 2; i < 6; i++) {
-        if (hex_value(p[i]) < 0)
+        if (scan_hex(p[i]) < 0)
             return 0;
     }
     return 6;
@@ -267,7 +259,7 @@ static unsigned hex4(const char *p)
 {
     unsigned value = 0;
     for (int i = 0; i < 4; i++)
-        value = value << 4 | (unsigned)hex_value(p[i]);
+        value = value << 4 | (unsigned)scan_hex(p[i]);
     return value;
 }
 

@@ -1,4 +1,5 @@
-/* Eight bytes at a time: which byte of a word is the first of interest. Private to the parsers of this folder. */
+/* Scanning, private to the parsers of this folder: hexadecimal digits; eight bytes at a time, which byte of a word is
+ * the first of interest. */
 #ifndef JTOK_TEXT_SCAN_H
 #define JTOK_TEXT_SCAN_H
 
@@ -32,6 +33,15 @@ static inline uint64_t scan_equal(uint64_t word, unsigned char byte)
 static inline unsigned scan_first(uint64_t hits)
 {
     return (unsigned)__builtin_ctzll(hits) / 8;
+}
+
+/* Value of a hexadecimal digit, or -1. */
+static inline int scan_hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 #endif
