@@ -1,12 +1,14 @@
 #include "cli/evaluate.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "analysis/verify.h"
 #include "store/archive.h"
 #include "store/fields_json.h"
 #include "text/compress.h"
+#include "text/csv.h"
 
 bool evaluate_run(const char *folder, const struct method *m, struct arena *a, struct evaluation *ret_evaluation,
                   struct err *e)
@@ -20,11 +22,40 @@ bool evaluate_run(const char *folder, const struct method *m, struct arena *a, s
     return true;
 }
 
+struct row {
+    struct buf *out;
+    bool header, first;
+};
+
+static void put_cell(void *self, const char *path, const struct field *f, struct span value)
+{
+    (void)f;
+    struct row *row = self;
+    struct buf cell = {0};
+    csv_put(&cell, row->header ? span_of(path) : value, '\n');
+    if (!row->first)
+        buf_byte(row->out, ',');
+    buf_add(row->out, cell.p, cell.n - 1);
+    row->first = false;
+    buf_done(&cell);
+}
+
+static void put_row(const struct schema *s, const void *object, bool header, struct buf *b)
+{
+    struct row row = {.out = b, .header = header, .first = true};
+    fields_flat(s, object, put_cell, &row);
+    buf_byte(b, '\n');
+}
+
+/* A list of flat structs: the header line of its schema, then one line an object. */
 static void put_table(const struct schema *s, const void *rows, size_t count, struct buf *b)
 {
-    fields_csv_header(s, b);
+    void *blank = mem_zero(1, s->size);
+    fields_absent(s, blank);
+    put_row(s, blank, true, b);
+    free(blank);
     for (size_t i = 0; i < count; i++)
-        fields_csv_row(s, (const char *)rows + i * s->size, b);
+        put_row(s, (const char *)rows + i * s->size, false, b);
 }
 
 void evaluate_documents(const struct result *r, struct document ret_documents[EVALUATE_DOCUMENTS])
