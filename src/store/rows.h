@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/span.h"
 #include "model/record.h"
 
 enum row_table {
@@ -25,6 +26,8 @@ enum row_table {
     ROWS_METRICS,   /* metrics.csv    struct rec_metrics */
     ROWS_COUNT
 };
+
+enum { ROWS_GPUS_MAX = 256 }; /* a gpu column holds less */
 
 /* File name ("chunks.csv"), size of the struct, and the header line with its LF. */
 const char *rows_file(enum row_table t);

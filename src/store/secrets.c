@@ -1,0 +1,266 @@
+#include "store/secrets.h"
+#include <stdlib.h>
+#include <string.h>
+#include "text/json.h"
+
+void secrets_done(struct secrets *s)
+{
+    free(s->items);
+    arena_done(&s->arena);
+    *s = (struct secrets){0};
+}
+
+static bool ends_in(struct span word, const char *end)
+{
+    size_t n = strlen(end);
+
+    return word.n >= n && strncasecmp(word.p + word.n - n, end, n) == 0;
+}
+
+bool secrets_is_name(struct span name)
+{
+    static const char *const ends[] = {"KEY",    "TOKEN",      "SECRET",     "PASSWORD",
+                                       "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"};
+
+    for (size_t i = 0; i < name.n;) {
+        size_t n = 0;
+
+        while (i + n < name.n && !memchr("_-.", name.p[i + n], 3))
+            n++;
+        for (size_t k = 0; k < sizeof ends / sizeof *ends; k++)
+            if (ends_in((struct span){name.p + i, n}, ends[k]))
+                return true;
+        i += n + 1;
+    }
+    return false;
+}
+
+static void add_one(struct secrets *s, const char *name, struct span value)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->items[i].value.n == value.n && memcmp(s->items[i].value.p, value.p, value.n) == 0)
+            return;
+    if (s->count == s->capacity) {
+        s->capacity = s->capacity ? s->capacity * 2 : 16;
+        s->items = mem_grow(s->items, s->capacity, sizeof *s->items);
+    }
+    s->items[s->count++] =
+        (struct secret){arena_text(&s->arena, name), {arena_copy(&s->arena, value.p, value.n), value.n}};
+    s->starts[(unsigned char)value.p[0]] = true;
+}
+
+/* As it stands, and as JSON would write it where that differs. */
+static void add_forms(struct secrets *s, const char *name, struct span value)
+{
+    struct json_writer w;
+    struct buf json = {0};
+
+    add_one(s, name, value);
+    json_writer_init(&w, &json, 0);
+    json_put_string(&w, value);
+    if (json.n > value.n + 2)
+        add_one(s, name, (struct span){json.p + 1, json.n - 2});
+    buf_done(&json);
+}
+
+void secrets_add(struct secrets *s, const char *name, struct span value)
+{
+    while (value.n) {
+        const char *end = memchr(value.p, '\n', value.n);
+        struct span line = {value.p, end ? (size_t)(end - value.p) : value.n};
+
+        value.p += line.n + (end ? 1 : 0);
+        value.n -= line.n + (end ? 1 : 0);
+        while (line.n && line.p[line.n - 1] == '\r')
+            line.n--;
+        if (line.n >= SECRET_MIN)
+            add_forms(s, name, line);
+        else
+            s->short_values += line.n > 0;
+    }
+}
+
+void secrets_add_environ(struct secrets *s, char **environment)
+{
+    for (; environment && *environment; environment++) {
+        const char *equals = strchr(*environment, '=');
+        struct span name = {*environment, equals ? (size_t)(equals - *environment) : 0};
+
+        if (equals && secrets_is_name(name)) {
+            char *text = arena_copy(&s->arena, name.p, name.n);
+
+            secrets_add(s, text, span_of(equals + 1));
+        }
+    }
+}
+
+/* Walks the words of a command; for each value of a secret option calls `each` with the option's name and where the
+ * value begins in its word. */
+static void walk_command(const struct plan_engine *engine,
+                         void (*each)(void *self, struct span name, size_t word, size_t from), void *self)
+{
+    struct span open = {0}; /* a secret option whose values follow */
+
+    for (size_t i = 0; i < engine->command_count; i++) {
+        const char *word = engine->command[i], *equals = strchr(word, '=');
+        struct span name = {word, equals ? (size_t)(equals - word) : strlen(word)};
+        bool option = word[0] == '-' && word[1] != 0;
+        /* NAME=VALUE before a program: "env HF_TOKEN=x vllm ...". */
+        bool variable = !option && equals && i + 1 < engine->command_count;
+
+        if (option)
+            open = (struct span){0};
+        if ((option || variable) && secrets_is_name(name)) {
+            if (equals)
+                each(self, name, i, name.n + 1);
+            else
+                open = name;
+        } else if (open.n && !option) {
+            each(self, open, i, 0);
+            /* vLLM's --api-key takes several values; after another option's value, a word may be anything. */
+            if (!span_is(open, "--api-key"))
+                open = (struct span){0};
+        }
+    }
+}
+
+struct add_command {
+    struct secrets *secrets;
+    const struct plan_engine *engine;
+};
+
+static void add_word(void *self, struct span name, size_t word, size_t from)
+{
+    struct add_command *a = self;
+
+    secrets_add(a->secrets, arena_copy(&a->secrets->arena, name.p, name.n), span_of(a->engine->command[word] + from));
+}
+
+void secrets_add_plan(struct secrets *s, const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->engine.env_count; i++)
+        if (secrets_is_name(span_of(plan->engine.env[i].name)))
+            secrets_add(s, plan->engine.env[i].name, span_of(plan->engine.env[i].value));
+    walk_command(&plan->engine, add_word, &(struct add_command){s, &plan->engine});
+}
+
+/* The longest value that stands at the front of `text`. */
+static const struct secret *match(const struct secrets *s, struct span text)
+{
+    const struct secret *longest = NULL;
+
+    for (size_t i = 0; i < s->count; i++) {
+        const struct secret *one = &s->items[i];
+
+        if (one->value.n <= text.n && memcmp(one->value.p, text.p, one->value.n) == 0 &&
+            (!longest || one->value.n > longest->value.n))
+            longest = one;
+    }
+    return longest;
+}
+
+size_t secrets_replace(const struct secrets *s, struct span text, struct buf *b)
+{
+    size_t places = 0, kept = 0, covered = 0; /* [.., covered) belongs to the stretch being replaced */
+
+    for (size_t i = 0; i < text.n; i++) {
+        const struct secret *found;
+
+        if (!s->starts[(unsigned char)text.p[i]])
+            continue;
+        found = match(s, (struct span){text.p + i, text.n - i});
+        if (!found)
+            continue;
+        if (places == 0 || i >= covered) {
+            buf_add(b, text.p + kept, i - kept);
+            buf_fmt(b, "[secret:%s]", found->name);
+            places++;
+        }
+        if (i + found->value.n > covered)
+            covered = i + found->value.n;
+        kept = covered;
+    }
+    if (text.n)
+        buf_add(b, text.p + kept, text.n - kept);
+    return places;
+}
+
+/* ---- a plan that may be stored ---- */
+
+struct mask {
+    const struct secrets *secrets;
+    struct arena *arena;
+    struct plan *plan;
+    size_t *count;
+};
+
+static const char *mask_text(struct mask *m, const char *text)
+{
+    struct buf masked = {0};
+    size_t places;
+
+    if (!text)
+        return NULL;
+    places = secrets_replace(m->secrets, span_of(text), &masked);
+    if (places)
+        text = arena_copy(m->arena, masked.p, masked.n);
+    *m->count += places;
+    buf_done(&masked);
+    return text;
+}
+
+static void mask_word(void *self, struct span name, size_t word, size_t from)
+{
+    struct mask *m = self;
+    const char *text = m->plan->engine.command[word];
+
+    m->plan->engine.command[word] = arena_format(m->arena, "%.*s[secret:%.*s]", (int)from, text, SPAN_ARG(name));
+    ++*m->count;
+}
+
+static void mask_fields(struct mask *m, const struct schema *s, void *object)
+{
+    for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
+        char *at = (char *)object + f->offset;
+        size_t *count = (size_t *)((char *)object + f->count_offset);
+
+        if (f->type == FIELD_OBJECT) {
+            mask_fields(m, f->sub, at);
+        } else if (f->type == FIELD_TEXT) {
+            *(const char **)at = mask_text(m, *(const char **)at);
+        } else if (f->type == FIELD_LIST && f->item == FIELD_TEXT) {
+            const char **items = arena_array(m->arena, *count, sizeof *items);
+
+            for (size_t i = 0; i < *count; i++)
+                items[i] = mask_text(m, (*(const char ***)at)[i]);
+            *(const char ***)at = items;
+        } else if (f->type == FIELD_MAP) {
+            struct field_pair *pairs = arena_array(m->arena, *count, sizeof *pairs);
+
+            for (size_t i = 0; i < *count; i++) {
+                pairs[i] = (*(struct field_pair **)at)[i];
+                if (secrets_is_name(span_of(pairs[i].name))) {
+                    pairs[i].value = arena_format(m->arena, "[secret:%s]", pairs[i].name);
+                    ++*m->count;
+                } else {
+                    pairs[i].value = mask_text(m, pairs[i].value);
+                }
+            }
+            *(struct field_pair **)at = pairs;
+        }
+    }
+}
+
+struct plan secrets_mask_plan(const struct secrets *s, const struct plan *plan, struct arena *a, size_t *count)
+{
+    struct plan masked = *plan;
+    struct mask m = {s, a, &masked, count};
+
+    /* By place first, so that a value is counted once and named after its option. */
+    masked.engine.command = arena_array(a, plan->engine.command_count, sizeof(char *));
+    for (size_t i = 0; i < plan->engine.command_count; i++)
+        masked.engine.command[i] = plan->engine.command[i];
+    walk_command(&plan->engine, mask_word, &m);
+    mask_fields(&m, &plan_schema, &masked);
+    return masked;
+}
