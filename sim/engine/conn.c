@@ -1,0 +1,350 @@
+#include "server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/clock.h"
+#include "http.h"
+
+static void watch(struct server *s, struct conn *c, int operation)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | (c->wants_write ? EPOLLOUT : 0), .data.fd = c->fd};
+    epoll_ctl(s->epoll, operation, c->fd, &event);
+}
+
+void conn_open(struct server *s, int fd, const char *peer)
+{
+    if (fd >= s->conn_capacity) {
+        int old = s->conn_capacity;
+        s->conn_capacity = fd < 1024 ? 1024 : 2 * fd;
+        s->conns = mem_grow(s->conns, (size_t)s->conn_capacity, sizeof *s->conns);
+        memset(s->conns + old, 0, (size_t)(s->conn_capacity - old) * sizeof *s->conns);
+    }
+    struct conn *c = mem_zero(1, sizeof *c);
+    c->fd = fd;
+    c->job = -1;
+    memcpy(c->peer, peer, strlen(peer));
+    s->conns[fd] = c;
+    watch(s, c, EPOLL_CTL_ADD);
+}
+
+static void forget_delayed(struct server *s, const struct conn *c)
+{
+    for (struct conn **p = &s->delayed; *p; p = &(*p)->next)
+        if (*p == c) {
+            *p = c->next;
+            return;
+        }
+}
+
+static void request_gone(struct server *s, struct conn *c)
+{
+    if (c->answer.total_tokens)
+        s->owed--;
+    c->answer.total_tokens = 0;
+    s->dirty = true;
+}
+
+void conn_close(struct server *s, struct conn *c, bool reset)
+{
+    if (c->dead)
+        return;
+    if (c->job >= 0)
+        batch_remove(&s->batch, c->job);
+    if (c->answer.total_tokens) {
+        s->live.aborted++;
+        request_gone(s, c);
+    }
+    if (c->delayed.n)
+        forget_delayed(s, c);
+    if (reset) {
+        struct linger at_once = {.l_onoff = 1};
+        setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    }
+    s->conns[c->fd] = NULL;
+    close(c->fd);
+    c->dead = true;
+    c->next = s->dead;
+    s->dead = c;
+}
+
+void conn_sweep(struct server *s)
+{
+    for (struct conn *c; (c = s->dead);) {
+        s->dead = c->next;
+        buf_done(&c->in);
+        buf_done(&c->out);
+        buf_done(&c->delayed);
+        free(c);
+    }
+}
+
+void conn_send(struct server *s, struct conn *c, struct span bytes)
+{
+    if (c->dead)
+        return;
+    while (!c->out.n && bytes.n) {
+        ssize_t n = send(c->fd, bytes.p, bytes.n, MSG_NOSIGNAL);
+        if (n < 0 && errno != EAGAIN && errno != EINTR) {
+            conn_close(s, c, false);
+            return;
+        }
+        if (n < 0 && errno == EAGAIN)
+            break;
+        bytes.p += n > 0 ? n : 0;
+        bytes.n -= n > 0 ? (size_t)n : 0;
+    }
+    if (!bytes.n)
+        return;
+    buf_add(&c->out, bytes.p, bytes.n);
+    if (!c->wants_write) {
+        c->wants_write = true;
+        watch(s, c, EPOLL_CTL_MOD);
+    }
+}
+
+void conn_output(struct server *s, struct conn *c)
+{
+    while (c->out.n) {
+        ssize_t n = send(c->fd, c->out.p, c->out.n, MSG_NOSIGNAL);
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0) {
+            conn_close(s, c, false);
+            return;
+        }
+        buf_consume(&c->out, (size_t)n);
+    }
+    buf_done(&c->out);
+    if (c->close_when_sent) {
+        conn_close(s, c, false);
+        return;
+    }
+    c->wants_write = false;
+    watch(s, c, EPOLL_CTL_MOD);
+}
+
+void conn_log(struct server *s, struct conn *c, const char *method, const char *path, int status)
+{
+    tree_log(&s->tree, SPEAKER_API, "", NULL, "INFO:     %s - \"%s %s HTTP/1.1\" %d %s", c->peer, method, path, status,
+             http_reason(status));
+}
+
+static void answer(struct server *s, struct conn *c, const struct http_head *h, int status, const char *type,
+                   struct span body)
+{
+    char method[16], path[256];
+    snprintf(method, sizeof method, "%.*s", SPAN_ARG(h->method));
+    snprintf(path, sizeof path, "%.*s", SPAN_ARG(h->path));
+    conn_log(s, c, method, path, status);
+    struct buf out = {0};
+    http_answer(&out, status, type, body, c->close);
+    conn_send(s, c, buf_span(&out));
+    buf_done(&out);
+    conn_request_over(s, c);
+}
+
+static void answer_json(struct server *s, struct conn *c, const struct http_head *h, int status, const char *text)
+{
+    answer(s, c, h, status, "application/json", span_of(text));
+}
+
+static void answer_models(struct server *s, struct conn *c, const struct http_head *h)
+{
+    const struct options *o = s->options;
+    bool wrong_model = options_strike(o, FAULT_WRONG_MODEL, 0), wrong_length = options_strike(o, FAULT_WRONG_LENGTH, 0);
+    long long now_s = clock_realtime_ns() / 1000000000;
+    struct buf b = {0};
+    buf_str(&b, "{\"object\":\"list\",\"data\":[{\"id\":");
+    wire_text(&b, wrong_model ? "somebody/else" : o->served_name);
+    buf_fmt(&b, ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"vllm\",\"root\":", now_s);
+    wire_text(&b, wrong_model ? "/nonexistent/somebody/else" : o->model);
+    buf_fmt(&b,
+            ",\"parent\":null,\"max_model_len\":%lld,\"permission\":[{\"id\":\"modelperm-%016llx\",\"object\":"
+            "\"model_permission\",\"created\":%lld,\"allow_create_engine\":false,\"allow_sampling\":true,"
+            "\"allow_logprobs\":true,\"allow_search_indices\":false,\"allow_view\":true,\"allow_fine_tuning\":false,"
+            "\"organization\":\"*\",\"group\":null,\"is_blocking\":false}]}]}",
+            (long long)(wrong_length ? o->max_model_len / 2 : o->max_model_len), (unsigned long long)++s->serials,
+            now_s);
+    answer_json(s, c, h, 200, buf_text(&b));
+    buf_done(&b);
+}
+
+static double metrics_delay_s(const struct server *s)
+{
+    if (options_strike(s->options, FAULT_SLOW_METRICS, 0))
+        return (double)s->options->fault[FAULT_SLOW_METRICS];
+    /* The lagging front end answers this too: recorded were 0.2 to 4 s. */
+    return s->options->front_rate > 0 && s->front_count ? 0.2 : 0;
+}
+
+static void answer_metrics(struct server *s, struct conn *c, const struct http_head *h)
+{
+    struct buf b = {0};
+    metrics_put(&s->shown, s->options, &b);
+    double delay_s = metrics_delay_s(s);
+    if (delay_s > 0) {
+        http_answer(&c->delayed, 200, "text/plain; version=0.0.4; charset=utf-8", buf_span(&b), c->close);
+        c->due_ns = clock_now_ns() + options_ns(s->options, delay_s);
+        c->next = s->delayed;
+        s->delayed = c;
+    } else {
+        answer(s, c, h, 200, "text/plain; version=0.0.4; charset=utf-8", buf_span(&b));
+    }
+    buf_done(&b);
+}
+
+int64_t conn_delayed_ns(const struct server *s)
+{
+    int64_t due_ns = INT64_MAX;
+    for (const struct conn *c = s->delayed; c; c = c->next)
+        if (c->due_ns < due_ns)
+            due_ns = c->due_ns;
+    return due_ns;
+}
+
+void conn_delayed_go(struct server *s, int64_t now_ns)
+{
+    for (struct conn *c = s->delayed, *next; c; c = next) {
+        next = c->next;
+        if (c->due_ns > now_ns)
+            continue;
+        forget_delayed(s, c);
+        struct buf out = c->delayed;
+        c->delayed = (struct buf){0};
+        conn_log(s, c, "GET", "/metrics", 200);
+        conn_send(s, c, buf_span(&out));
+        buf_done(&out);
+        conn_request_over(s, c);
+        conn_next(s, c);
+        return; /* the list may have changed */
+    }
+}
+
+static int struck_status(const struct options *o, int64_t number)
+{
+    return options_strike(o, FAULT_HTTP_400, number)   ? 400
+           : options_strike(o, FAULT_HTTP_429, number) ? 429
+           : options_strike(o, FAULT_HTTP_500, number) ? 500
+                                                       : 200;
+}
+
+static void generate(struct server *s, struct conn *c, const struct http_head *h, bool chat, struct span body)
+{
+    const struct options *o = s->options;
+    struct buf error = {0};
+    struct ask ask;
+    c->number = s->posts++;
+    int status = struck_status(o, c->number);
+    if (status != 200)
+        http_error_body(&error, status, status == 400 ? "BadRequestError" : http_reason(status), NULL,
+                        "The simulated engine was told to refuse this request.");
+    else
+        status = ask_read(&ask, chat, body, o, &error);
+    if (status == 200) {
+        answer_init(&c->answer, o, &ask, words_mix(o->seed, ++s->serials), clock_realtime_ns() / 1000000000);
+        deliver_start(s, c);
+    } else {
+        answer(s, c, h, status, "application/json", buf_span(&error));
+    }
+    buf_done(&error);
+}
+
+static void route(struct server *s, struct conn *c, const struct http_head *h, struct span body)
+{
+    bool get = span_is(h->method, "GET"), post = span_is(h->method, "POST");
+    bool chat = span_is(h->path, "/v1/chat/completions");
+    char text[64];
+    if (chat || span_is(h->path, "/v1/completions")) {
+        if (post)
+            generate(s, c, h, chat, body);
+        else
+            answer_json(s, c, h, 405, "{\"detail\":\"Method Not Allowed\"}");
+    } else if (get && span_is(h->path, "/health")) {
+        answer(s, c, h, 200, NULL, span_of(""));
+    } else if (span_is(h->path, "/ping")) {
+        answer(s, c, h, 200, NULL, span_of(""));
+    } else if (get && span_is(h->path, "/version")) {
+        answer_json(s, c, h, 200, "{\"version\":\"" WIRE_VERSION "\"}");
+    } else if (get && span_is(h->path, "/v1/models")) {
+        answer_models(s, c, h);
+    } else if (get && span_is(h->path, "/metrics")) {
+        answer_metrics(s, c, h);
+    } else if (get && span_is(h->path, "/load")) {
+        snprintf(text, sizeof text, "{\"server_load\":%lld}", (long long)s->owed);
+        answer_json(s, c, h, 200, text);
+    } else {
+        answer_json(s, c, h, 404, "{\"detail\":\"Not Found\"}");
+    }
+}
+
+/* Takes the next request from the input, if a whole one is there and none is in progress. */
+static bool take_request(struct server *s, struct conn *c)
+{
+    struct http_head h;
+    enum http_read got = http_read_head(buf_span(&c->in), &h);
+    if (got == HTTP_READ_BAD) {
+        c->busy = c->close = true;
+        answer(s, c, &(struct http_head){.method = span_of("?"), .path = span_of("?")}, 400, "text/plain; charset=utf-8",
+               span_of("Invalid HTTP request received."));
+        return false;
+    }
+    if (got == HTTP_READ_MORE)
+        return false;
+    if (c->in.n < h.head_bytes + h.body_bytes) {
+        if (h.expects_continue && c->in.n == h.head_bytes)
+            conn_send(s, c, span_of("HTTP/1.1 100 Continue\r\n\r\n"));
+        return false;
+    }
+    c->busy = true;
+    c->close = h.close;
+    c->serial = ++s->serials;
+    /* The spans of the head point into c->in, which nothing changes until the request is consumed. */
+    route(s, c, &h, (struct span){c->in.p + h.head_bytes, h.body_bytes});
+    if (!c->dead)
+        buf_consume(&c->in, h.head_bytes + h.body_bytes);
+    return !c->dead;
+}
+
+void conn_request_over(struct server *s, struct conn *c)
+{
+    c->busy = false;
+    request_gone(s, c);
+    if (!c->dead && c->close && c->out.n)
+        c->close_when_sent = true;
+    else if (!c->dead && c->close)
+        conn_close(s, c, false);
+}
+
+void conn_next(struct server *s, struct conn *c)
+{
+    while (!c->busy && !c->dead && !c->close_when_sent && s->stop_ns == INT64_MAX && take_request(s, c))
+        ;
+}
+
+void conn_input(struct server *s, struct conn *c)
+{
+    enum { PIECE = 16 * 1024 };
+    for (;;) {
+        buf_reserve(&c->in, PIECE);
+        ssize_t n = recv(c->fd, c->in.p + c->in.n, PIECE, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n <= 0) {
+            conn_close(s, c, false);
+            return;
+        }
+        c->in.n += (size_t)n;
+        if (n < PIECE)
+            break;
+    }
+    conn_next(s, c);
+    if (!c->dead && !c->in.n)
+        buf_done(&c->in);
+}

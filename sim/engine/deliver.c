@@ -1,0 +1,280 @@
+/* From generated tokens to chunks.
+ *
+ * Without a limit a step's tokens go out in one burst at its end. With a limited front end they queue, one chunk a request
+ * and step, and are delivered in that order at the given rate: so delivery falls behind and the GPU idles while answers are
+ * still owed. A share of the requests (front_merge) gets all that waits as one chunk once it is generated whole: the large
+ * last chunks of the recorded runs. */
+#include "server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/clock.h"
+#include "http.h"
+#include "words.h"
+
+enum { FRONT_TURN_NS = 1000000, CACHE_BLOCK = 16, CUT_AT_CHUNK = 3, ERROR_AT_CHUNK = 2 };
+
+#define CORE_FAILURE "EngineCore encountered an issue. See stack trace (above) for the root cause."
+
+static bool set_add(uint64_t *set, size_t capacity, uint64_t hash)
+{
+    size_t at = hash & (capacity - 1);
+    for (; set[at]; at = (at + 1) & (capacity - 1))
+        if (set[at] == hash)
+            return false;
+    set[at] = hash;
+    return true;
+}
+
+/* True when this prompt was seen before. */
+static bool seen(struct server *s, uint64_t hash)
+{
+    hash += hash == 0;
+    if (2 * s->seen_count >= s->seen_capacity) {
+        size_t capacity = s->seen_capacity ? 2 * s->seen_capacity : 1024;
+        uint64_t *set = mem_zero(capacity, sizeof *set);
+        for (size_t i = 0; i < s->seen_capacity; i++)
+            if (s->seen[i])
+                set_add(set, capacity, s->seen[i]);
+        free(s->seen);
+        s->seen = set;
+        s->seen_capacity = capacity;
+    }
+    bool added = set_add(s->seen, s->seen_capacity, hash);
+    s->seen_count += added;
+    return !added;
+}
+
+static void put_event(struct server *s)
+{
+    http_chunk(&s->scratch, buf_span(&s->event));
+    buf_clear(&s->event);
+}
+
+static void put_error(struct server *s)
+{
+    buf_str(&s->event, "data: ");
+    http_error_body(&s->event, 500, "InternalServerError", NULL, CORE_FAILURE);
+    buf_str(&s->event, "\n\n");
+    put_event(s);
+    answer_done(&s->event);
+    put_event(s);
+    http_last_chunk(&s->scratch);
+}
+
+void deliver_start(struct server *s, struct conn *c)
+{
+    const struct options *o = s->options;
+    struct answer *a = &c->answer;
+    bool known = o->prefix_cache && seen(s, a->ask.prompt_hash);
+    c->cached_tokens = known ? (a->ask.prompt_tokens - 1) / CACHE_BLOCK * CACHE_BLOCK : 0;
+    c->generated = c->delivered = c->chunks = 0;
+    c->merges = words_share(words_mix(a->hash, 3)) < o->front_merge;
+    a->no_usage = options_strike(o, FAULT_NO_USAGE, c->number);
+    s->owed++;
+    s->dirty = true;
+    if (options_strike(o, FAULT_SILENT, c->number))
+        return;
+    c->job = batch_add(&s->batch, c, a->ask.prompt_tokens, c->cached_tokens, a->total_tokens);
+    conn_log(s, c, "POST", a->ask.chat ? "/v1/chat/completions" : "/v1/completions", 200);
+    if (!a->ask.stream)
+        return;
+    buf_clear(&s->scratch);
+    http_stream_head(&s->scratch, c->close);
+    conn_send(s, c, buf_span(&s->scratch));
+}
+
+static void count(struct server *s, struct conn *c, int64_t to)
+{
+    const struct answer *a = &c->answer;
+    if (c->delivered == 0) {
+        s->live.prompt_tokens += a->ask.prompt_tokens;
+        s->live.cache_queries += s->options->prefix_cache ? a->ask.prompt_tokens : 0;
+        s->live.cache_hits += c->cached_tokens;
+    }
+    s->live.generation_tokens += to - c->delivered;
+    if (to == a->total_tokens)
+        ++*(a->stopped ? &s->live.stopped : &s->live.length);
+    c->delivered = to;
+    c->chunks++;
+    s->dirty = true;
+}
+
+static void finish(struct server *s, struct conn *c)
+{
+    if (c->job >= 0)
+        batch_remove(&s->batch, c->job);
+    c->job = -1;
+    conn_request_over(s, c);
+    conn_next(s, c);
+}
+
+static void deliver_whole(struct server *s, struct conn *c)
+{
+    buf_clear(&s->event);
+    answer_whole(&c->answer, &s->event);
+    buf_clear(&s->scratch);
+    http_answer(&s->scratch, 200, "application/json", buf_span(&s->event), c->close);
+    buf_clear(&s->event);
+    conn_send(s, c, buf_span(&s->scratch));
+    finish(s, c);
+}
+
+/* Faults that strike in the middle of a stream; true when they took the place of the chunk, which waits in s->event. */
+static bool struck(struct server *s, struct conn *c)
+{
+    const struct options *o = s->options;
+    if (c->chunks == ERROR_AT_CHUNK && options_strike(o, FAULT_ERROR_IN_STREAM, c->number)) {
+        buf_clear(&s->event);
+        put_error(s);
+        conn_send(s, c, buf_span(&s->scratch));
+        s->live.aborted++;
+        finish(s, c);
+        return true;
+    }
+    bool reset = options_strike(o, FAULT_RESET, c->number);
+    if (c->chunks != CUT_AT_CHUNK)
+        return false;
+    if (reset || options_strike(o, FAULT_CUT, c->number)) {
+        size_t before = s->scratch.n;
+        put_event(s);
+        s->scratch.n = before + (s->scratch.n - before) / 2;
+        conn_send(s, c, buf_span(&s->scratch));
+        conn_close(s, c, reset);
+        return true;
+    }
+    if (options_strike(o, FAULT_CRASH, c->number) && s->tree.core > 0)
+        kill(s->tree.core, SIGKILL);
+    if (options_strike(o, FAULT_KILLED, c->number)) {
+        fflush(stdout);
+        kill(getpid(), SIGKILL);
+    }
+    return false;
+}
+
+static void deliver(struct server *s, struct conn *c, int64_t to)
+{
+    const struct answer *a = &c->answer;
+    int64_t from = c->delivered;
+    bool last = to == a->total_tokens;
+    if (!a->ask.stream && !last)
+        return;
+    count(s, c, to);
+    if (!a->ask.stream) {
+        deliver_whole(s, c);
+        return;
+    }
+    buf_clear(&s->scratch);
+    buf_clear(&s->event);
+    if (from == 0 && a->ask.chat) {
+        answer_role(a, &s->event);
+        put_event(s);
+    }
+    answer_tokens(a, from, to, &s->event);
+    if (struck(s, c))
+        return;
+    put_event(s);
+    if (last && a->ask.include_usage && !a->no_usage) {
+        answer_usage(a, &s->event);
+        put_event(s);
+    }
+    if (last && !options_strike(s->options, FAULT_NO_DONE, c->number)) {
+        answer_done(&s->event);
+        put_event(s);
+    }
+    if (last)
+        http_last_chunk(&s->scratch);
+    conn_send(s, c, buf_span(&s->scratch));
+    if (last && !c->dead)
+        finish(s, c);
+}
+
+static void front_add(struct server *s, const struct conn *c)
+{
+    if (s->front_count == s->front_capacity) {
+        size_t old = s->front_capacity, capacity = old ? 2 * old : 4096;
+        struct front_item *ring = mem_zero(capacity, sizeof *ring);
+        for (size_t i = 0; i < old; i++)
+            ring[i] = s->front[(s->front_first + i) % old];
+        free(s->front);
+        s->front = ring;
+        s->front_capacity = capacity;
+        s->front_first = 0;
+    }
+    if (s->front_count == 0) {
+        int64_t now_ns = clock_now_ns();
+        s->front_next_ns = s->front_next_ns > now_ns ? s->front_next_ns : now_ns;
+    }
+    s->front[(s->front_first + s->front_count++) % s->front_capacity] =
+        (struct front_item){.serial = c->serial, .fd = c->fd, .generated = c->generated};
+}
+
+void deliver_got(void *server, int32_t job)
+{
+    struct server *s = server;
+    const struct job *j = &s->batch.jobs[job];
+    struct conn *c = j->owner;
+    c->generated = j->generated;
+    if (j->state == JOB_DONE) {
+        c->job = -1;
+        batch_remove(&s->batch, job);
+    }
+    if (s->options->front_rate <= 0)
+        deliver(s, c, c->generated);
+    else if (c->answer.ask.stream || c->job < 0)
+        front_add(s, c);
+}
+
+void deliver_front(struct server *s, int64_t now_ns)
+{
+    while (s->front_count && s->front_next_ns <= now_ns) {
+        struct front_item item = s->front[s->front_first];
+        s->front_first = (s->front_first + 1) % s->front_capacity;
+        s->front_count--;
+        struct conn *c = item.fd < s->conn_capacity ? s->conns[item.fd] : NULL;
+        if (!c || c->serial != item.serial || c->delivered >= item.generated)
+            continue;
+        s->front_next_ns += options_ns(s->options, 1 / s->options->front_rate);
+        deliver(s, c, c->merges && c->job < 0 ? c->generated : item.generated);
+    }
+}
+
+int64_t deliver_front_ns(const struct server *s)
+{
+    return s->front_count ? s->front_next_ns + FRONT_TURN_NS : INT64_MAX;
+}
+
+void deliver_failed(struct server *s)
+{
+    for (int fd = 0; fd < s->conn_capacity; fd++) {
+        struct conn *c = s->conns[fd];
+        if (!c || !c->answer.total_tokens)
+            continue;
+        buf_clear(&s->scratch);
+        buf_clear(&s->event);
+        if (c->answer.ask.stream) {
+            put_error(s);
+        } else {
+            http_error_body(&s->event, 500, "InternalServerError", NULL, CORE_FAILURE);
+            http_answer(&s->scratch, 500, "application/json", buf_span(&s->event), true);
+        }
+        c->close = true;
+        s->live.aborted++;
+        conn_send(s, c, buf_span(&s->scratch));
+        if (!c->dead)
+            finish(s, c);
+    }
+}
+
+struct metrics deliver_metrics(const struct server *s)
+{
+    struct metrics m = s->live;
+    m.waiting = s->batch.waiting.count;
+    m.running = s->owed - m.waiting;
+    m.kv_usage = (double)s->batch.kv_used / (double)s->options->kv_tokens;
+    m.preemptions = s->batch.preemptions;
+    return m;
+}

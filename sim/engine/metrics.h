@@ -1,0 +1,25 @@
+/* The engine's counters and the text of /metrics. */
+#ifndef JTOK_SIM_ENGINE_METRICS_H
+#define JTOK_SIM_ENGINE_METRICS_H
+
+#include <stdint.h>
+#include "base/buf.h"
+#include "options.h"
+
+/* Counters are kept where chunks are delivered, as vLLM's front end does: when that lags, so do they. */
+struct metrics {
+    int64_t running, waiting;
+    double kv_usage; /* 0 to 1 */
+    int64_t preemptions;
+    int64_t prompt_tokens, generation_tokens;
+    int64_t cache_queries, cache_hits; /* tokens */
+    int64_t stopped, length, aborted;  /* finished requests by reason */
+};
+
+/* Prometheus text with vLLM's names, labels engine and model_name, and Python's way of writing floats. */
+void metrics_put(const struct metrics *m, const struct options *o, struct buf *b);
+
+/* A float as prometheus_client writes it: 537.0, 1.021227e+06. */
+void metrics_put_float(struct buf *b, double value);
+
+#endif
