@@ -1,5 +1,6 @@
 #include "ask.h"
 
+#include <stdio.h>
 #include "http.h"
 #include "text/json.h"
 #include "words.h"
@@ -19,7 +20,8 @@ static void hash_raw(const struct reader *r, struct ask *a)
     a->prompt_hash = words_mix(a->prompt_hash, r->j.raw.n);
 }
 
-/* A value that may hold text anywhere inside: messages, their contents in parts, prompts. Roles are counted as messages. */
+/* A value that may hold text anywhere inside: messages, their contents in parts, prompts. Roles are counted as
+ * messages. */
 static bool read_texts(struct reader *r, struct ask *a)
 {
     int outside = r->j.depth;
@@ -175,19 +177,21 @@ static int check_length(struct ask *a, const struct reader *r, const struct opti
         return refuse(error, 400, "BadRequestError", "max_tokens", &message);
     }
     if (asked > limit) {
-        buf_fmt(&message,
-                "max_tokens=%lld cannot be greater than max_model_len=max_total_tokens=%lld. Please request fewer output "
-                "tokens. (parameter=max_tokens, value=%lld)",
-                asked, limit, asked);
+        buf_fmt(
+            &message,
+            "max_tokens=%lld cannot be greater than max_model_len=max_total_tokens=%lld. Please request fewer output "
+            "tokens. (parameter=max_tokens, value=%lld)",
+            asked, limit, asked);
         return refuse(error, 400, "BadRequestError", "max_tokens", &message);
     }
     long long least_output = asked ? asked : 1, input = limit - least_output + 1;
     if (a->prompt_tokens >= input) {
-        buf_fmt(&message,
-                "This model's maximum context length is %lld tokens. However, you requested %lld output tokens and your "
-                "prompt contains at least %lld input tokens, for a total of at least %lld tokens. Please reduce the length "
-                "of the input prompt or the number of requested output tokens. (parameter=input_tokens, value=%lld)",
-                limit, asked, input, input + least_output, input);
+        buf_fmt(
+            &message,
+            "This model's maximum context length is %lld tokens. However, you requested %lld output tokens and your "
+            "prompt contains at least %lld input tokens, for a total of at least %lld tokens. Please reduce the length "
+            "of the input prompt or the number of requested output tokens. (parameter=input_tokens, value=%lld)",
+            limit, asked, input, input + least_output, input);
         return refuse(error, 400, "BadRequestError", "input_tokens", &message);
     }
     a->max_tokens = asked ? asked : limit - a->prompt_tokens;

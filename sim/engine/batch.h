@@ -1,9 +1,9 @@
 /* Continuous batching, as a pure model: it sees no clock and no socket.
  *
- * A step takes every running request's next token and, within its token budget, the prompts of those that still lack it and
- * of those that wait, in order of arrival (vLLM's scheduler with chunked prefill). A request whose prompt completes in a step
- * has its first token at that step's end. When the KV cache is full, the request admitted last gives its place back, waits
- * first in the queue and later computes its prompt and its tokens again (a preemption). */
+ * A step takes every running request's next token and, within its token budget, the prompts of those that still lack it
+ * and of those that wait, in order of arrival (vLLM's scheduler with chunked prefill). A request whose prompt completes
+ * in a step has its first token at that step's end. When the KV cache is full, the request admitted last gives its
+ * place back, waits first in the queue and later computes its prompt and its tokens again (a preemption). */
 #ifndef JTOK_SIM_ENGINE_BATCH_H
 #define JTOK_SIM_ENGINE_BATCH_H
 
@@ -63,8 +63,9 @@ struct step {
 /* Plans the next step; false when there is nothing to do. O(running). */
 bool batch_begin(struct batch *b, struct step *ret_step);
 
-/* Ends it: calls `got` for each request that has new tokens (its `generated` has risen), in order of admission; it may call
- * batch_remove for that request. A request that has all of its tokens is JOB_DONE and holds no place. O(running). */
+/* Ends it: calls `got` for each request that has new tokens (its `generated` has risen), in order of admission; it may
+ * call batch_remove for that request. A request that has all of its tokens is JOB_DONE and holds no place. O(running).
+ */
 void batch_end(struct batch *b, void (*got)(void *self, int32_t job), void *self);
 
 #endif

@@ -1,6 +1,7 @@
 #include "server.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -9,6 +10,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "http.h"
+#include "words.h"
 
 static void watch(struct server *s, struct conn *c, int operation)
 {
@@ -289,8 +291,8 @@ static bool take_request(struct server *s, struct conn *c)
     enum http_read got = http_read_head(buf_span(&c->in), &h);
     if (got == HTTP_READ_BAD) {
         c->busy = c->close = true;
-        answer(s, c, &(struct http_head){.method = span_of("?"), .path = span_of("?")}, 400, "text/plain; charset=utf-8",
-               span_of("Invalid HTTP request received."));
+        answer(s, c, &(struct http_head){.method = span_of("?"), .path = span_of("?")}, 400,
+               "text/plain; charset=utf-8", span_of("Invalid HTTP request received."));
         return false;
     }
     if (got == HTTP_READ_MORE)

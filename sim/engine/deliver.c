@@ -1,9 +1,9 @@
 /* From generated tokens to chunks.
  *
- * Without a limit a step's tokens go out in one burst at its end. With a limited front end they queue, one chunk a request
- * and step, and are delivered in that order at the given rate: so delivery falls behind and the GPU idles while answers are
- * still owed. A share of the requests (front_merge) gets all that waits as one chunk once it is generated whole: the large
- * last chunks of the recorded runs. */
+ * Without a limit a step's tokens go out in one burst at its end. With a limited front end they queue, one chunk a
+ * request and step, and are delivered in that order at the given rate: so delivery falls behind and the GPU idles while
+ * answers are still owed. A share of the requests (front_merge) gets all that waits as one chunk once it is generated
+ * whole: the large last chunks of the recorded runs. */
 #include "server.h"
 
 #include <signal.h>

@@ -1,6 +1,5 @@
 #include "gpu.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
@@ -8,15 +7,11 @@
 
 enum { SETTLE_NS = 20 * 1000000, SETTLE_MW = 10000, TEARDOWN_MW = 88000 };
 
-/* The place that an entry of CUDA_VISIBLE_DEVICES means: an index, or the last digits of a simulated GPU's UUID. */
-static uint32_t place_of(const char *entry, size_t n)
+/* The place that an entry of CUDA_VISIBLE_DEVICES means: an index, or a simulated UUID, whose first group is the index.
+ */
+static uint32_t place_of(const char *entry)
 {
-    if (n && isdigit((unsigned char)*entry))
-        return (uint32_t)strtoul(entry, NULL, 10);
-    const char *p = entry + n;
-    while (p > entry && isdigit((unsigned char)p[-1]))
-        p--;
-    return (uint32_t)strtoul(p, NULL, 10);
+    return strncmp(entry, "GPU-", 4) == 0 ? (uint32_t)strtoul(entry + 4, NULL, 16) : (uint32_t)strtoul(entry, NULL, 10);
 }
 
 static uint32_t visible(const struct sim_state *s, uint32_t ret_index[SIM_GPUS_MAX])
@@ -26,12 +21,12 @@ static uint32_t visible(const struct sim_state *s, uint32_t ret_index[SIM_GPUS_M
     for (uint32_t i = 0; !list && i < s->gpu_count; i++)
         ret_index[n++] = i;
     while (list && *list && n < SIM_GPUS_MAX) {
-        size_t length = strcspn(list, ",");
-        uint32_t place = place_of(list, length);
+        uint32_t place = place_of(list);
         if (place >= s->gpu_count)
             break; /* as CUDA does: what follows an unknown device can't be seen */
         ret_index[n++] = place;
-        list += length + (list[length] == ',');
+        list += strcspn(list, ",");
+        list += *list == ',';
     }
     return n;
 }

@@ -19,7 +19,8 @@ struct http_head {
 
 enum http_read { HTTP_READ_MORE, HTTP_READ_HEAD, HTTP_READ_BAD };
 
-/* Reads a request's head from the front of `in`; chunked requests are HTTP_READ_BAD. The spans point into `in`. O(n). */
+/* Reads a request's head from the front of `in`; chunked requests are HTTP_READ_BAD. The spans point into `in`. O(n).
+ */
 enum http_read http_read_head(struct span in, struct http_head *ret_head);
 
 const char *http_reason(int status);

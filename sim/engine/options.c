@@ -205,8 +205,9 @@ bool options_read(struct options *o, int argc, char **argv, struct err *e)
 {
     defaults(o);
     if (argc < 1 || strcmp(argv[0], "serve") != 0)
-        return err_set(e, ERR_USAGE, "Usage: jtok-sim-engine serve MODEL [options of vllm serve] [--sim-...]; "
-                                     "sim/engine/README.md describes them.");
+        return err_set(e, ERR_USAGE,
+                       "Usage: jtok-sim-engine serve MODEL [options of vllm serve] [--sim-...]; "
+                       "sim/engine/README.md describes them.");
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "--", 2) == 0) {
             if (!read_option(o, argc, argv, &i, e))

@@ -1,5 +1,5 @@
-/* The simulated engine's command line: vLLM's own words, which it understands or ignores as they come, and --sim-* words for
- * what a real engine draws from its hardware. */
+/* The simulated engine's command line: vLLM's own words, which it understands or ignores as they come, and --sim-*
+ * words for what a real engine draws from its hardware. */
 #ifndef JTOK_SIM_ENGINE_OPTIONS_H
 #define JTOK_SIM_ENGINE_OPTIONS_H
 
@@ -12,14 +12,14 @@
 enum fault {
     FAULT_EXIT_AT_START, /* argument: exit status (1) */
     FAULT_NEVER_READY,
-    FAULT_WRONG_MODEL,   /* /v1/models names another id and root */
-    FAULT_WRONG_LENGTH,  /* /v1/models says half of max_model_len */
-    FAULT_HANG_AT_STOP,  /* SIGTERM and SIGINT are logged and ignored */
-    FAULT_ORPHAN,        /* the engine core outlives the server, its GPU memory with it (at most two minutes) */
-    FAULT_SLOW_METRICS,  /* argument: seconds until /metrics answers (3) */
+    FAULT_WRONG_MODEL,  /* /v1/models names another id and root */
+    FAULT_WRONG_LENGTH, /* /v1/models says half of max_model_len */
+    FAULT_HANG_AT_STOP, /* SIGTERM and SIGINT are logged and ignored */
+    FAULT_ORPHAN,       /* the engine core outlives the server, its GPU memory with it (at most two minutes) */
+    FAULT_SLOW_METRICS, /* argument: seconds until /metrics answers (3) */
     /* Of the request with the number given (0 is the first POST that arrives), or of `all`. */
-    FAULT_CRASH,           /* at its third chunk the engine core dies; every stream gets an error object, exit status 1 */
-    FAULT_KILLED,          /* at its third chunk the whole server is gone, as after a kernel's SIGKILL */
+    FAULT_CRASH,  /* at its third chunk the engine core dies; every stream gets an error object, exit status 1 */
+    FAULT_KILLED, /* at its third chunk the whole server is gone, as after a kernel's SIGKILL */
     FAULT_ERROR_IN_STREAM, /* an error object as the third event, then [DONE] */
     FAULT_CUT,             /* the connection closes after two text chunks, inside the next event */
     FAULT_RESET,           /* the same with a reset (RST) */
@@ -43,19 +43,19 @@ struct options {
     int64_t port;
     int64_t max_model_len;
     int64_t api_servers;
-    int64_t max_running;     /* --max-num-seqs */
-    int64_t batched_tokens;  /* --max-num-batched-tokens: the prefill budget of one step */
+    int64_t max_running;    /* --max-num-seqs */
+    int64_t batched_tokens; /* --max-num-batched-tokens: the prefill budget of one step */
     int64_t tensor_parallel;
     bool prefix_cache;
     bool force_usage; /* --enable-force-include-usage */
 
     int64_t gpus; /* default: the tensor parallel size */
     uint64_t seed;
-    double time_scale;  /* every duration below is multiplied by it */
-    double start_s;     /* from exec to the first accepted connection */
-    double stop_s;      /* from SIGTERM to the last process' exit; default 0.6, with several API servers 3.1 */
-    double release_s;   /* from the last process' exit to idle power */
-    double step_s;      /* a step's time is step_s + step_request_s * decoding + prefill tokens / prefill_rate */
+    double time_scale; /* every duration below is multiplied by it */
+    double start_s;    /* from exec to the first accepted connection */
+    double stop_s;     /* from SIGTERM to the last process' exit; default 0.6, with several API servers 3.1 */
+    double release_s;  /* from the last process' exit to idle power */
+    double step_s;     /* a step's time is step_s + step_request_s * decoding + prefill tokens / prefill_rate */
     double step_request_s;
     double prefill_rate; /* tokens/s */
     int64_t step_tokens; /* tokens a request gets in one step, in one chunk */
@@ -66,15 +66,16 @@ struct options {
     double held;          /* share of chunks whose text is held back into the next one */
     double reasoning;     /* share of each chat answer that is reasoning */
     const char *reasoning_field;
-    double front_rate;    /* chunks/s that the front end delivers; 0: no limit */
-    double front_merge;   /* share of requests whose waiting chunks become one last chunk */
+    double front_rate;  /* chunks/s that the front end delivers; 0: no limit */
+    double front_merge; /* share of requests whose waiting chunks become one last chunk */
     double metrics_every_s;
 
     int64_t fault[FAULTS]; /* FAULT_OFF, FAULT_ALL, or the argument */
 };
 
-/* The command line after the program's name. `serve MODEL` comes first; --name value and --name=value are the same. A vLLM
- * option that is not known is skipped, with its value; an unknown --sim-* option or fault is an error that lists them. */
+/* The command line after the program's name. `serve MODEL` comes first; --name value and --name=value are the same. A
+ * vLLM option that is not known is skipped, with its value; an unknown --sim-* option or fault is an error that lists
+ * them. */
 bool options_read(struct options *o, int argc, char **argv, struct err *e);
 
 /* Does the fault strike request number n (or the server: n 0)? */

@@ -19,14 +19,17 @@
 #include "base/arena.h"
 #include "base/clock.h"
 
-enum { BACKLOG = 2048, EVENTS = 512, LATE_NS = 50 * 1000000, LOG_EVERY_NS = 10 * 1000000000LL };
+enum { BACKLOG = 2048, EVENTS = 512, LATE_NS = 50 * 1000000 };
+
+static const int64_t log_every_ns = 10000000000;
 
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* The address is taken at once and listened on only when ready: until then a connection is refused, as by the real one. */
+/* The address is taken at once and listened on only when ready: until then a connection is refused, as by the real one.
+ */
 static bool bind_address(struct server *s, struct err *e)
 {
     const struct options *o = s->options;
@@ -188,8 +191,7 @@ static void begin_step(struct server *s, int64_t now_ns)
     gpus_power(&s->gpus, gpus_step_mw(step.decoding, step.prefill), idle);
     if (idle)
         gpus_utilisation(&s->gpus, 100);
-    double seconds =
-        o->step_s + o->step_request_s * (double)step.decoding + (double)step.prefill / o->prefill_rate;
+    double seconds = o->step_s + o->step_request_s * (double)step.decoding + (double)step.prefill / o->prefill_rate;
     int64_t from_ns = s->step_ends_ns > now_ns - LATE_NS && !idle ? s->step_ends_ns : now_ns;
     s->step_ends_ns = from_ns + options_ns(o, seconds);
     s->stepping = true;
@@ -208,7 +210,7 @@ static void publish(struct server *s, int64_t now_ns)
 static void log_throughput(struct server *s, int64_t now_ns)
 {
     const struct metrics m = s->shown;
-    if (now_ns - s->logged_ns < LOG_EVERY_NS || s->options->api_servers > 1)
+    if (now_ns - s->logged_ns < log_every_ns || s->options->api_servers > 1)
         return;
     double seconds = (double)(now_ns - s->logged_ns) / 1e9;
     if (m.generation_tokens != s->logged.generation_tokens)
@@ -339,7 +341,8 @@ int server_run(const struct options *o, int argc, char **argv)
     struct err e = {0};
     int64_t began_ns = clock_now_ns();
     block_signals();
-    if (!tree_start(&s.tree, o, argc, argv, &e) || !gpus_open(&s.gpus, (uint32_t)o->gpus, &e) || !bind_address(&s, &e)) {
+    if (!tree_start(&s.tree, o, argc, argv, &e) || !gpus_open(&s.gpus, (uint32_t)o->gpus, &e) ||
+        !bind_address(&s, &e)) {
         fprintf(stderr, "RuntimeError: %s\n", e.text);
         s.status = 1;
         clean_up(&s);

@@ -1,6 +1,6 @@
-/* The server: sockets, connections, the clock that drives batch.h, and the delivery of what it generates. One thread, plain
- * epoll, one timer. Internal to the engine: server.c holds the loop, conn.c a connection's bytes and requests, deliver.c the
- * way from generated tokens to chunks. */
+/* The server: sockets, connections, the clock that drives batch.h, and the delivery of what it generates. One thread,
+ * plain epoll, one timer. Internal to the engine: server.c holds the loop, conn.c a connection's bytes and requests,
+ * deliver.c the way from generated tokens to chunks. */
 #ifndef JTOK_SIM_ENGINE_SERVER_H
 #define JTOK_SIM_ENGINE_SERVER_H
 
@@ -27,16 +27,16 @@ struct conn {
 
     /* The request in progress. */
     bool busy;
-    bool close;     /* asked for by the client */
+    bool close;      /* asked for by the client */
     uint64_t serial; /* of the request, never used again */
     int64_t number;  /* of the POST, for faults */
     int32_t job;     /* in the batch; -1: none (any more) */
     struct answer answer;
     int64_t cached_tokens;
     int64_t generated, delivered;
-    int64_t chunks;    /* token chunks delivered */
-    bool merges;       /* see front in deliver.c */
-    int64_t due_ns;    /* of a delayed answer */
+    int64_t chunks; /* token chunks delivered */
+    bool merges;    /* see front in deliver.c */
+    int64_t due_ns; /* of a delayed answer */
     struct buf delayed;
 };
 
@@ -72,9 +72,9 @@ struct server {
     int64_t shown_ns;  /* when `shown` may be taken again */
     int64_t logged_ns; /* when the log last told the throughput */
     struct metrics logged;
-    int64_t posts;     /* generation requests so far */
+    int64_t posts; /* generation requests so far */
     uint64_t serials;
-    uint64_t *seen;    /* hash set of prompts, for the prefix cache */
+    uint64_t *seen; /* hash set of prompts, for the prefix cache */
     size_t seen_count, seen_capacity;
 
     int64_t stop_ns; /* when a stop in progress is over; INT64_MAX: none */

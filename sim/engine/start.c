@@ -1,5 +1,7 @@
 #include "start.h"
 
+#include <stdio.h>
+
 #include "wire.h"
 
 enum { W = 1000, CONTEXT_MIB = 553 };
@@ -19,8 +21,8 @@ enum words {
     SAY_READY,
 };
 
-/* At a share of the start-up time: power from here on (0: as before) and memory held (GiB: context, then shares of weights
- * and KV cache; negative: as before). */
+/* At a share of the start-up time: power from here on (0: as before) and memory held (GiB: context, then shares of
+ * weights and KV cache; negative: as before). */
 struct moment {
     double at;
     int64_t mw;
@@ -57,11 +59,8 @@ enum { MOMENTS = sizeof moments / sizeof *moments };
 
 void start_init(struct start *s, const struct options *o, const struct tree *t, struct gpus *g, int64_t began_ns)
 {
-    *s = (struct start){.options = o,
-                        .tree = t,
-                        .gpus = g,
-                        .began_ns = began_ns,
-                        .total_ns = options_ns(o, o->start_s)};
+    *s =
+        (struct start){.options = o, .tree = t, .gpus = g, .began_ns = began_ns, .total_ns = options_ns(o, o->start_s)};
 }
 
 int64_t start_due_ns(const struct start *s)
@@ -98,7 +97,8 @@ static void say_core(const struct start *s)
     const struct options *o = s->options;
     CORE("core.py:114",
          "Initializing a V1 LLM engine (v%s) with config: model='%s', speculative_config=None, tokenizer='%s', "
-         "skip_tokenizer_init=False, tokenizer_mode=auto, revision=%s, tokenizer_revision=None, trust_remote_code=False, "
+         "skip_tokenizer_init=False, tokenizer_mode=auto, revision=%s, tokenizer_revision=None, "
+         "trust_remote_code=False, "
          "dtype=torch.%s, max_seq_len=%lld, download_dir=None, load_format=auto, tensor_parallel_size=%lld, "
          "pipeline_parallel_size=1, data_parallel_size=1, decode_context_parallel_size=1, "
          "disable_custom_all_reduce=False, quantization=%s, quantization_config=None, enforce_eager=False, "
@@ -145,9 +145,10 @@ static void say_ready(const struct start *s)
     else
         API("api_server.py:581", "Starting vLLM server on http://%s:%lld", o->host, (long long)o->port);
     API("launcher.py:37", "Available routes are:");
-    static const char *const routes[] = {"/load, Methods: GET", "/version, Methods: GET", "/health, Methods: GET",
-                                         "/metrics, Methods: GET", "/v1/models, Methods: GET", "/ping, Methods: GET",
-                                         "/ping, Methods: POST", "/v1/chat/completions, Methods: POST",
+    static const char *const routes[] = {"/load, Methods: GET",           "/version, Methods: GET",
+                                         "/health, Methods: GET",         "/metrics, Methods: GET",
+                                         "/v1/models, Methods: GET",      "/ping, Methods: GET",
+                                         "/ping, Methods: POST",          "/v1/chat/completions, Methods: POST",
                                          "/v1/completions, Methods: POST"};
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         API("launcher.py:46", "Route: %s", routes[i]);
@@ -197,9 +198,8 @@ static void say(const struct start *s, enum words words)
         CORE("model_runner.py:726", "Graph capturing finished in %.0f secs, took 0.98 GiB", seconds(s, 0.08));
         break;
     case SAY_INITIALIZED:
-        CORE("core.py:337",
-             "init engine (profile, create kv cache, warmup model) took %.2f s (compilation: %.2f s)", seconds(s, 0.43),
-             seconds(s, 0.2));
+        CORE("core.py:337", "init engine (profile, create kv cache, warmup model) took %.2f s (compilation: %.2f s)",
+             seconds(s, 0.43), seconds(s, 0.2));
         break;
     case SAY_READY:
         say_ready(s);
@@ -232,8 +232,8 @@ enum start_result start_go(struct start *s, int64_t now_ns)
         }
         s->done++;
         if (m->context >= 0)
-            gpus_memory(s->gpus, m->context * CONTEXT_MIB / 1024 * s->gpus->count + m->weights * s->options->weights_gib +
-                                     m->kv * s->options->kv_gib);
+            gpus_memory(s->gpus, m->context * CONTEXT_MIB / 1024 * s->gpus->count +
+                                     m->weights * s->options->weights_gib + m->kv * s->options->kv_gib);
         if (m->mw) {
             gpus_power(s->gpus, m->mw, true);
             gpus_utilisation(s->gpus, m->mw > SIM_CONTEXT_MW ? 100 : 0);

@@ -4,8 +4,8 @@
  *       ├─ VLLM::Worker_TP0 ...          (several: beside the core, one a GPU)
  *       └─ VLLM::APIServer_0 ...         (--api-server-count over 1)
  *
- * The main process does all the work; the others only exist, so that an observer has a tree to follow, to see on the GPU and
- * to clean up. They die with the main process, but for the core under the fault `orphan`. */
+ * The main process does all the work; the others only exist, so that an observer has a tree to follow, to see on the
+ * GPU and to clean up. They die with the main process, but for the core under the fault `orphan`. */
 #ifndef JTOK_SIM_ENGINE_TREE_H
 #define JTOK_SIM_ENGINE_TREE_H
 

@@ -15,7 +15,7 @@
 struct answer {
     const struct options *options;
     struct ask ask;
-    uint64_t hash;     /* of prompt and seed: decides text and length */
+    uint64_t hash; /* of prompt and seed: decides text and length */
     uint64_t id;
     int64_t created_s; /* of the epoch */
     int64_t total_tokens;
@@ -27,8 +27,8 @@ struct answer {
 /* Decides length, reasoning part and finish reason from the request and the seed. */
 void answer_init(struct answer *a, const struct options *o, const struct ask *ask, uint64_t id, int64_t created_s);
 
-/* Events, appended to b without their HTTP chunk frame. Tokens of an event are [from, to) of the answer; the one that ends
- * at total_tokens carries the finish reason. */
+/* Events, appended to b without their HTTP chunk frame. Tokens of an event are [from, to) of the answer; the one that
+ * ends at total_tokens carries the finish reason. */
 void answer_role(const struct answer *a, struct buf *b);
 void answer_tokens(const struct answer *a, int64_t from, int64_t to, struct buf *b);
 void answer_usage(const struct answer *a, struct buf *b);

@@ -1,5 +1,5 @@
-/* What the simulated model says: a pure function of the prompt and the seed, so the same request always gets the same answer
- * of the same length, whenever and beside whatever else it is sent. */
+/* What the simulated model says: a pure function of the prompt and the seed, so the same request always gets the same
+ * answer of the same length, whenever and beside whatever else it is sent. */
 #ifndef JTOK_SIM_ENGINE_WORDS_H
 #define JTOK_SIM_ENGINE_WORDS_H
 
