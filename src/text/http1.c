@@ -285,10 +285,10 @@ static enum http1_event feed_head(struct http1 *h, struct span *input)
     const char *lf = memchr(input->p, '\n', input->n);
     size_t n = lf ? (size_t)(lf - input->p) : input->n;
     size_t used = n + (lf != NULL);
-    if (used > HEAD_MAX_BYTES - h->head_bytes)
-        return too_large(h, "a head over 64 KiB");
     if (n > LINE_MAX_BYTES + 1 - h->line_n) /* 1 for its CR */
         return too_large(h, "a header line over 8 KiB");
+    if (used > HEAD_MAX_BYTES - h->head_bytes)
+        return too_large(h, "a head over 64 KiB");
     append_line(h, input->p, n);
     h->head_bytes += (uint32_t)used;
     input->p += used;
