@@ -35,13 +35,15 @@ bool err_prefix(struct err *e, const char *format, ...)
 {
     if (!e)
         return false;
-    char text[sizeof e->text];
+    char prefix[sizeof e->text];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(prefix, sizeof prefix - 2, format, arguments);
     va_end(arguments);
-    size_t n = strlen(text);
-    snprintf(text + n, sizeof text - n, ": %s", e->text);
-    memcpy(e->text, text, sizeof text);
+    strcat(prefix, ": ");
+    size_t n = strlen(prefix), rest = sizeof e->text - n;
+    memmove(e->text + n, e->text, rest);
+    memcpy(e->text, prefix, n);
+    e->text[sizeof e->text - 1] = 0;
     return false;
 }

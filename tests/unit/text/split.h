@@ -37,7 +37,7 @@ static inline void split_compare(struct span text, const size_t *cuts, size_t n,
 static inline void split_everywhere(struct span text, split_run *run, struct buf *whole)
 {
     struct buf account = {0};
-    size_t *cuts = malloc((2 * text.n + 1) * sizeof *cuts);
+    size_t *cuts = calloc(2 * text.n + 1, sizeof *cuts);
     buf_clear(whole);
     run(text, cuts, 0, whole);
     for (cuts[0] = 0; cuts[0] <= text.n; cuts[0]++)
