@@ -5,7 +5,7 @@
 #include "cli/evaluate.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
-#include "report/report.h"
+#include "cli/show.h"
 #include "run/run.h"
 #include "store/archive.h"
 #include "store/plan_yaml.h"
@@ -73,7 +73,7 @@ static int execute(const struct launch *l, struct run *run, struct progress *pro
     }
     struct buf text = {0};
     struct err unknown;
-    if (!report_write(&v->result, l->format, false, &text, &unknown))
+    if (!show_result(&v->result, l->format, show_colour(), &text, &unknown))
         exit_with(&unknown);
     fwrite(text.p, 1, text.n, stdout);
     fflush(stdout);

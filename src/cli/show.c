@@ -1,0 +1,48 @@
+#include "cli/show.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/args.h"
+#include "report/report.h"
+#include "store/fields_json.h"
+
+bool show_knows(const char *format, struct err *e)
+{
+    static const char *const names[] = {"text", "json", "csv", "none", NULL};
+    for (size_t i = 0; names[i]; i++)
+        if (strcmp(format, names[i]) == 0)
+            return true;
+    const char *near = args_nearest(format, names);
+    return err_set(e, ERR_USAGE, "There is no format \"%s\"%s%s%s Give text, json, csv or none.", format,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : ".");
+}
+
+bool show_result(const struct result *r, const char *format, bool colour, struct buf *out, struct err *e)
+{
+    if (!show_knows(format, e))
+        return false;
+    if (strcmp(format, "text") == 0)
+        report_text(r, colour, out);
+    else if (strcmp(format, "json") == 0)
+        fields_json_write(&result_schema, r, out);
+    else if (strcmp(format, "csv") == 0)
+        report_csv(r, out);
+    return true;
+}
+
+bool show_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(no_colour && no_colour[0]) && !(term && strcmp(term, "dumb") == 0);
+}
+
+bool show_flush(struct buf *out, struct err *e)
+{
+    bool written = fwrite(out->p, 1, out->n, stdout) == out->n && fflush(stdout) == 0;
+    int number = errno;
+    buf_clear(out);
+    return written || err_set_errno(e, ERR_SYSTEM, number, "The output could not be written to stdout");
+}

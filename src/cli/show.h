@@ -1,0 +1,23 @@
+/* Results on stdout: what run, report, analyze and estimate share. */
+#ifndef JTOK_CLI_SHOW_H
+#define JTOK_CLI_SHOW_H
+
+#include <stdbool.h>
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/result.h"
+
+/* Appends a result as "text", "json" (result.json, byte for byte), "csv" or "none" (nothing). Another name is
+ * ERR_USAGE. */
+bool show_result(const struct result *r, const char *format, bool colour, struct buf *out, struct err *e);
+
+/* Is `format` one of them? Else ERR_USAGE, before anything is done. */
+bool show_knows(const char *format, struct err *e);
+
+/* Is stdout a terminal that wants colours (NO_COLOR not set, TERM not dumb)? */
+bool show_colour(void);
+
+/* Writes all to stdout and clears the buffer. False with ERR_SYSTEM where stdout takes it no more (a full disk). */
+bool show_flush(struct buf *out, struct err *e);
+
+#endif
