@@ -78,7 +78,7 @@ static bool find_gpu(const struct device *d, const char *name, uint32_t *ret_gpu
         matches++;
     }
     if (matches != 1)
-        return refuse(d, name, matches ? "is the beginning of more than one UUID: write more of it" : "does not exist",
+        return refuse(d, name, matches ? "fits more than one GPU: write more of its UUID or address" : "does not exist",
                       e);
     *ret_gpu = (uint32_t)found;
     return true;
@@ -108,6 +108,8 @@ bool device_select(const struct device *d, const char **names, size_t name_count
     bool taken[DEVICE_GPUS_MAX] = {false};
     size_t count = 0;
     const char *all[] = {"all"};
+    if (d->gpu_count == 0)
+        return err_set(e, ERR_DEVICE, "There is no GPU on this machine. Check 'nvidia-smi'.");
     if (name_count == 0) {
         names = all;
         name_count = 1;
