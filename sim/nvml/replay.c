@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const int64_t sample_step_ns = 20000000, sample_behind_ns = 10000000;
+
 struct line {
     int64_t t_ns, mw;
     uint32_t gpu;
@@ -41,14 +43,18 @@ static bool parse_line(const char *text, struct line *ret_line)
     return true;
 }
 
-/* A recorded sample is the mean of the time since the one before, so its power holds from there to its own stamp. */
+/* Each sample holds from half way to the one before to half way to the next, so the rectangles' sum is the recording's
+ * trapezoid (with its 6 to 47 ms between samples, holding each until its own stamp is 0.07 % off over a formal stage).
+ * The stamps are 10 ms behind the truth, as the simulated buffer's are again. */
 static void add_line(struct sim_gpu *g, int64_t *last_ns, int64_t t_ns, int64_t mw)
 {
     uint64_t n = atomic_load(&g->step_count);
-    if (n < SIM_STEPS_MAX && *last_ns != INT64_MIN && t_ns > *last_ns) {
-        g->steps[n] = (struct sim_step){*last_ns, mw};
-        atomic_store(&g->step_count, n + 1);
-    }
+    int64_t from_ns =
+        (*last_ns == INT64_MIN ? t_ns - sample_step_ns : *last_ns + (t_ns - *last_ns) / 2) - sample_behind_ns;
+    if (n == SIM_STEPS_MAX || t_ns <= *last_ns)
+        return;
+    g->steps[n] = (struct sim_step){from_ns, mw};
+    atomic_store(&g->step_count, n + 1);
     *last_ns = t_ns;
 }
 
