@@ -1,0 +1,318 @@
+/* The text report: head, trust, metrics. The tables are in report_tables.c. */
+#include "report/report.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "report/report_internal.h"
+
+/* ---- pieces ---- */
+
+void report_look(struct report *p, enum report_look look, const char *text)
+{
+    static const char *const codes[] = {[LOOK_HEADING] = "\033[1m",
+                                        [LOOK_GOOD] = "\033[1;32m",
+                                        [LOOK_BAD] = "\033[1;31m",
+                                        [LOOK_MARK] = "\033[33m",
+                                        [LOOK_FAINT] = "\033[2m"};
+    if (p->colour)
+        buf_str(p->out, codes[look]);
+    buf_str(p->out, text);
+    if (p->colour)
+        buf_str(p->out, "\033[0m");
+}
+
+void report_heading(struct report *p, const char *format, ...)
+{
+    char text[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    buf_byte(p->out, '\n');
+    report_look(p, LOOK_HEADING, text);
+    buf_byte(p->out, '\n');
+}
+
+void report_item(struct report *p, size_t left, size_t indent, const char *name, const char *text)
+{
+    buf_fmt(p->out, "%*s%s%*s", (int)left, "", name,
+            (int)(indent > left + text_columns(name) ? indent - left - text_columns(name) : 1), "");
+    text_wrap(p->out, text, indent, indent, REPORT_COLUMNS);
+}
+
+const char *report_cell(struct report *p, const struct quantity *q)
+{
+    return number_text_quantity(&p->arena, q);
+}
+
+const char *report_double(struct report *p, double value)
+{
+    return number_text(&p->arena, value, NUMBER_DIGITS);
+}
+
+const char *report_percent(struct report *p, const struct quantity *q, bool sign)
+{
+    if (!quantity_has_value(q) || isnan(q->value))
+        return report_cell(p, q);
+    return arena_format(&p->arena, sign ? "%+.2f %%" : "%.2f %%", 100 * q->value);
+}
+
+void report_reasons(struct report *p, const struct quantity *const *list, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (list[i]->state == Q_MEASURED)
+            continue;
+        const char *why = list[i]->why ? list[i]->why : "no reason was recorded";
+        const char *all = NULL;
+        bool first = true;
+        for (size_t j = 0; j < n; j++) {
+            bool same = list[j]->state == list[i]->state &&
+                        strcmp(list[j]->why ? list[j]->why : "no reason was recorded", why) == 0;
+            if (same && j < i)
+                first = false;
+            if (same)
+                all = all ? arena_format(&p->arena, "%s, %s", all, names[j]) : names[j];
+        }
+        if (first)
+            report_item(p, 2, 4, arena_format(&p->arena, "%s:", all),
+                        arena_format(&p->arena, "%s: %s", quantity_state_text(list[i]->state), why));
+    }
+}
+
+/* ---- head ---- */
+
+static const char *or_text(const char *text, const char *absent)
+{
+    return text && text[0] ? text : absent;
+}
+
+static const char *gpus_text(struct report *p)
+{
+    const struct result *r = p->r;
+    if (!r->gpu_count)
+        return "no GPU";
+    bool same = true;
+    for (size_t i = 1; i < r->gpu_count; i++)
+        same = same && strcmp(or_text(r->gpus[i].name, ""), or_text(r->gpus[0].name, "")) == 0 &&
+               r->gpus[i].power_limit_w == r->gpus[0].power_limit_w;
+    const char *name = or_text(r->gpus[0].name, "GPU");
+    if (!same)
+        return arena_format(&p->arena, "%zu GPUs of different kinds", r->gpu_count);
+    if (isnan(r->gpus[0].power_limit_w))
+        return arena_format(&p->arena, "%zu x %s", r->gpu_count, name);
+    return arena_format(&p->arena, "%zu x %s at %.0f W", r->gpu_count, name, r->gpus[0].power_limit_w);
+}
+
+static void put_head(struct report *p)
+{
+    const struct result *r = p->r;
+    report_look(p, LOOK_HEADING, arena_format(&p->arena, "%s", or_text(r->name, or_text(r->model, "a run"))));
+    buf_fmt(p->out, "\n  run       %s\n", or_text(r->run_id, "without id"));
+    buf_fmt(p->out, "  model     %s%s%s\n", or_text(r->model, "not recorded"), r->revision ? ", revision " : "",
+            r->revision ? r->revision : "");
+    buf_fmt(p->out, "  engine    %s %s on %s\n", or_text(r->engine, "not recorded"),
+            or_text(r->engine_version, "(version not recorded)"), gpus_text(p));
+    buf_fmt(p->out, "  scenario  %s\n", or_text(r->scenario, "not recorded"));
+    buf_fmt(p->out, "  method    %s, by jtok %s\n", or_text(r->method_id, "not recorded"),
+            or_text(r->jtok_version, "(version not recorded)"));
+}
+
+/* ---- what can be trusted ---- */
+
+static const char *upper(struct report *p, const char *name)
+{
+    char *text = arena_text(&p->arena, name);
+    for (char *c = text; *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    return text;
+}
+
+/* A name in its look, padded by what the escapes do not count. */
+static void put_code(struct report *p, enum report_look look, const char *name, const char *text)
+{
+    enum { INDENT = 27 };
+    buf_str(p->out, "    ");
+    report_look(p, look, name);
+    buf_fmt(p->out, "%*s", (int)(INDENT - 4 - text_columns(name)), "");
+    text_wrap(p->out, text, INDENT, INDENT, REPORT_COLUMNS);
+}
+
+static void put_excluded(struct report *p)
+{
+    const struct result *r = p->r;
+    size_t failed = 0, open = 0;
+    for (size_t i = 0; i < r->check_count; i++) {
+        failed += r->checks[i].outcome == CHECK_FAILED;
+        open += r->checks[i].outcome != CHECK_FAILED && r->checks[i].outcome != CHECK_PASSED;
+    }
+    buf_str(p->out, "  ");
+    report_look(p, LOOK_BAD, "EXCLUDED");
+    buf_fmt(p->out, "  not a formal run: %zu check%s failed, %zu could not be decided\n", failed,
+            failed == 1 ? "" : "s", open);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < r->check_count; i++) {
+            const struct result_check *c = &r->checks[i];
+            if (pass == 0 && c->outcome == CHECK_FAILED)
+                put_code(p, LOOK_BAD, check_code_names[c->code], or_text(c->why, "failed"));
+            if (pass == 1 && c->outcome == CHECK_NOT_RECORDED)
+                put_code(p, LOOK_FAINT, check_code_names[c->code],
+                         arena_format(&p->arena, "not recorded: %s", or_text(c->why, "")));
+            if (pass == 1 && c->outcome == CHECK_NOT_CHECKED)
+                put_code(p, LOOK_FAINT, check_code_names[c->code],
+                         arena_format(&p->arena, "not checked%s%s", c->why ? ": " : "", or_text(c->why, "")));
+        }
+}
+
+static void put_trust(struct report *p)
+{
+    const struct result *r = p->r;
+    buf_byte(p->out, '\n');
+    if (r->simulated) {
+        buf_str(p->out, "  ");
+        report_look(p, LOOK_BAD, "SIMULATED");
+        buf_fmt(p->out, "  %s No figure below is a measurement of hardware.\n",
+                r->mark_count > RMARK_SIMULATED ? or_text(r->marks[RMARK_SIMULATED].why, "") : "");
+    }
+    if (r->formal) {
+        buf_str(p->out, "  ");
+        report_look(p, LOOK_GOOD, "FORMAL");
+        buf_fmt(p->out, "  every one of %zu checks passed\n", r->check_count);
+    } else {
+        put_excluded(p);
+    }
+    bool any = false;
+    for (size_t i = 0; i < r->mark_count; i++) {
+        const struct result_mark *m = &r->marks[i];
+        if (m->outcome != CHECK_FAILED || m->code == RMARK_SIMULATED)
+            continue;
+        if (!any)
+            buf_str(p->out, "  marks\n");
+        any = true;
+        put_code(p, LOOK_MARK, mark_code_names[m->code], or_text(m->why, ""));
+    }
+    if (r->differences) {
+        buf_str(p->out, "  ");
+        report_look(p, LOOK_MARK, upper(p, "not the method's reading"));
+        buf_fmt(p->out, "  analysed with %s\n", r->differences);
+    }
+}
+
+/* ---- metrics ---- */
+
+struct metric {
+    const char *name, *unit;
+    const struct quantity *q;
+};
+
+/* Name, value and unit, both uncertainties; below, for what has no value or one with a reservation, its state and
+ * reason. */
+static void put_metrics(struct report *p, const char *title, const struct metric *list, size_t n)
+{
+    struct table t;
+    table_init(&t, &p->arena, "lrlll");
+    table_cell(&t, title);
+    table_cell(&t, "");
+    table_cell(&t, "");
+    table_cell(&t, "repeatability");
+    table_cell(&t, "sensor limit");
+    const struct quantity **all = arena_array(&p->arena, n, sizeof *all);
+    const char **names = arena_array(&p->arena, n, sizeof *names);
+    for (size_t i = 0; i < n; i++) {
+        const struct quantity *q = list[i].q;
+        all[i] = q;
+        names[i] = list[i].name;
+        table_cell(&t, arena_format(&p->arena, "  %s", list[i].name));
+        table_cell(&t, report_cell(p, q));
+        bool has = quantity_has_value(q) && !isnan(q->value);
+        table_cell(&t, has ? list[i].unit : "");
+        table_cell(&t, has ? number_text_uncertainty(&p->arena, q->repeatability) : "");
+        table_cell(&t, has ? number_text_uncertainty(&p->arena, q->absolute) : "");
+    }
+    buf_byte(p->out, '\n');
+    struct buf body = {0};
+    table_put(&t, &body, 0);
+    size_t head = strcspn(buf_text(&body), "\n");
+    report_look(p, LOOK_HEADING, arena_copy(&p->arena, body.p, head));
+    buf_add(p->out, body.p + head, body.n - head);
+    buf_done(&body);
+    report_reasons(p, all, names, n);
+}
+
+static bool leads_with_steady(const struct result *r)
+{
+    return r->metrics.steady_j_per_token.state == Q_MEASURED;
+}
+
+static void put_tokens(struct report *p)
+{
+    const struct result_metrics *m = &p->r->metrics;
+    const struct metric steady = {"steady state", "J/token", &m->steady_j_per_token};
+    const struct metric lifecycle = {"full lifecycle", "J/token", &m->lifecycle_j_per_token};
+    const struct metric formal = {"formal stage", "J/token", &m->formal_j_per_token};
+    const struct metric saturated = {"saturated", "J/token", &m->saturated_j_per_token};
+    struct metric list[6];
+    size_t n = 0;
+    if (leads_with_steady(p->r))
+        list[n++] = steady;
+    else {
+        list[n++] = formal;
+        list[n++] = saturated;
+    }
+    list[n++] = lifecycle;
+    if (leads_with_steady(p->r)) {
+        list[n++] = formal;
+        list[n++] = saturated;
+    } else {
+        list[n++] = steady;
+    }
+    list[n++] = (struct metric){"per input and output token", "J/token", &m->j_per_total_token};
+    list[n++] = (struct metric){"per visible token", "J/token", &m->j_per_visible_token};
+    put_metrics(p, "Energy per output token", list, n);
+}
+
+static void put_others(struct report *p)
+{
+    const struct result_metrics *m = &p->r->metrics;
+    const struct metric list[] = {
+        {"startup energy", "J", &m->startup_j},
+        {"release energy", "J", &m->release_j},
+        {"energy per request, formal", "J", &m->j_per_request},
+        {"output throughput", "tok/s", &m->throughput_tok_s},
+        {"average power, formal", "W", &m->formal_w},
+        {"average power, steady", "W", &m->steady_w},
+        {"average power, lifecycle", "W", &m->lifecycle_w},
+        {"tokens per kWh, formal", "tokens", &m->tokens_per_kwh},
+    };
+    put_metrics(p, "Energy, power, throughput", list, sizeof list / sizeof *list);
+    if (isnan(m->pue) || isnan(m->server_factor))
+        return;
+    const struct metric money[] = {
+        {"energy, whole server", "kWh", &m->kwh_per_million_tokens},
+        {"cost", or_text(m->currency, "(no currency)"), &m->cost_per_million_tokens},
+        {"carbon", "g CO2", &m->carbon_g_per_million_tokens},
+    };
+    put_metrics(
+        p,
+        arena_format(&p->arena, "Per million tokens, with your server factor %g and PUE %g", m->server_factor, m->pue),
+        money, 3);
+}
+
+void report_text(const struct result *r, bool colour, struct buf *out)
+{
+    struct report p = {.r = r, .out = out, .colour = colour};
+    put_head(&p);
+    put_trust(&p);
+    put_tokens(&p);
+    put_others(&p);
+    report_latencies(&p);
+    report_requests(&p);
+    report_stages(&p);
+    report_steady(&p);
+    report_delivery(&p);
+    report_estimate(&p);
+    report_gpus(&p);
+    report_checks(&p);
+    arena_done(&p.arena);
+}

@@ -1,0 +1,140 @@
+#include "report/report.h"
+
+#include <math.h>
+#include <string.h>
+#include "base/arena.h"
+#include "text/csv.h"
+
+static void put_text(struct buf *out, const char *text, char separator)
+{
+    csv_put(out, span_of(text ? text : ""), separator);
+}
+
+static void put_number(struct buf *out, double value, char separator)
+{
+    if (!isnan(value))
+        num_put_f64(out, value);
+    buf_byte(out, separator);
+}
+
+/* One value that is no quantity: it is there, or it was not recorded. */
+static void put_plain(struct buf *out, const char *path, const char *unit, const char *value)
+{
+    put_text(out, path, ',');
+    put_text(out, unit, ',');
+    put_text(out, value, ',');
+    put_text(out, value ? "measured" : "not recorded", ',');
+    buf_str(out, ",,\n");
+}
+
+static const char *state_text(const struct quantity *q)
+{
+    static const char *const names[] = {"not recorded", "measured",   "undefined", "not covered",
+                                        "not reached",  "not closed", "excluded"};
+    return q->state == Q_MEASURED && isnan(q->value) ? names[Q_NOT_RECORDED] : names[q->state];
+}
+
+static void put_quantity(struct buf *out, const char *path, const char *unit, const struct quantity *q)
+{
+    put_text(out, path, ',');
+    put_text(out, unit, ',');
+    put_number(out, quantity_has_value(q) ? q->value : NAN, ',');
+    put_text(out, state_text(q), ',');
+    put_text(out, q->why, ',');
+    put_number(out, quantity_has_value(q) ? q->repeatability : NAN, ',');
+    put_number(out, quantity_has_value(q) ? q->absolute : NAN, '\n');
+}
+
+static void put_object(struct buf *out, const struct schema *s, const char *object, const char *path, struct arena *a);
+
+/* What a list calls its item: the value of its first field where that is a name, else its position. */
+static const char *item_name(const struct schema *s, const char *item, size_t i, struct arena *a)
+{
+    const struct field *f = s->count ? &s->fields[0] : NULL;
+    if (f && f->type == FIELD_ENUM && *(const int *)(item + f->offset) >= 0) {
+        const char *name = f->names[*(const int *)(item + f->offset)];
+        /* Two names where the second field is one, too: reading and K of the steady table. */
+        const struct field *g = s->count > 1 ? &s->fields[1] : NULL;
+        if (g && g->type == FIELD_ENUM && strcmp(s->name, "check") != 0 && strcmp(s->name, "mark") != 0)
+            return arena_format(a, "%s.%s", name, g->names[*(const int *)(item + g->offset)]);
+        return name;
+    }
+    return arena_format(a, "%zu", i);
+}
+
+static void put_list(struct buf *out, const struct field *f, const char *object, const char *path, struct arena *a)
+{
+    const char *items = *(const char *const *)(object + f->offset);
+    size_t n = *(const size_t *)(const void *)(object + f->count_offset);
+    for (size_t i = 0; i < n; i++) {
+        if (f->item == FIELD_OBJECT) {
+            const char *item = items + i * f->sub->size;
+            put_object(out, f->sub, item, arena_format(a, "%s.%s", path, item_name(f->sub, item, i, a)), a);
+        } else if (f->item == FIELD_TEXT) {
+            put_plain(out, arena_format(a, "%s.%zu", path, i), f->unit, ((const char *const *)(const void *)items)[i]);
+        } else if (f->item == FIELD_F64) {
+            struct quantity q = quantity_of(((const double *)(const void *)items)[i]);
+            put_quantity(out, arena_format(a, "%s.%zu", path, i), f->unit, &q);
+        }
+    }
+}
+
+static void put_field(struct buf *out, const struct field *f, const char *object, const char *path, struct arena *a)
+{
+    const void *at = object + f->offset;
+    switch (f->type) {
+    case FIELD_BOOL:
+        put_plain(out, path, f->unit, *(const bool *)at ? "true" : "false");
+        break;
+    case FIELD_I64: {
+        int64_t value = *(const int64_t *)at;
+        put_plain(out, path, f->unit, value == ABSENT_I64 ? NULL : arena_format(a, "%lld", (long long)value));
+        break;
+    }
+    case FIELD_F64: {
+        struct quantity q = quantity_of(*(const double *)at);
+        put_quantity(out, path, f->unit, &q);
+        break;
+    }
+    case FIELD_TEXT:
+        put_plain(out, path, f->unit, *(const char *const *)at);
+        break;
+    case FIELD_ENUM:
+        put_plain(out, path, f->unit, *(const int *)at < 0 ? NULL : f->names[*(const int *)at]);
+        break;
+    case FIELD_QUANTITY:
+        put_quantity(out, path, f->unit, at);
+        break;
+    case FIELD_OBJECT:
+        put_object(out, f->sub, at, path, a);
+        break;
+    case FIELD_LIST:
+        put_list(out, f, object, path, a);
+        break;
+    case FIELD_MAP:
+        break;
+    }
+}
+
+static void put_object(struct buf *out, const struct schema *s, const char *object, const char *path, struct arena *a)
+{
+    for (size_t i = 0; i < s->count; i++)
+        put_field(out, &s->fields[i], object,
+                  path[0] ? arena_format(a, "%s.%s", path, s->fields[i].key) : s->fields[i].key, a);
+}
+
+void report_csv_rows(const struct schema *s, const void *object, const char *prefix, struct buf *out)
+{
+    struct arena a = {0};
+    put_object(out, s, object, prefix, &a);
+    arena_done(&a);
+}
+
+void report_csv(const struct result *r, struct buf *out)
+{
+    /* The decisions are the method's text, not values: `jtok method` prints them. */
+    struct result without = *r;
+    without.decision_count = 0;
+    buf_str(out, "metric,unit,value,state,why,repeatability,absolute\n");
+    report_csv_rows(&result_schema, &without, "", out);
+}

@@ -1,0 +1,48 @@
+/* Shared by the parts of the text report; private to src/report/report*.c. */
+#ifndef JTOK_REPORT_REPORT_INTERNAL_H
+#define JTOK_REPORT_REPORT_INTERNAL_H
+
+#include "report/number.h"
+#include "report/report.h"
+#include "report/table.h"
+
+struct report {
+    const struct result *r;
+    struct buf *out;
+    struct arena arena;
+    bool colour;
+};
+
+enum report_look { LOOK_HEADING, LOOK_GOOD, LOOK_BAD, LOOK_MARK, LOOK_FAINT };
+
+/* `text` in a look, where colours are on. */
+void report_look(struct report *p, enum report_look look, const char *text);
+
+/* An empty line and a heading. */
+void report_heading(struct report *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "    name   text", the text wrapped behind column `indent`. */
+void report_item(struct report *p, size_t left, size_t indent, const char *name, const char *text);
+
+/* A quantity in a table's cell: the number, or the state in words. */
+const char *report_cell(struct report *p, const struct quantity *q);
+
+/* A plain double or count: five digits, or "not recorded". */
+const char *report_double(struct report *p, double value);
+
+/* "0.05 % " with sign, of a share; or the state in words. */
+const char *report_percent(struct report *p, const struct quantity *q, bool sign);
+
+/* Did a quantity's reason matter? "name: why" lines below a table for those without a value, each reason once. */
+void report_reasons(struct report *p, const struct quantity *const *list, const char *const *names, size_t n);
+
+void report_stages(struct report *p);
+void report_latencies(struct report *p);
+void report_requests(struct report *p);
+void report_steady(struct report *p);
+void report_delivery(struct report *p);
+void report_estimate(struct report *p);
+void report_gpus(struct report *p);
+void report_checks(struct report *p);
+
+#endif

@@ -1,0 +1,412 @@
+/* The tables of the text report. */
+#include <math.h>
+#include <string.h>
+#include "report/report_internal.h"
+
+static void head_row(struct table *t, const char *const *names)
+{
+    for (; *names; names++)
+        table_cell(t, *names);
+    table_end_row(t);
+}
+
+static const char *seconds(struct report *p, double s)
+{
+    return isnan(s) ? "not recorded" : arena_format(&p->arena, "%.2f", s);
+}
+
+/* ---- latencies ---- */
+
+static void latency_row(struct report *p, struct table *t, const char *name, const char *unit, double scale,
+                        const struct percentiles *x)
+{
+    const struct quantity *const all[] = {&x->mean, &x->p50, &x->p90, &x->p95, &x->p99, &x->max};
+    table_cell(t, name);
+    table_cell(t, unit);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct quantity q = *all[i];
+        q.value *= scale;
+        q.repeatability *= scale;
+        table_cell(t, report_cell(p, &q));
+    }
+    table_cell(t, number_text_i64(&p->arena, x->n));
+}
+
+void report_latencies(struct report *p)
+{
+    const struct result_load *l = &p->r->load;
+    struct table t;
+    report_heading(p, "Latency");
+    table_init(&t, &p->arena, "llrrrrrrr");
+    head_row(&t, (const char *const[]){"", "", "mean", "P50", "P90", "P95", "P99", "max", "n", NULL});
+    latency_row(p, &t, "TTFT", "s", 1, &l->ttft_s);
+    if (l->ttft_visible_s.n > 0 && l->reasoning_tokens != ABSENT_I64 && l->reasoning_tokens > 0)
+        latency_row(p, &t, "TTFT, visible", "s", 1, &l->ttft_visible_s);
+    latency_row(p, &t, "TPOT", "ms", 1000, &l->tpot_s);
+    latency_row(p, &t, l->itl_per_token ? "ITL" : "chunk gap", "ms", 1000, &l->itl_s);
+    latency_row(p, &t, "E2E", "s", 1, &l->e2e_s);
+    table_put(&t, p->out, 2);
+    static const char *const names[] = {"TTFT", "TPOT", "ITL", "E2E"};
+    const struct quantity *const all[] = {&l->ttft_s.p50, &l->tpot_s.p50, &l->itl_s.p50, &l->e2e_s.p50};
+    report_reasons(p, all, names, 4);
+}
+
+/* ---- requests ---- */
+
+static const char *token_source_text(int source)
+{
+    switch ((enum token_source)source) {
+    case TOKENS_RUNNING:
+        return "running counts: yes, the engine told how many tokens each chunk holds";
+    case TOKENS_SPREAD:
+        return "running counts: no, each request's usage was spread over its chunks by their bytes";
+    case TOKENS_MIXED:
+        return "running counts: for some requests only; the others' usage was spread over their chunks";
+    case TOKENS_NONE:
+        break;
+    }
+    return "running counts: no token chunk was recorded";
+}
+
+void report_requests(struct report *p)
+{
+    const struct result_load *l = &p->r->load;
+    struct arena *a = &p->arena;
+    report_heading(p, "Requests");
+    buf_fmt(p->out, "  %s sent, %s successful, %s failed; prompt tokens %s, output tokens %s\n",
+            number_text_i64(a, l->requests), number_text_i64(a, l->successful), number_text_i64(a, l->failed),
+            number_text_i64(a, l->prompt_tokens), number_text_i64(a, l->output_tokens));
+    buf_fmt(p->out, "  reasoning tokens %s, token chunks %s\n", number_text_i64(a, l->reasoning_tokens),
+            number_text_i64(a, l->token_chunks));
+    buf_fmt(p->out, "  %s\n", token_source_text(l->token_source));
+    buf_fmt(p->out, "  submitted within %s%s, peak concurrency %s, without a generation interval %s\n",
+            report_cell(p, &l->submit_spread_s), quantity_has_value(&l->submit_spread_s) ? " s" : "",
+            quantity_has_value(&l->peak_concurrency) ? arena_format(a, "%.0f", l->peak_concurrency.value)
+                                                     : report_cell(p, &l->peak_concurrency),
+            number_text_i64(a, l->no_interval));
+    buf_fmt(p->out,
+            "  prompts that repeat an earlier one %s, token chunks with a shared stamp %s, with the read time %s\n",
+            number_text_i64(a, l->repeated_prompts), number_text_i64(a, l->shared_stamps),
+            number_text_i64(a, l->read_stamps));
+    for (size_t i = 0; i < l->failure_count; i++) {
+        const struct result_failure *f = &l->failures[i];
+        report_item(p, 2, 4, arena_format(a, "failed, %s: %lld", verdict_names[f->verdict], (long long)f->count),
+                    arena_format(a, "(first: request %lld%s%s)", (long long)f->first_request, f->detail ? ", " : "",
+                                 f->detail ? f->detail : ""));
+    }
+}
+
+/* ---- stages ---- */
+
+static const struct quantity *series_of(const struct result_stage *s, int series)
+{
+    return energy_series((struct energy_set *)(uintptr_t)&s->energy, series);
+}
+
+/* The headline series is marked; a stage's sum of different ones (the lifecycle) marks none. */
+static const char *series_cell(struct report *p, const struct result_stage *s, int series)
+{
+    bool headline = s->energy.headline_series == series && s->stage != STAGE_LIFECYCLE;
+    return arena_format(&p->arena, "%s%s", report_cell(p, series_of(s, series)), headline ? "*" : " ");
+}
+
+static bool happened(const struct result_stage *s)
+{
+    return !isnan(s->duration_s) || quantity_has_value(&s->energy.headline);
+}
+
+static void series_table(struct report *p)
+{
+    struct table t;
+    table_init(&t, &p->arena, "lrrrrrrr");
+    head_row(&t,
+             (const char *const[]){"", "s", "counter ", "grid 1 s ", "with marks ", "buffer ", "precise ", "W", NULL});
+    for (size_t i = 0; i < p->r->stage_count; i++) {
+        const struct result_stage *s = &p->r->stages[i];
+        if (!happened(s))
+            continue;
+        table_cell(&t, stage_names[s->stage]);
+        table_cell(&t, seconds(p, s->duration_s));
+        table_cell(&t, series_cell(p, s, SERIES_COUNTER));
+        table_cell(&t, series_cell(p, s, SERIES_GRID));
+        table_cell(&t, series_cell(p, s, SERIES_MARKS));
+        table_cell(&t, series_cell(p, s, SERIES_BUFFER));
+        table_cell(&t, series_cell(p, s, SERIES_PRECISE));
+        table_cell(&t, report_cell(p, &s->average_w));
+    }
+    table_put(&t, p->out, 2);
+}
+
+static void headline_table(struct report *p)
+{
+    struct table t;
+    table_init(&t, &p->arena, "lrllrrr");
+    head_row(&t, (const char *const[]){"", "headline", "repeatability", "sensor limit", "grid-counter",
+                                       "buffer-counter", "sampling error", NULL});
+    for (size_t i = 0; i < p->r->stage_count; i++) {
+        const struct result_stage *s = &p->r->stages[i];
+        if (!happened(s))
+            continue;
+        table_cell(&t, stage_names[s->stage]);
+        table_cell(&t, report_cell(p, &s->energy.headline));
+        table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.repeatability));
+        table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.absolute));
+        table_cell(&t, report_percent(p, &s->grid_difference, true));
+        table_cell(&t, report_percent(p, &s->buffer_difference, true));
+        table_cell(&t, report_percent(p, &s->sampling_error, true));
+    }
+    buf_byte(p->out, '\n');
+    table_put(&t, p->out, 2);
+}
+
+void report_stages(struct report *p)
+{
+    const struct result *r = p->r;
+    report_heading(p, "Energy by stage, J, all GPUs together (* the headline: basis %s)", basis_names[r->method.basis]);
+    series_table(p);
+    headline_table(p);
+    for (size_t i = 0; i < r->stage_count; i++) {
+        const struct result_stage *s = &r->stages[i];
+        if (!happened(s)) {
+            const char *why = s->why                   ? s->why
+                              : s->energy.headline.why ? s->energy.headline.why
+                                                       : "no reason was recorded";
+            report_item(p, 2, 4, arena_format(&p->arena, "%s:", stage_names[s->stage]),
+                        arena_format(&p->arena, "%s: %s", quantity_state_text(s->energy.headline.state), why));
+        } else {
+            const char *name = stage_names[s->stage];
+            const struct quantity *all[1 + SERIES_COUNT] = {&s->energy.headline};
+            const char *names[1 + SERIES_COUNT] = {arena_format(&p->arena, "%s, headline", name)};
+            for (int k = 0; k < SERIES_COUNT; k++) {
+                all[1 + k] = series_of(s, k);
+                names[1 + k] = arena_format(&p->arena, "%s, %s", name, series_names[k]);
+            }
+            report_reasons(p, all, names, 1 + SERIES_COUNT);
+        }
+    }
+}
+
+/* ---- steady state ---- */
+
+static const char *steady_cell(struct report *p, const struct result_steady *s)
+{
+    if (!s)
+        return "not recorded";
+    if (!s->reached)
+        return "not reached";
+    return arena_format(&p->arena, "%s @ %.2f s", report_cell(p, &s->j_per_token), s->start_s);
+}
+
+static void cv_rows(struct report *p, struct table *t)
+{
+    static const char *const names[] = {"lowest CV", "highest CV", "no generation, J"};
+    for (size_t row = 0; row < 3; row++) {
+        table_cell(t, names[row]);
+        for (size_t i = 0; i < READING_COUNT; i++) {
+            if (i >= p->r->attribution.reading_count) {
+                table_cell(t, "not recorded");
+                continue;
+            }
+            const struct result_reading *x = &p->r->attribution.readings[i];
+            const struct quantity *q = row == 0 ? &x->cv_min : row == 1 ? &x->cv_max : &x->no_generation_j;
+            table_cell(t, row == 2 || !quantity_has_value(q) ? report_cell(p, q)
+                                                             : arena_format(&p->arena, "%.4f", q->value));
+        }
+    }
+}
+
+void report_steady(struct report *p)
+{
+    static const int ks[] = {K_1, K_2, K_3, K_ALL};
+    const struct result *r = p->r;
+    const struct result_steady *s = &r->steady;
+    report_heading(p, "Steady state, J/token @ start of the window after the formal start");
+    struct table t;
+    table_init(&t, &p->arena, "lrrrr");
+    table_cell(&t, "");
+    for (size_t i = 0; i < READING_COUNT; i++)
+        table_cell(&t, arena_format(&p->arena, "%s%s", reading_names[i], (int)i == r->method.attribution ? "*" : " "));
+    for (size_t k = 0; k < K_COUNT; k++) {
+        table_cell(&t, arena_format(&p->arena, "K = %s%s", k_names[ks[k]], ks[k] == r->method.k ? "*" : ""));
+        for (int i = 0; i < READING_COUNT; i++)
+            table_cell(&t, arena_format(&p->arena, "%s ", steady_cell(p, result_steady_of(r, i, ks[k]))));
+    }
+    cv_rows(p, &t);
+    table_put(&t, p->out, 2);
+    buf_fmt(p->out, "  * the reading and K that count; windows of %lld requests, CV below %g\n",
+            (long long)r->method.window, r->method.cv_limit);
+    buf_fmt(p->out, "  %s\n", token_source_text(r->load.token_source));
+    if (s->reached)
+        report_item(
+            p, 2, 4, "Reached:",
+            arena_format(
+                &p->arena,
+                "from window %lld at %.2f s to %.2f s; %lld requests completed in it (%lld to %lld), %s J, %s tokens.",
+                (long long)s->window, s->start_s, s->end_s, (long long)s->requests, (long long)s->first_request,
+                (long long)s->last_request, report_cell(p, &s->energy_j), number_text_i64(&p->arena, s->tokens)));
+    else
+        report_item(p, 2, 4, "Not reached:", s->why ? s->why : "no reason was recorded");
+}
+
+/* ---- saturation and delivery ---- */
+
+void report_delivery(struct report *p)
+{
+    const struct result_saturated *s = &p->r->saturated;
+    const struct result_lag *l = &p->r->lag;
+    struct arena *a = &p->arena;
+    report_heading(p, "Saturation and delivery");
+    if (quantity_has_value(&s->energy_j)) {
+        report_item(p, 2, 4, "Saturated",
+                    arena_format(
+                        a,
+                        "from %.3f s to %.3f s: %s J, %s tokens, %s J/token; peak %lld requests at once, mark at %lld.",
+                        s->start_s, s->end_s, report_cell(p, &s->energy_j), number_text_i64(a, s->tokens),
+                        report_cell(p, &s->j_per_token), (long long)s->peak, (long long)s->level));
+        report_item(p, 2, 4, "Tail",
+                    arena_format(a, "after it: %s of the formal stage's time, %s of its energy, %s of its tokens.",
+                                 report_percent(p, &s->tail_time_share, false),
+                                 report_percent(p, &s->tail_energy_share, false),
+                                 report_percent(p, &s->tail_token_share, false)));
+        if (!s->meaningful)
+            buf_str(p->out, "  The saturated value means little: no more requests were sent than ran at once.\n");
+    } else {
+        report_item(
+            p, 2, 4, "Saturated:",
+            arena_format(a, "%s: %s", quantity_state_text(s->energy_j.state), s->energy_j.why ? s->energy_j.why : ""));
+    }
+    if (l->measurable)
+        report_item(p, 2, 4, "GPUs idle while tokens were owed:",
+                    arena_format(a, "%.2f s, %s J, %s of the formal stage%s.", l->idle_owed_s.value,
+                                 report_cell(p, &l->idle_owed_j), report_percent(p, &l->idle_owed_share, false),
+                                 l->delivery_lag ? ": delivery lag" : ""));
+    else
+        report_item(p, 2, 4, "GPUs idle while tokens were owed:",
+                    arena_format(a, "not measurable: %s", l->why ? l->why : "no power buffer"));
+    if (l->delivery_lag)
+        report_item(p, 2, 4, "What it means:",
+                    "the front end (HTTP, detokenizer) fell behind the GPUs, so tokens arrived in other windows than "
+                    "the energy that made "
+                    "them. More API server or tokenizer processes, or a larger stream interval, help.");
+    buf_fmt(p->out, "  Merged chunks %s, the largest beyond a first one %s tokens, the largest of all %s\n",
+            number_text_i64(a, l->merged_chunks), number_text_i64(a, l->largest_later_chunk),
+            number_text_i64(a, l->largest_chunk));
+}
+
+/* ---- estimate ---- */
+
+static const char *kilojoules(struct report *p, const struct quantity *q)
+{
+    struct quantity k = *q;
+    k.value /= 1000;
+    k.repeatability /= 1000;
+    return report_cell(p, &k);
+}
+
+void report_estimate(struct report *p)
+{
+    const struct result_estimate *e = &p->r->estimate;
+    struct arena *a = &p->arena;
+    report_heading(p, "Estimate: one start, N requests like these, one release");
+    if (!quantity_has_value(&e->fixed_j) || !quantity_has_value(&e->e_request_j)) {
+        const struct quantity *q = quantity_has_value(&e->fixed_j) ? &e->e_request_j : &e->fixed_j;
+        report_item(
+            p, 2, 4, "No estimate:",
+            arena_format(a, "%s: %s", quantity_state_text(q->state), q->why ? q->why : "no reason was recorded"));
+        return;
+    }
+    report_item(p, 2, 4, "E(N) =",
+                arena_format(a, "%s kJ + N x %s J; per request by: %s.", kilojoules(p, &e->fixed_j),
+                             report_cell(p, &e->e_request_j), e->source ? e->source : "not recorded"));
+    report_item(p, 2, 4, "Per request:",
+                arena_format(a, "from steady state %s, mean attributed %s, formal stage / requests %s J%s",
+                             report_cell(p, &e->e_steady_j), report_cell(p, &e->e_attributed_j),
+                             report_cell(p, &e->e_formal_j),
+                             e->ranged ? ": over 10 % apart, so the range is given." : "."));
+    struct table t;
+    table_init(&t, a, "rrrrrr");
+    head_row(&t,
+             (const char *const[]){"N", "E(N), kJ", "range, kJ", "J/request", "overhead J/request", "overhead", NULL});
+    for (size_t i = 0; i < e->table_count; i++) {
+        const struct estimate *x = &e->table[i];
+        table_cell(&t, number_text_i64(a, x->requests));
+        table_cell(&t, kilojoules(p, &x->total_j));
+        table_cell(&t, isnan(x->low_j) ? ""
+                                       : arena_format(a, "%s to %s", number_text(a, x->low_j / 1000, 4),
+                                                      number_text(a, x->high_j / 1000, 4)));
+        table_cell(&t, report_cell(p, &x->per_request_j));
+        table_cell(&t, report_cell(p, &x->overhead_per_request_j));
+        table_cell(&t, report_percent(p, &x->overhead_share, false));
+    }
+    table_put(&t, p->out, 2);
+    const struct quantity *const n[] = {&e->n_overhead_10, &e->n_overhead_5, &e->n_overhead_1};
+    const char *text[3];
+    for (size_t i = 0; i < 3; i++)
+        text[i] = quantity_has_value(n[i]) ? number_text_i64(a, (int64_t)n[i]->value) : report_cell(p, n[i]);
+    buf_fmt(p->out,
+            "  Overhead is under 10 %% from N = %s, under 5 %% from %s, under 1 %% from %s. A measured value takes "
+            "precedence.\n",
+            text[0], text[1], text[2]);
+}
+
+/* ---- GPUs, release ---- */
+
+void report_gpus(struct report *p)
+{
+    const struct result *r = p->r;
+    const struct result_release *x = &r->release;
+    report_heading(p, "GPUs and release (times from the formal end, s)");
+    struct table t;
+    table_init(&t, &p->arena, "rlrrrrrr");
+    head_row(&t, (const char *const[]){"", "UUID", "baseline W", "sd W", "formal W", "ready W", "memory back",
+                                       "power back", NULL});
+    for (size_t i = 0; i < r->gpu_count; i++) {
+        const struct result_gpu *g = &r->gpus[i];
+        table_cell(&t, number_text_i64(&p->arena, g->index));
+        table_cell(&t, g->uuid ? arena_format(&p->arena, "%.12s", g->uuid) : "not recorded");
+        table_cell(&t, report_cell(p, &g->baseline_w));
+        table_cell(&t, isnan(g->baseline_sd_w) ? "not recorded" : arena_format(&p->arena, "%.2f", g->baseline_sd_w));
+        table_cell(&t, isnan(g->formal_mean_w) ? "not recorded" : arena_format(&p->arena, "%.1f", g->formal_mean_w));
+        table_cell(&t, quantity_has_value(&g->ready_level_w) ? arena_format(&p->arena, "%.1f", g->ready_level_w.value)
+                                                             : report_cell(p, &g->ready_level_w));
+        table_cell(&t, quantity_has_value(&g->memory_released_s) ? seconds(p, g->memory_released_s.value)
+                                                                 : report_cell(p, &g->memory_released_s));
+        table_cell(&t, quantity_has_value(&g->power_recovered_s) ? seconds(p, g->power_recovered_s.value)
+                                                                 : report_cell(p, &g->power_recovered_s));
+    }
+    table_put(&t, p->out, 2);
+    if (x->closed)
+        buf_fmt(p->out, "  Release closed after %s s: processes gone %s, memory back %s, power back %s\n",
+                seconds(p, x->end_s.value), seconds(p, x->exit_s.value), seconds(p, x->memory_released_s.value),
+                seconds(p, x->power_recovered_s.value));
+    else
+        report_item(p, 2, 4, "Release not closed:", x->why ? x->why : "no reason was recorded");
+}
+
+/* ---- checks ---- */
+
+void report_checks(struct report *p)
+{
+    const struct result *r = p->r;
+    enum { INDENT = 40 };
+    report_heading(p, "Checks (docs/CHECKS.md says what to do about each)");
+    for (size_t i = 0; i < r->check_count; i++) {
+        const struct result_check *c = &r->checks[i];
+        const char *outcome = c->outcome == CHECK_PASSED         ? "passed"
+                              : c->outcome == CHECK_FAILED       ? "FAILED"
+                              : c->outcome == CHECK_NOT_RECORDED ? "not recorded"
+                                                                 : "not checked";
+        report_item(p, 2, INDENT, arena_format(&p->arena, "%-22s %s", check_code_names[c->code], outcome),
+                    c->why ? c->why : "");
+    }
+    report_heading(p, "Marks");
+    for (size_t i = 0; i < r->mark_count; i++) {
+        const struct result_mark *m = &r->marks[i];
+        const char *outcome = m->outcome == CHECK_PASSED         ? "no"
+                              : m->outcome == CHECK_FAILED       ? "YES"
+                              : m->outcome == CHECK_NOT_RECORDED ? "not recorded"
+                                                                 : "not checked";
+        report_item(p, 2, INDENT, arena_format(&p->arena, "%-22s %s", mark_code_names[m->code], outcome),
+                    m->why ? m->why : "");
+    }
+}
