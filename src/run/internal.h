@@ -68,8 +68,8 @@ struct run {
     struct timer tick;
     int interrupts;
     struct err failure;
-    bool stopping;          /* the way out: failures no longer end a wait */
-    bool may_exit;          /* the engine's exit is expected */
+    bool stopping; /* the way out: failures no longer end a wait */
+    bool may_exit; /* the engine's exit is expected */
     uint64_t grid_seen[TICK_GPUS_MAX];
     struct sampler_live live[TICK_GPUS_MAX];
     int64_t memory_before[TICK_GPUS_MAX];
@@ -84,12 +84,12 @@ struct run {
     char note_text[LOG_TAIL_BYTES];
     char tail[LOG_TAIL_LINES][LOG_TAIL_BYTES];
     size_t tail_count;
-    int64_t rate_ns;        /* of the tokens-per-second figure: last look */
+    int64_t rate_ns; /* of the tokens-per-second figure: last look */
     int64_t rate_chunks;
     double rate;
 
     /* Side path. */
-    struct http_get *poll;  /* readiness and identity */
+    struct http_get *poll; /* readiness and identity */
     struct http_get_result poll_result;
     struct buf poll_body;
     struct address poll_address; /* who answered: "localhost" has two addresses, and a server may listen on one */
@@ -99,7 +99,7 @@ struct run {
     struct timer scrape_timer;
     bool scraping;
     int64_t scrape_period_ns;
-    double generated[2];    /* last two readings of generation_tokens; NaN */
+    double generated[2]; /* last two readings of generation_tokens; NaN */
 };
 
 int64_t run_now_ns(const struct run *r);
@@ -108,8 +108,8 @@ int64_t run_now_ns(const struct run *r);
 bool run_fail(struct run *r, enum err_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool run_fail_with(struct run *r, const struct err *e);
 
-/* Drives the loop until `done` says so. False at the deadline (run time; INT64_MAX: none), or, unless stopping, when the run
- * failed or was interrupted; while stopping, at the second interrupt. */
+/* Drives the loop until `done` says so. False at the deadline (run time; INT64_MAX: none), or, unless stopping, when
+ * the run failed or was interrupted; while stopping, at the second interrupt. */
 bool run_wait(struct run *r, bool (*done)(struct run *r), int64_t deadline_ns);
 bool run_pause(struct run *r, int64_t ns);
 

@@ -113,8 +113,7 @@ bool load_open(struct run *r, struct load *l, int stage, size_t count, struct er
     o.address = list[0];
     if (r->poll_address_known)
         o.address = r->poll_address;
-    r->sink = (struct record_sink){
-        .self = r, .request = count_request, .chunk = forward_chunk, .clock = forward_clock};
+    r->sink = (struct record_sink){.self = r, .request = count_request, .chunk = forward_chunk, .clock = forward_clock};
     o.path = engine_request_path(r->plan);
     o.api_key = r->api_key;
     o.stage = stage;

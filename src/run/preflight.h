@@ -1,7 +1,7 @@
 /* Looks at the machine before anything starts, so that a run does not fail an hour later (METHOD sections 3 and 8).
  *
- * Every check gives facts named preflight.*; a check that must stop the run gives an error, too. All of it is done before
- * t0, hashing included: reading weights between t0 and t2 would show as load. */
+ * Every check gives facts named preflight.*; a check that must stop the run gives an error, too. All of it is done
+ * before t0, hashing included: reading weights between t0 and t2 would show as load. */
 #ifndef JTOK_RUN_PREFLIGHT_H
 #define JTOK_RUN_PREFLIGHT_H
 
@@ -22,19 +22,20 @@ struct preflight {
 void preflight_init(struct preflight *p, struct arena *a);
 void preflight_done(struct preflight *p);
 
-/* preflight.disk: is there room for the records below `folder`, which must exist? Needs `bytes`, by preflight_record_bytes. */
+/* preflight.disk: is there room for the records below `folder`, which must exist? Needs `bytes`, by
+ * preflight_record_bytes. */
 bool preflight_disk(struct preflight *p, const char *folder, int64_t bytes, struct err *e);
 
-/* Bytes that a run's raw records take before they are sealed, generously: 40 a token, 400 a request, 64 MiB for power, log
- * and metrics. tokens: expected output tokens of all requests; ABSENT_I64: 4096 a request. */
+/* Bytes that a run's raw records take before they are sealed, generously: 40 a token, 400 a request, 64 MiB for power,
+ * log and metrics. tokens: expected output tokens of all requests; ABSENT_I64: 4096 a request. */
 int64_t preflight_record_bytes(int64_t requests, int64_t tokens);
 
-/* preflight.open_files: one descriptor a request and 256 for the rest. Raises the soft limit; where the hard limit is too
- * low the error says so and how to raise it. *ret_limit (may be null): the soft limit now in force. */
+/* preflight.open_files: one descriptor a request and 256 for the rest. Raises the soft limit; where the hard limit is
+ * too low the error says so and how to raise it. *ret_limit (may be null): the soft limit now in force. */
 bool preflight_open_files(struct preflight *p, int64_t requests, int64_t *ret_limit, struct err *e);
 
-/* preflight.port: can host:port be bound (as a server would, with SO_REUSEADDR)? The error names the port and, where /proc
- * tells, the process that listens on it. host: a literal address or "localhost". */
+/* preflight.port: can host:port be bound (as a server would, with SO_REUSEADDR)? The error names the port and, where
+ * /proc tells, the process that listens on it. host: a literal address or "localhost". */
 bool preflight_port(struct preflight *p, const char *host, int64_t port, struct err *e);
 
 /* A port that is free now on this host. */
@@ -46,8 +47,8 @@ bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e);
 void preflight_leftovers(struct preflight *p, size_t *ret_n);
 
 struct snapshot {
-    const char *folder;    /* resolved: absolute, without links */
-    const char *revision;  /* the 40 hex digits behind /snapshots/; null: the path names none */
+    const char *folder;   /* resolved: absolute, without links */
+    const char *revision; /* the 40 hex digits behind /snapshots/; null: the path names none */
     char sha256[65];
     int64_t files, bytes;
     int64_t resident_bytes; /* in the page cache; ABSENT_I64: the kernel would not say */
@@ -55,10 +56,10 @@ struct snapshot {
 
 /* preflight.snapshot: a folder with a readable config.json. preflight.revision: the path's against the plan's.
  *
- * The hash is the SHA-256 of one line a file, sorted by path in byte order: "<path> <size> <digest>\n", path relative to the
- * folder with '/', links followed, digest the hex SHA-256 of files below 16 MiB and "-" for larger ones (weights: the time
- * to read 100 GB is not spent, and reading would fill the page cache). Folders whose name begins with a dot are left out.
- * Works without a plan hash; with one, preflight.snapshot_sha256 compares. */
+ * The hash is the SHA-256 of one line a file, sorted by path in byte order: "<path> <size> <digest>\n", path relative
+ * to the folder with '/', links followed, digest the hex SHA-256 of files below 16 MiB and "-" for larger ones
+ * (weights: the time to read 100 GB is not spent, and reading would fill the page cache). Folders whose name begins
+ * with a dot are left out. Works without a plan hash; with one, preflight.snapshot_sha256 compares. */
 bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct snapshot *ret_snapshot, struct err *e);
 
 /* How much of the snapshot's files is in the page cache now (cachestat, else mincore). Read it again just before t2.

@@ -21,7 +21,8 @@ static bool load_requests(struct run *r, struct err *e)
     return engine_check_extra_body(r->plan, e);
 }
 
-/* A compute process on a GPU of the plan would be in every joule: told at once, not after two minutes of waiting for idle. */
+/* A compute process on a GPU of the plan would be in every joule: told at once, not after two minutes of waiting for
+ * idle. */
 static bool gpus_are_free(struct run *r, struct err *e)
 {
     for (size_t g = 0; g < r->gpu_count; g++) {
@@ -41,10 +42,11 @@ static bool gpus_are_free(struct run *r, struct err *e)
             }
             buf_fmt(&b, "%spid %lld (%s)", i ? ", " : "", (long long)list[i].pid, name);
         }
-        err_set(e, ERR_BUSY,
-                "%s is in use by %zu compute process%s: %s. Stop %s, or choose other GPUs with --gpus; an idle machine is "
-                "part of the measurement.",
-                run_gpu_name(r, (uint32_t)g), n, n == 1 ? "" : "es", buf_text(&b), n == 1 ? "it" : "them");
+        err_set(
+            e, ERR_BUSY,
+            "%s is in use by %zu compute process%s: %s. Stop %s, or choose other GPUs with --gpus; an idle machine is "
+            "part of the measurement.",
+            run_gpu_name(r, (uint32_t)g), n, n == 1 ? "" : "es", buf_text(&b), n == 1 ? "it" : "them");
         buf_done(&b);
         return false;
     }
@@ -74,8 +76,9 @@ static bool resolve_port(struct run *r, struct err *e)
     if (r->plan->engine.port != 0)
         return preflight_port(&r->preflight, host, r->plan->engine.port, e);
     if (!engine_port_is_free(r->plan))
-        return err_set(e, ERR_PLAN, "The plan does not say which port the engine listens on. Set engine.port, or write "
-                                    "{port} in the command where it belongs.");
+        return err_set(e, ERR_PLAN,
+                       "The plan does not say which port the engine listens on. Set engine.port, or write "
+                       "{port} in the command where it belongs.");
     return preflight_free_port(host, &r->plan->engine.port, e);
 }
 

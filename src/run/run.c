@@ -15,8 +15,8 @@
 
 extern char **environ;
 
-const char *const run_stage_names[] = {"prepare", "baseline", "start",   "warmup", "connect", "formal",
-                                       "stop",    "release",  "hold",    "done",   NULL};
+const char *const run_stage_names[] = {"prepare", "baseline", "start", "warmup", "connect", "formal",
+                                       "stop",    "release",  "hold",  "done",   NULL};
 
 enum { TICK_NS = 250000000, POLL_BODY_MAX = 1 << 20, SCRAPE_BODY_MAX = 4 << 20 };
 
@@ -57,11 +57,9 @@ void run_mark(struct run *r, int id, int64_t t_ns, const char *note)
 
 void run_fact(struct run *r, const char *name, int outcome, const char *expected, const char *seen)
 {
-    r->recorders.fact(r->recorders.self, &(struct rec_fact){.t_ns = run_now_ns(r),
-                                                            .name = name,
-                                                            .outcome = outcome,
-                                                            .expected = expected,
-                                                            .seen = seen});
+    r->recorders.fact(r->recorders.self,
+                      &(struct rec_fact){
+                          .t_ns = run_now_ns(r), .name = name, .outcome = outcome, .expected = expected, .seen = seen});
 }
 
 const char *run_gpu_name(void *self, uint32_t gpu)
@@ -188,9 +186,10 @@ static void on_wake(void *self)
             r->grid_seen[g] = fresh[n - 1].sequence;
     }
     if (sampler_lost(r->sampler))
-        run_fail(r, ERR_DEVICE,
-                 "A GPU was lost during the run (it fell off the bus, or access was taken away): see gpu.lost in facts.csv, "
-                 "then look at dmesg for Xid messages. The records up to here are kept.");
+        run_fail(
+            r, ERR_DEVICE,
+            "A GPU was lost during the run (it fell off the bus, or access was taken away): see gpu.lost in facts.csv, "
+            "then look at dmesg for Xid messages. The records up to here are kept.");
 }
 
 static void on_grid(void *self, uint32_t gpu)
@@ -253,8 +252,9 @@ static void on_stuck(void *self, const struct child_process *left, size_t n)
 {
     struct run *r = self;
     for (size_t i = 0; i < n; i++)
-        run_fact(r, "release.survivor", CHECK_FAILED, "no process of the engine",
-                 arena_format(r->arena, "pid %lld (%s), state %c", (long long)left[i].pid, left[i].name, left[i].state));
+        run_fact(
+            r, "release.survivor", CHECK_FAILED, "no process of the engine",
+            arena_format(r->arena, "pid %lld (%s), state %c", (long long)left[i].pid, left[i].name, left[i].state));
 }
 
 static void on_orphaned(void *self, const char *why)
@@ -411,12 +411,8 @@ bool run_open(struct plan *plan, struct arena *a, const struct run_options *o, s
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     signal(SIGPIPE, SIG_IGN);
-    struct child_events events = {.self = r,
-                                  .line = on_line,
-                                  .exited = on_exited,
-                                  .gone = on_gone,
-                                  .stuck = on_stuck,
-                                  .orphaned = on_orphaned};
+    struct child_events events = {
+        .self = r, .line = on_line, .exited = on_exited, .gone = on_gone, .stuck = on_stuck, .orphaned = on_orphaned};
     if (!child_open(&r->child, &events, e) || !loop_open(&r->loop, e) || !child_attach(r->child, r->loop, e)) {
         run_close(r);
         return false;

@@ -5,9 +5,9 @@
  *     run_execute   makes the run folder and takes the service through its stages
  *     run_close
  *
- * A run decides nothing about energy or steadiness: it leaves a folder of raw records, unsealed and without a result. What
- * it does decide, because it must act, is when the machine is idle and when the release is over, by the same rules that
- * judge the records afterwards (src/rules). */
+ * A run decides nothing about energy or steadiness: it leaves a folder of raw records, unsealed and without a result.
+ * What it does decide, because it must act, is when the machine is idle and when the release is over, by the same rules
+ * that judge the records afterwards (src/rules). */
 #ifndef JTOK_RUN_RUN_H
 #define JTOK_RUN_RUN_H
 
@@ -48,7 +48,7 @@ struct run_view {
 struct run_options {
     const char *plan_source; /* bytes of the user's plan file, kept beside plan.json; null: there was none */
     const char *api_key;     /* sent as a bearer token, never recorded; null: none */
-    bool despite_preflight;  /* go on although the machine is not in a normal state: recorded, and the run is excluded */
+    bool despite_preflight; /* go on although the machine is not in a normal state: recorded, and the run is excluded */
     void *self;
     void (*progress)(void *self, const struct run_view *view); /* four times a second and at each stage; may be null */
 };
@@ -62,15 +62,17 @@ struct run_outcome {
 
 struct run;
 
-/* Call from a process without threads. `plan`, its texts and `o` are borrowed until run_close; resolving changes the plan. */
+/* Call from a process without threads. `plan`, its texts and `o` are borrowed until run_close; resolving changes the
+ * plan. */
 bool run_open(struct plan *plan, struct arena *a, const struct run_options *o, struct run **ret_run, struct err *e);
 
-/* Reads the request set, opens the GPUs, takes from the engine's command what the plan leaves open, hashes the snapshot.
- * Errors are of kind ERR_PLAN, ERR_DEVICE, ERR_BUSY or ERR_SYSTEM; nothing was started and nothing written. */
+/* Reads the request set, opens the GPUs, takes from the engine's command what the plan leaves open, hashes the
+ * snapshot. Errors are of kind ERR_PLAN, ERR_DEVICE, ERR_BUSY or ERR_SYSTEM; nothing was started and nothing written.
+ */
 bool run_resolve(struct run *r, struct err *e);
 
-/* False: no run folder came about. True: *ret_outcome says how far it went. Blocks for the whole life of the service, handles
- * SIGINT and SIGTERM (the first goes through stop and release, the second cuts the waiting short). */
+/* False: no run folder came about. True: *ret_outcome says how far it went. Blocks for the whole life of the service,
+ * handles SIGINT and SIGTERM (the first goes through stop and release, the second cuts the waiting short). */
 bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e);
 
 void run_close(struct run *r);

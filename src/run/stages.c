@@ -1,4 +1,5 @@
-/* The stages of METHOD section 3, one function each. Every way out of a started engine goes through stop and release. */
+/* The stages of METHOD section 3, one function each. Every way out of a started engine goes through stop and release.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,8 +49,8 @@ bool stage_baseline(struct run *r)
               seconds(r->plan->method.baseline_wait_s));
     r->idle_open = true;
     /* The rule itself ends the wait; the margin is for a sampler that gives nothing at all. */
-    int64_t deadline = run_now_ns(r) + seconds(r->plan->method.baseline_s + r->plan->method.baseline_wait_s) +
-                       60 * SECOND_NS;
+    int64_t deadline =
+        run_now_ns(r) + seconds(r->plan->method.baseline_s + r->plan->method.baseline_wait_s) + 60 * SECOND_NS;
     bool decided = run_wait(r, idle_decided, deadline);
     r->idle_open = false;
     if (!decided)
@@ -61,8 +62,9 @@ bool stage_baseline(struct run *r)
     if (r->idle.state == IDLE_REFUSED) {
         struct buf b = {0};
         idle_refusal(&r->idle, run_gpu_name, r, &b);
-        run_fail(r, ERR_BUSY, "The machine did not become idle within %.0f s, so there is no baseline. %s Stop what runs "
-                              "there (nvidia-smi shows it), wait until power is steady, and start again.",
+        run_fail(r, ERR_BUSY,
+                 "The machine did not become idle within %.0f s, so there is no baseline. %s Stop what runs "
+                 "there (nvidia-smi shows it), wait until power is steady, and start again.",
                  r->plan->method.baseline_wait_s, buf_text(&b));
         buf_done(&b);
         return false;
@@ -146,9 +148,9 @@ static bool send_other(struct run *r, int stage, size_t count)
     if (r->other.failed == 0)
         return true;
     const struct rec_request *q = &r->other.first_failure;
-    return run_fail(r, ERR_ENGINE, "%zu of %zu %s requests failed, the first with \"%s\"%s%s. %s", r->other.failed, count,
-                    stage == REQUEST_READY ? "readiness" : "warm-up", verdict_names[q->verdict], q->detail ? ": " : "",
-                    q->detail ? q->detail : "", run_log_tail(r));
+    return run_fail(r, ERR_ENGINE, "%zu of %zu %s requests failed, the first with \"%s\"%s%s. %s", r->other.failed,
+                    count, stage == REQUEST_READY ? "readiness" : "warm-up", verdict_names[q->verdict],
+                    q->detail ? ": " : "", q->detail ? q->detail : "", run_log_tail(r));
 }
 
 static bool identify(struct run *r)
@@ -304,8 +306,7 @@ bool stage_formal(struct run *r)
 
 static bool counts_agree(struct run *r)
 {
-    return r->formal.closed &&
-           (!r->scraping || (!isnan(r->generated[0]) && r->generated[0] == r->generated[1]));
+    return r->formal.closed && (!r->scraping || (!isnan(r->generated[0]) && r->generated[0] == r->generated[1]));
 }
 
 /* The engine's own token counter lags with its front end: read until two readings agree (METHOD section 8). */
@@ -345,8 +346,9 @@ void stage_stop(struct run *r)
     if (!run_wait(r, engine_is_gone, run_now_ns(r) + times.main_ns + times.group_ns + times.kill_ns + SECOND_NS))
         child_kill(r->child);
     if (!run_wait(r, engine_is_gone, run_now_ns(r) + 5 * SECOND_NS))
-        run_fail(r, ERR_ENGINE, "Processes of the engine are still there after SIGTERM and SIGKILL: see release.survivor "
-                                "in facts.csv. They hold the GPU; a process in state D usually needs a reboot.");
+        run_fail(r, ERR_ENGINE,
+                 "Processes of the engine are still there after SIGTERM and SIGKILL: see release.survivor "
+                 "in facts.csv. They hold the GPU; a process in state D usually needs a reboot.");
     sampler_mark(r->sampler);
     if (r->gone_ns != ABSENT_I64)
         run_mark(r, MARK_EXIT, r->gone_ns, NULL);

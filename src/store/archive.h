@@ -43,6 +43,10 @@ bool archive_write_file(const char *folder, const char *name, struct span conten
 bool archive_seal(const char *folder, struct err *e);
 bool archive_is_sealed(const char *folder);
 
+/* Files that follow from the records alone: result.json, windows.csv. They are made from the sealed folder, so they
+ * come after the seal and have no say in whether the records are whole. */
+bool archive_is_derived(struct span name);
+
 /* Adds a derived file to a sealed folder: a new file, then its line in SHA256SUMS. Where it is there already with the
  * same bytes, nothing happens; with others it is an error. */
 bool archive_add(const char *folder, const char *name, struct span content, struct err *e);
@@ -50,8 +54,9 @@ bool archive_add(const char *folder, const char *name, struct span content, stru
 struct archive_check {
     bool sealed;        /* SHA256SUMS is there */
     size_t files, bad;  /* listed in it; missing, different, or there without being listed */
-    size_t bad_records; /* the same without derived files (result.json, windows.csv) */
     const char *text;   /* one line for each bad one, naming it; "" when all is well */
+    size_t bad_records; /* the same two without derived files */
+    const char *records_text;
 };
 
 /* Compares every file with SHA256SUMS. False only where the folder can't be read. O(bytes). */

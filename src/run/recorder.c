@@ -1,0 +1,600 @@
+#include "run/recorder.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "store/rows.h"
+
+/* The files of rows, then the two that are no CSV. gpus.csv is a document, not a stream: its place stays empty. */
+enum { FILE_PROM = ROWS_COUNT, FILE_LOG, FILE_COUNT };
+
+enum { MEMORY_DEFAULT = 256 << 20, CHUNKS_RESERVE = 8 << 20, OTHERS_RESERVE = 64 << 10 };
+
+static const int64_t flush_default_ns = 500 * 1000 * 1000, open_limit_ns = 30ll * 1000 * 1000 * 1000;
+
+/* One file. Callers append whole lines to `filling` under `lock`; the writer swaps it with `writing`, which it alone
+ * touches and which keeps, from `written` on, what the disk has not taken yet. */
+struct stream {
+    pthread_mutex_t lock;
+    struct buf filling;
+    struct buf masked[2]; /* texts without their secrets; under lock */
+    struct buf writing;
+    size_t written;
+    bool dirty; /* written to since its last fsync */
+    int fd;     /* -1: none */
+    const char *name;
+};
+
+struct recorder {
+    struct stream streams[FILE_COUNT];
+    char *folder;
+    const struct secrets *secrets;
+    size_t memory_max;
+    int64_t flush_ns;
+
+    pthread_t writer;
+    pthread_mutex_t turn_lock; /* guards the four below */
+    pthread_cond_t asked, done;
+    bool stop;
+    uint64_t turns_asked, turns_done; /* turns that end with fsync */
+
+    _Atomic uint64_t pending; /* bytes taken and not on disk */
+    _Atomic uint64_t rows, bytes, lost, secrets_replaced, peak;
+    _Atomic int64_t write_max_ns;
+
+    _Atomic bool failed;
+    pthread_mutex_t error_lock; /* guards error: the first failure */
+    struct err error;
+};
+
+/* ---- failure ---- */
+
+static void fail(struct recorder *r, const struct err *e)
+{
+    pthread_mutex_lock(&r->error_lock);
+    if (!atomic_load(&r->failed))
+        r->error = *e;
+    pthread_mutex_unlock(&r->error_lock);
+    atomic_store(&r->failed, true);
+}
+
+static void fail_write(struct recorder *r, const struct stream *s, const char *what, int number)
+{
+    struct statvfs v;
+    char free_space[64] = "";
+    struct err e;
+
+    if (statvfs(r->folder, &v) == 0)
+        snprintf(free_space, sizeof free_space, " (%llu bytes are free there)",
+                 (unsigned long long)v.f_bavail * v.f_frsize);
+    err_set_errno(&e, ERR_SYSTEM, number,
+                  "%s/%s can't be %s%s; free some space or set the plan's `runs` to another disk", r->folder, s->name,
+                  what, free_space);
+    fail(r, &e);
+}
+
+static void fail_memory(struct recorder *r, const struct stream *s)
+{
+    struct err e;
+
+    err_set(
+        &e, ERR_SYSTEM,
+        "%s/%s: records are lost, because the disk has not taken %zu bytes that wait for it; use a faster or emptier "
+        "disk (plan key runs)",
+        r->folder, s->name, r->memory_max);
+    fail(r, &e);
+}
+
+bool recorder_failed(const struct recorder *r, struct err *e)
+{
+    struct recorder *self = (struct recorder *)r; /* its lock */
+
+    if (!atomic_load(&self->failed))
+        return false;
+    if (e) {
+        pthread_mutex_lock(&self->error_lock);
+        *e = self->error;
+        pthread_mutex_unlock(&self->error_lock);
+    }
+    return true;
+}
+
+/* ---- taking rows ---- */
+
+static struct stream *begin(struct recorder *r, int file, size_t *ret_before)
+{
+    struct stream *s = &r->streams[file];
+
+    pthread_mutex_lock(&s->lock);
+    *ret_before = s->filling.n;
+    return s;
+}
+
+/* Ends what begin began: `rows` rows were appended. */
+static void end(struct recorder *r, struct stream *s, size_t before, size_t rows)
+{
+    size_t taken = s->filling.n - before;
+    uint64_t pending = atomic_fetch_add(&r->pending, taken) + taken;
+    bool too_much = pending > r->memory_max;
+
+    if (too_much) {
+        s->filling.n = before;
+        atomic_fetch_sub(&r->pending, taken);
+        atomic_fetch_add(&r->lost, rows);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (too_much) {
+        fail_memory(r, s);
+        return;
+    }
+    atomic_fetch_add(&r->rows, rows);
+    atomic_fetch_add(&r->bytes, taken);
+    for (uint64_t peak = atomic_load(&r->peak);
+         pending > peak && !atomic_compare_exchange_weak(&r->peak, &peak, pending);)
+        ;
+}
+
+static void put_rows(struct recorder *r, enum row_table t, uint32_t gpu, const void *records, size_t count)
+{
+    size_t before;
+    struct stream *s = begin(r, (int)t, &before);
+
+    for (size_t i = 0; i < count; i++)
+        rows_put(&s->filling, t, gpu, (const char *)records + i * rows_size(t));
+    end(r, s, before, count);
+}
+
+/* The text without secrets, in the stream's buffer `which`; its lock is held. */
+static const char *mask(struct recorder *r, struct stream *s, int which, const char *text)
+{
+    struct buf *b = &s->masked[which];
+
+    if (!text || !r->secrets || !r->secrets->count)
+        return text;
+    buf_clear(b);
+    atomic_fetch_add(&r->secrets_replaced, secrets_replace(r->secrets, span_of(text), b));
+    return buf_text(b);
+}
+
+/* Appends text without secrets, each LF as `lf`. */
+static void put_masked(struct recorder *r, struct stream *s, struct span text, char lf)
+{
+    size_t from = s->filling.n;
+
+    if (r->secrets && r->secrets->count)
+        atomic_fetch_add(&r->secrets_replaced, secrets_replace(r->secrets, text, &s->filling));
+    else
+        buf_add(&s->filling, text.p, text.n);
+    for (size_t i = from; lf != '\n' && i < s->filling.n; i++)
+        if (s->filling.p[i] == '\n')
+            s->filling.p[i] = lf;
+}
+
+/* The writer makes a turn at once, with fsync. */
+static uint64_t ask_turn(struct recorder *r)
+{
+    uint64_t ticket;
+
+    pthread_mutex_lock(&r->turn_lock);
+    ticket = ++r->turns_asked;
+    pthread_cond_signal(&r->asked);
+    pthread_mutex_unlock(&r->turn_lock);
+    return ticket;
+}
+
+static void take_mark(void *self, const struct rec_mark *m)
+{
+    struct recorder *r = self;
+    struct rec_mark masked = *m;
+    size_t before;
+    struct stream *s = begin(r, ROWS_MARKS, &before);
+
+    masked.note = mask(r, s, 0, m->note);
+    rows_put(&s->filling, ROWS_MARKS, 0, &masked);
+    end(r, s, before, 1);
+    ask_turn(r);
+}
+
+static void take_clock(void *self, const struct rec_clock *c)
+{
+    put_rows(self, ROWS_CLOCK, 0, c, 1);
+}
+
+static void take_fact(void *self, const struct rec_fact *f)
+{
+    struct recorder *r = self;
+    struct rec_fact masked = *f;
+    size_t before;
+    struct stream *s = begin(r, ROWS_FACTS, &before);
+
+    masked.expected = mask(r, s, 0, f->expected);
+    masked.seen = mask(r, s, 1, f->seen);
+    rows_put(&s->filling, ROWS_FACTS, 0, &masked);
+    end(r, s, before, 1);
+}
+
+static void take_instant(void *self, uint32_t gpu, const struct rec_instant *i)
+{
+    put_rows(self, ROWS_INSTANT, gpu, i, 1);
+}
+
+static void take_counter(void *self, uint32_t gpu, const struct rec_counter *c)
+{
+    put_rows(self, ROWS_COUNTER, gpu, c, 1);
+}
+
+static void take_buffer(void *self, uint32_t gpu, const struct rec_buffer *b, size_t n)
+{
+    put_rows(self, ROWS_BUFFER, gpu, b, n);
+}
+
+static void take_state(void *self, uint32_t gpu, const struct rec_gpu_state *state, const struct rec_process *p,
+                       size_t n)
+{
+    put_rows(self, ROWS_GPU_STATE, gpu, state, 1);
+    if (n)
+        put_rows(self, ROWS_PROCESSES, gpu, p, n);
+}
+
+static void take_request(void *self, const struct rec_request *request)
+{
+    struct recorder *r = self;
+    struct rec_request masked = *request;
+    size_t before;
+    struct stream *s = begin(r, ROWS_REQUESTS, &before);
+
+    masked.finish_reason = mask(r, s, 0, request->finish_reason);
+    masked.detail = mask(r, s, 1, request->detail);
+    rows_put(&s->filling, ROWS_REQUESTS, 0, &masked);
+    end(r, s, before, 1);
+}
+
+static void take_chunk(void *self, const struct rec_chunk *c, size_t n)
+{
+    put_rows(self, ROWS_CHUNKS, 0, c, n);
+}
+
+static void take_metrics(void *self, const struct rec_metrics *m, struct span raw)
+{
+    struct recorder *r = self;
+    size_t before;
+    struct stream *s;
+
+    put_rows(r, ROWS_METRICS, 0, m, 1);
+    s = begin(r, FILE_PROM, &before);
+    buf_fmt(&s->filling, "# scrape t_ns=%lld took_ns=", (long long)m->t_ns);
+    if (m->took_ns != ABSENT_I64)
+        buf_i64(&s->filling, m->took_ns);
+    buf_byte(&s->filling, '\n');
+    put_masked(r, s, raw, '\n');
+    if (s->filling.p[s->filling.n - 1] != '\n')
+        buf_byte(&s->filling, '\n');
+    end(r, s, before, 1);
+}
+
+static void take_log(void *self, int64_t t_ns, char stream, struct span line)
+{
+    struct recorder *r = self;
+    size_t before;
+    struct stream *s = begin(r, FILE_LOG, &before);
+
+    buf_i64(&s->filling, t_ns);
+    buf_byte(&s->filling, ',');
+    buf_byte(&s->filling, stream);
+    buf_byte(&s->filling, ',');
+    put_masked(r, s, line, ' ');
+    buf_byte(&s->filling, '\n');
+    end(r, s, before, 1);
+}
+
+struct record_sink recorder_sink(struct recorder *r)
+{
+    return (struct record_sink){.self = r,
+                                .mark = take_mark,
+                                .clock = take_clock,
+                                .fact = take_fact,
+                                .instant = take_instant,
+                                .counter = take_counter,
+                                .buffer = take_buffer,
+                                .state = take_state,
+                                .request = take_request,
+                                .chunk = take_chunk,
+                                .metrics = take_metrics,
+                                .log = take_log};
+}
+
+/* ---- the writer ---- */
+
+static void note_duration(struct recorder *r, int64_t since_ns)
+{
+    int64_t took = clock_now_ns() - since_ns;
+
+    if (took > atomic_load(&r->write_max_ns))
+        atomic_store(&r->write_max_ns, took);
+}
+
+/* What lies in `writing`; false when the disk did not take all of it. */
+static bool write_out(struct recorder *r, struct stream *s)
+{
+    while (s->written < s->writing.n) {
+        int64_t since = clock_now_ns();
+        ssize_t n = write(s->fd, s->writing.p + s->written, s->writing.n - s->written);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        note_duration(r, since);
+        if (n <= 0) {
+            fail_write(r, s, "written", n < 0 ? errno : ENOSPC);
+            return false;
+        }
+        s->written += (size_t)n;
+        s->dirty = true;
+        atomic_fetch_sub(&r->pending, (uint64_t)n);
+    }
+    return true;
+}
+
+static bool write_stream(struct recorder *r, struct stream *s)
+{
+    struct buf swap;
+
+    if (!write_out(r, s)) /* left from the turn before */
+        return false;
+    buf_clear(&s->writing);
+    s->written = 0;
+    pthread_mutex_lock(&s->lock);
+    swap = s->filling;
+    s->filling = s->writing;
+    s->writing = swap;
+    pthread_mutex_unlock(&s->lock);
+    return write_out(r, s);
+}
+
+static void sync_stream(struct recorder *r, struct stream *s)
+{
+    int64_t since = clock_now_ns();
+
+    if (!s->dirty)
+        return;
+    if (fdatasync(s->fd) != 0 && errno != EINVAL && errno != EROFS) /* what can't be flushed: pipes, devices */
+        fail_write(r, s, "flushed to the disk", errno);
+    s->dirty = false;
+    note_duration(r, since);
+}
+
+static void turn(struct recorder *r, bool sync)
+{
+    for (int i = 0; i < FILE_COUNT; i++)
+        if (r->streams[i].fd >= 0)
+            write_stream(r, &r->streams[i]);
+    for (int i = 0; i < FILE_COUNT && sync; i++)
+        if (r->streams[i].fd >= 0)
+            sync_stream(r, &r->streams[i]);
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+static void *write_all(void *self)
+{
+    struct recorder *r = self;
+    bool stop = false;
+
+    while (!stop) {
+        struct timespec until = timespec_of(clock_now_ns() + r->flush_ns);
+        uint64_t asked;
+        bool sync;
+
+        pthread_mutex_lock(&r->turn_lock);
+        while (!r->stop && r->turns_asked == r->turns_done &&
+               pthread_cond_timedwait(&r->asked, &r->turn_lock, &until) != ETIMEDOUT)
+            ;
+        stop = r->stop;
+        asked = r->turns_asked;
+        sync = stop || asked != r->turns_done;
+        pthread_mutex_unlock(&r->turn_lock);
+
+        turn(r, sync);
+
+        pthread_mutex_lock(&r->turn_lock);
+        r->turns_done = asked;
+        pthread_cond_broadcast(&r->done);
+        pthread_mutex_unlock(&r->turn_lock);
+    }
+    return NULL;
+}
+
+bool recorder_flush(struct recorder *r, int64_t limit_ns, struct err *e)
+{
+    struct timespec until = timespec_of(clock_now_ns() + limit_ns);
+    uint64_t ticket = ask_turn(r);
+    bool in_time = true;
+
+    pthread_mutex_lock(&r->turn_lock);
+    while (r->turns_done < ticket && in_time)
+        in_time = pthread_cond_timedwait(&r->done, &r->turn_lock, &until) != ETIMEDOUT;
+    in_time = r->turns_done >= ticket;
+    pthread_mutex_unlock(&r->turn_lock);
+    if (recorder_failed(r, e))
+        return false;
+    return in_time || err_set(e, ERR_SYSTEM, "the disk of %s has not taken the records within %.1f s", r->folder,
+                              (double)limit_ns / 1e9);
+}
+
+/* ---- opening and closing ---- */
+
+static const char *file_name(int file)
+{
+    return file == FILE_PROM ? "metrics.prom" : file == FILE_LOG ? "engine.log" : rows_file((enum row_table)file);
+}
+
+static bool open_stream(struct recorder *r, int file, struct err *e)
+{
+    struct stream *s = &r->streams[file];
+    char path[4200];
+    size_t before;
+
+    snprintf(path, sizeof path, "%s/%s", r->folder, s->name);
+    s->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (s->fd < 0)
+        return err_set_errno(e, ERR_SYSTEM, errno, "the record file %s can't be made", path);
+    buf_reserve(&s->filling, file == ROWS_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
+    buf_reserve(&s->writing, file == ROWS_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
+    begin(r, file, &before);
+    if (file < ROWS_COUNT)
+        rows_header((enum row_table)file, &s->filling);
+    end(r, s, before, 0);
+    return true;
+}
+
+static bool start_writer(struct recorder *r, struct err *e)
+{
+    sigset_t all, old;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the loop thread's */
+    error = pthread_create(&r->writer, NULL, write_all, r);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error == 0 || err_set_errno(e, ERR_SYSTEM, error, "the writer thread of the records can't be started");
+}
+
+static void init_locks(struct recorder *r)
+{
+    pthread_condattr_t monotonic;
+
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->asked, &monotonic);
+    pthread_cond_init(&r->done, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&r->turn_lock, NULL);
+    pthread_mutex_init(&r->error_lock, NULL);
+    for (int i = 0; i < FILE_COUNT; i++) {
+        r->streams[i].fd = -1;
+        r->streams[i].name = file_name(i);
+        pthread_mutex_init(&r->streams[i].lock, NULL);
+    }
+}
+
+static void free_recorder(struct recorder *r)
+{
+    for (int i = 0; i < FILE_COUNT; i++) {
+        struct stream *s = &r->streams[i];
+
+        if (s->fd >= 0)
+            close(s->fd);
+        buf_done(&s->filling);
+        buf_done(&s->writing);
+        buf_done(&s->masked[0]);
+        buf_done(&s->masked[1]);
+        pthread_mutex_destroy(&s->lock);
+    }
+    pthread_cond_destroy(&r->asked);
+    pthread_cond_destroy(&r->done);
+    pthread_mutex_destroy(&r->turn_lock);
+    pthread_mutex_destroy(&r->error_lock);
+    free(r->folder);
+    free(r);
+}
+
+bool recorder_open(struct recorder **ret_recorder, const char *folder, const struct recorder_options *o, struct err *e)
+{
+    struct recorder *r = mem_zero(1, sizeof *r);
+
+    r->folder = mem_alloc(strlen(folder) + 1);
+    strcpy(r->folder, folder);
+    r->secrets = o ? o->secrets : NULL;
+    r->memory_max = o && o->memory_max ? o->memory_max : MEMORY_DEFAULT;
+    r->flush_ns = o && o->flush_ns ? o->flush_ns : flush_default_ns;
+    init_locks(r);
+    for (int i = 0; i < FILE_COUNT; i++)
+        if (i != ROWS_GPUS && !open_stream(r, i, e)) {
+            free_recorder(r);
+            return false;
+        }
+    if (!start_writer(r, e)) {
+        free_recorder(r);
+        return false;
+    }
+    if (!recorder_flush(r, open_limit_ns, e)) {
+        recorder_close(r, NULL, NULL);
+        return false;
+    }
+    *ret_recorder = r;
+    return true;
+}
+
+struct recorder_counts recorder_counts(const struct recorder *r)
+{
+    return (struct recorder_counts){
+        .rows = atomic_load(&((struct recorder *)r)->rows),
+        .bytes = atomic_load(&((struct recorder *)r)->bytes),
+        .lost_rows = atomic_load(&((struct recorder *)r)->lost),
+        .secrets_replaced = atomic_load(&((struct recorder *)r)->secrets_replaced),
+        .memory_peak_bytes = atomic_load(&((struct recorder *)r)->peak),
+        .write_max_ns = atomic_load(&((struct recorder *)r)->write_max_ns),
+    };
+}
+
+static size_t count_lines(const char *p, size_t n)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i < n; i++)
+        lines += p[i] == '\n';
+    return lines;
+}
+
+/* What the disk did not take is lost; the half line that a full disk may have left goes too. */
+static void drop_rest(struct recorder *r, struct stream *s)
+{
+    size_t part = s->written, lost;
+    off_t size;
+
+    if (s->written == s->writing.n && s->filling.n == 0)
+        return;
+    while (part && s->writing.p[part - 1] != '\n')
+        part--;
+    lost = count_lines(s->writing.p + part, s->writing.n - part) + count_lines(s->filling.p, s->filling.n);
+    atomic_fetch_add(&r->lost, lost);
+    size = lseek(s->fd, 0, SEEK_END);
+    if (part < s->written && size >= (off_t)(s->written - part) &&
+        ftruncate(s->fd, size - (off_t)(s->written - part)) != 0)
+        fail_write(r, s, "cut back to its last whole line", errno);
+}
+
+bool recorder_close(struct recorder *r, struct recorder_counts *ret_counts, struct err *e)
+{
+    bool failed;
+
+    if (!r) {
+        if (ret_counts)
+            *ret_counts = (struct recorder_counts){0};
+        return true;
+    }
+    pthread_mutex_lock(&r->turn_lock);
+    r->stop = true;
+    pthread_cond_signal(&r->asked);
+    pthread_mutex_unlock(&r->turn_lock);
+    pthread_join(r->writer, NULL);
+    for (int i = 0; i < FILE_COUNT; i++)
+        if (r->streams[i].fd >= 0)
+            drop_rest(r, &r->streams[i]);
+    if (ret_counts)
+        *ret_counts = recorder_counts(r);
+    failed = recorder_failed(r, e);
+    free_recorder(r);
+    return !failed;
+}
