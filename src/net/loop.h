@@ -1,8 +1,8 @@
 /* The event loop: epoll with nanosecond timers, one thread.
  *
- * libuv was weighed and not taken: its timers have millisecond grain and its loop reads the clock once a turn, while METHOD
- * section 4 asks for a pause of the loop that is short, exact and below 1 ms. Callbacks run on the thread that calls
- * loop_run; only loop_wake may be called from others. */
+ * libuv was weighed and not taken: its timers have millisecond grain and its loop reads the clock once a turn, while
+ * METHOD section 4 asks for a pause of the loop that is short, exact and below 1 ms. Callbacks run on the thread that
+ * calls loop_run; only loop_wake may be called from others. */
 #ifndef JTOK_NET_LOOP_H
 #define JTOK_NET_LOOP_H
 
