@@ -40,7 +40,6 @@ static void on_tell(struct timer *t)
     struct client *c = t->owner;
     if (c->tell_ended) {
         c->tell_ended = false;
-        c->told_ended = true;
         if (c->tell_closed)
             tell_soon(c);
         if (c->o.ended)
@@ -158,7 +157,6 @@ static void on_wave(struct timer *t)
 {
     struct client *c = t->owner;
     if (c->opened_or_failed == c->count) {
-        c->connected_told = true;
         if (c->o.connected)
             c->o.connected(c->o.self);
         return;

@@ -49,17 +49,17 @@ struct client {
     struct stream_out out;
     /* Opening */
     size_t next_connect, handshakes, opened_or_failed;
-    bool connecting, connected_told;
+    bool connecting;
     struct timer wave_timer;
     /* Submission */
     size_t next_submit;
-    bool submitting, swept;
+    bool submitting;
     int64_t first_submit_ns, last_submit_ns;
     struct timer sweep_timer;
     /* Ends */
     size_t ended, gone;
     int64_t last_end_ns;
-    bool tell_ended, tell_closed, told_ended;
+    bool tell_ended, tell_closed;
     struct timer tell_timer, clock_timer;
     /* What was seen */
     struct client_progress progress;

@@ -29,7 +29,7 @@ struct http_get_result {
  * one refuses. `header` is null or one more header line without its line end ("Authorization: Bearer ..."); it is
  * copied and never shows in `detail`. The limit covers everything. `done` runs exactly once, from the loop, never from
  * within this call; the http_get is freed behind it. Fails (ERR_PLAN, ERR_SYSTEM) only where nothing was started: the
- * host is unknown, no memory for a socket. */
+ * host is unknown. */
 bool http_get_start(struct loop *l, const char *host, int port, const char *path, const char *header,
                     int64_t timeout_ns, size_t body_max, void (*done)(void *self, const struct http_get_result *r),
                     void *self, struct http_get **ret_get, struct err *e);

@@ -49,7 +49,8 @@ void loop_wake(struct loop *l);
  * 1 ms; 0 turns it off): fewer, fuller wakeups at a known cost in latency. */
 void loop_pause(struct loop *l, int64_t pause_ns);
 
-/* How late the loop was since loop_lag_start: each pass of callbacks and each overdue timer, in ns. */
+/* How late the loop was since loop_lag_start: each pass of callbacks and each overdue timer, in ns. `passes`: wakeups
+ * that found something to read or write. */
 struct loop_lag {
     int64_t passes, p50_ns, p99_ns, max_ns;
 };

@@ -337,12 +337,16 @@ static bool at_edge(const struct stream *s, struct span body, struct span wire)
     return wire.n == 0 || (framing && !s->framing_apart);
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 /* Only a body that begins with a brace can be an error in JSON without a `data:` line. */
 static void gather_plain(struct stream *s, struct span piece)
 {
     if (!s->body_begun) {
-        piece = span_trim(piece);
-        while (piece.n && (*piece.p == '\n' || *piece.p == '\r')) {
+        while (piece.n && is_space(*piece.p)) {
             piece.p++;
             piece.n--;
         }
