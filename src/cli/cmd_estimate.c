@@ -1,0 +1,146 @@
+#include <math.h>
+#include <string.h>
+#include "analysis/analyze.h"
+#include "cli/args.h"
+#include "cli/commands.h"
+#include "cli/evaluate.h"
+#include "cli/exit.h"
+#include "cli/show.h"
+#include "report/number.h"
+#include "report/report.h"
+#include "report/table.h"
+#include "store/fields_json.h"
+#include "text/json.h"
+
+static bool read_counts(const struct arg_list *list, int64_t *ret_counts, struct err *e)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!num_i64(span_of(list->items[i]), &ret_counts[i]) || ret_counts[i] < 1)
+            return err_set(e, ERR_USAGE, "estimate: --requests takes a whole number from 1, not \"%s\".",
+                           list->items[i]);
+    return list->count ||
+           err_set(e, ERR_USAGE, "estimate: for how many requests? Give --requests N, as often as you like.");
+}
+
+static const char *with_uncertainty(struct arena *a, const struct quantity *q)
+{
+    return arena_format(a, "%s %s", number_text_quantity(a, q), number_text_uncertainty(a, q->repeatability));
+}
+
+static void put_text(const struct result *r, const struct estimate *list, size_t n, struct arena *a, struct buf *out)
+{
+    const struct result_estimate *x = &r->estimate;
+    buf_fmt(out, "Run %s%s%s\n", r->run_id ? r->run_id : "without id", r->simulated ? ", SIMULATED" : "",
+            r->formal ? ", formal" : ", excluded from the formal results");
+    buf_fmt(out, "E(N) = %s J + N x %s J; per request by: %s.\n\n", with_uncertainty(a, &x->fixed_j),
+            with_uncertainty(a, &x->e_request_j), x->source ? x->source : "not recorded");
+    struct table t;
+    table_init(&t, a, "rrrrrrr");
+    static const char *const head[] = {"N",       "E(N), J", "range, J", "J/request", "J/token", "overhead J/request",
+                                       "overhead"};
+    for (size_t i = 0; i < 7; i++)
+        table_cell(&t, head[i]);
+    for (size_t i = 0; i < n; i++) {
+        const struct estimate *s = &list[i];
+        table_cell(&t, number_text_i64(a, s->requests));
+        table_cell(&t, number_text_quantity(a, &s->total_j));
+        table_cell(&t, isnan(s->low_j)
+                           ? "one value"
+                           : arena_format(a, "%s to %s", number_text(a, s->low_j, 5), number_text(a, s->high_j, 5)));
+        table_cell(&t, number_text_quantity(a, &s->per_request_j));
+        table_cell(&t, number_text_quantity(a, &s->j_per_token));
+        table_cell(&t, number_text_quantity(a, &s->overhead_per_request_j));
+        table_cell(&t, quantity_has_value(&s->overhead_share)
+                           ? arena_format(a, "%.2f %%", 100 * s->overhead_share.value)
+                           : number_text_quantity(a, &s->overhead_share));
+    }
+    table_put(&t, out, 0);
+    if (x->ranged)
+        buf_str(out, "\nThe three ways to the energy of a request differ by over 10 %, so the range is given.\n");
+    buf_str(out, "\nHolds for this load and configuration, without idle gaps between requests. A measured value takes "
+                 "precedence.\n");
+}
+
+static void put_json(const struct estimate *list, size_t n, struct buf *out)
+{
+    struct json_writer w;
+    json_writer_init(&w, out, 2);
+    json_put_array(&w);
+    for (size_t i = 0; i < n; i++)
+        fields_json_put(&estimate_schema, &list[i], &w);
+    json_put_array_end(&w);
+    buf_byte(out, '\n');
+}
+
+static bool estimate(const char *folder, const struct arg_list *requests, const char *format, struct arena *a,
+                     struct buf *out, struct err *e)
+{
+    int64_t counts[ARGS_LIST_MAX];
+    bool json = strcmp(format, "json") == 0, csv = strcmp(format, "csv") == 0;
+    if (!json && !csv && strcmp(format, "text") != 0)
+        return err_set(e, ERR_USAGE, "estimate: there is no format \"%s\". Give text, json or csv.", format);
+    if (!read_counts(requests, counts, e))
+        return false;
+    struct result *r = arena_alloc(a, sizeof *r);
+    if (!evaluate_stored(folder, a, r, e))
+        return false;
+    const struct result_estimate *x = &r->estimate;
+    const struct quantity *lacking = !quantity_has_value(&x->fixed_j)       ? &x->fixed_j
+                                     : !quantity_has_value(&x->e_request_j) ? &x->e_request_j
+                                                                            : NULL;
+    if (lacking)
+        return err_set(e, ERR_REFUSED, "%s: no estimate, because %s is %s: %s.", folder,
+                       lacking == &x->fixed_j ? "the energy of startup and release" : "the energy per request",
+                       quantity_state_text(lacking->state), lacking->why ? lacking->why : "no reason was recorded");
+    struct estimate *list = arena_array(a, requests->count, sizeof *list);
+    for (size_t i = 0; i < requests->count; i++)
+        list[i] = estimate_for(r, counts[i]);
+    if (json) {
+        put_json(list, requests->count, out);
+    } else if (csv) {
+        buf_str(out, "metric,unit,value,state,why,repeatability,absolute\n");
+        for (size_t i = 0; i < requests->count; i++)
+            report_csv_rows(&estimate_schema, &list[i], arena_format(a, "estimate.%lld", (long long)counts[i]), out);
+    } else {
+        put_text(r, list, requests->count, a, out);
+    }
+    return true;
+}
+
+int cmd_estimate(int argc, char **argv)
+{
+    const char *format = "text";
+    struct arg_list requests = {0};
+    const struct arg options[] = {
+        {"--requests", ARG_LIST, "N",
+         "how many requests the service handles between start and release; may be given often", &requests, 'n'},
+        {"--format", ARG_TEXT, "NAME", "text (default), json or csv", &format, 'f'},
+    };
+    const struct args_spec spec = {
+        .command = "estimate",
+        .operands = "RUN",
+        .operands_min = 1,
+        .operands_max = 1,
+        .summary = "Estimates the lifecycle energy of a service that is started once, handles N requests like the "
+                   "run's, and is stopped: "
+                   "E(N) = E(startup) + N e + E(release).",
+        .more = "e is the steady-state energy of a request; where no steady state was reached, the formal stage's "
+                "energy over\n"
+                "its requests, and the output says so.",
+        .example = "jtok estimate runs/20261130T010000Z-llama-8b --requests 1000 --requests 1000000",
+        .options = options,
+        .option_count = sizeof options / sizeof *options,
+    };
+    struct args args;
+    int code;
+    if (!args_take(&spec, argc, argv, &args, &code))
+        return code;
+    struct arena a = {0};
+    struct err e = {0};
+    struct buf out = {0};
+    code =
+        estimate(args.operands[0], &requests, format, &a, &out, &e) && show_flush(&out, &e) ? EXIT_OK : exit_with(&e);
+    buf_done(&out);
+    arena_done(&a);
+    return code;
+}

@@ -1,0 +1,128 @@
+#include <string.h>
+#include "analysis/verify.h"
+#include "cli/args.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/show.h"
+#include "model/method.h"
+#include "model/result.h"
+#include "report/report.h"
+#include "report/table.h"
+#include "store/fields_json.h"
+#include "text/json.h"
+
+static const char *default_text(const struct method *m, const struct field *f, struct arena *a)
+{
+    const void *at = (const char *)m + f->offset;
+    if (f->type == FIELD_ENUM)
+        return f->names[*(const int *)at];
+    if (f->type == FIELD_I64)
+        return arena_format(a, "%lld", (long long)*(const int64_t *)at);
+    return arena_format(a, "%g", *(const double *)at);
+}
+
+static const char *allowed_text(const struct field *f, struct arena *a)
+{
+    if (f->type != FIELD_ENUM)
+        return arena_format(a, "%g to %g", f->min, f->max);
+    const char *text = "";
+    for (size_t i = 0; f->names[i]; i++)
+        text = arena_format(a, "%s%s%s", text, i ? ", " : "", f->names[i]);
+    return text;
+}
+
+static void put_parameters(struct arena *a, struct buf *out)
+{
+    struct method m = method_default();
+    buf_str(out, "\nParameters (analyze --set KEY=VALUE), with the method's own values\n");
+    for (size_t i = 0; i < method_schema.count; i++) {
+        const struct field *f = &method_schema.fields[i];
+        buf_fmt(out, "  %-16s %-14s ", f->key, default_text(&m, f, a));
+        text_wrap(out, arena_format(a, "%s (%s)", f->doc, allowed_text(f, a)), 34, 34, REPORT_COLUMNS);
+    }
+}
+
+static void put_codes(struct buf *out)
+{
+    buf_str(out, "\nChecks: a run is formal when every one passes\n");
+    for (int i = 0; i < CODE_COUNT; i++) {
+        buf_fmt(out, "  %-22s ", check_code_names[i]);
+        text_wrap(out, check_code_meaning(i), 25, 25, REPORT_COLUMNS);
+    }
+    buf_str(out, "\nMarks: shown with the result, and what they touch stays out of comparisons\n");
+    for (int i = 0; i < RMARK_COUNT; i++) {
+        buf_fmt(out, "  %-22s ", mark_code_names[i]);
+        text_wrap(out, mark_code_meaning(i), 25, 25, REPORT_COLUMNS);
+    }
+}
+
+static void put_text(struct arena *a, struct buf *out)
+{
+    buf_fmt(out, "Method %s\n\n", METHOD_ID);
+    text_wrap(out,
+              "jtok measures the GPU energy of an LLM inference service over one cold start: startup, formal requests, "
+              "release; "
+              "per output token, with its uncertainty. The source method is Benchmark 1.5. Where that is silent, jtok "
+              "decides; each "
+              "such decision is marked [D] and stored with every result. docs/METHOD.md has the whole method.",
+              0, 0, REPORT_COLUMNS);
+    put_parameters(a, out);
+    buf_str(out, "\nDecisions of jtok's own, with the section of docs/METHOD.md\n");
+    for (size_t i = 0; i < method_decision_count; i++) {
+        const struct method_decision *d = &method_decisions[i];
+        buf_fmt(out, "  [D] %s  %s\n      ", d->section, d->id);
+        text_wrap(out, d->text, 6, 6, REPORT_COLUMNS);
+    }
+    put_codes(out);
+}
+
+static void put_json(struct buf *out)
+{
+    struct method m = method_default();
+    struct json_writer w;
+    json_writer_init(&w, out, 2);
+    json_put_object(&w);
+    json_put_key(&w, "id");
+    json_put_text(&w, METHOD_ID);
+    json_put_key(&w, "parameters");
+    fields_json_put(&method_schema, &m, &w);
+    json_put_key(&w, "decisions");
+    json_put_array(&w);
+    for (size_t i = 0; i < method_decision_count; i++)
+        fields_json_put(&method_decision_schema, &method_decisions[i], &w);
+    json_put_array_end(&w);
+    json_put_object_end(&w);
+    buf_byte(out, '\n');
+}
+
+int cmd_method(int argc, char **argv)
+{
+    const char *format = "text";
+    const struct arg options[] = {{"--format", ARG_TEXT, "NAME", "text (default) or json", &format, 'f'}};
+    const struct args_spec spec = {
+        .command = "method",
+        .summary = "Prints the method: its parameters, every decision that the source leaves open [D], the checks and "
+                   "the marks.",
+        .example = "jtok method",
+        .options = options,
+        .option_count = 1,
+    };
+    struct args args;
+    int code;
+    if (!args_take(&spec, argc, argv, &args, &code))
+        return code;
+    struct arena a = {0};
+    struct err e = {0};
+    struct buf out = {0};
+    bool json = strcmp(format, "json") == 0, ok = json || strcmp(format, "text") == 0;
+    if (!ok)
+        err_set(&e, ERR_USAGE, "method: there is no format \"%s\". Give text or json.", format);
+    else if (json)
+        put_json(&out);
+    else
+        put_text(&a, &out);
+    code = ok && show_flush(&out, &e) ? EXIT_OK : exit_with(&e);
+    buf_done(&out);
+    arena_done(&a);
+    return code;
+}

@@ -1,0 +1,53 @@
+#include <string.h>
+#include "analysis/compare.h"
+#include "cli/args.h"
+#include "cli/commands.h"
+#include "cli/exit.h"
+#include "cli/show.h"
+#include "model/plan.h"
+#include "model/result.h"
+#include "store/fields_json.h"
+#include "store/rows.h"
+
+static bool put_schema(const char *name, struct buf *out, struct err *e)
+{
+    static const char *const names[] = {"result", "plan", "comparison", "estimate", "run", NULL};
+    const struct schema *const schemas[] = {&result_schema, &plan_schema, &comparison_schema, &estimate_schema,
+                                            &rec_run_schema};
+    for (size_t i = 0; names[i]; i++) {
+        if (strcmp(name, names[i]) != 0)
+            continue;
+        bool is_plan = schemas[i] == &plan_schema;
+        struct plan defaults;
+        plan_defaults(&defaults);
+        fields_json_schema(schemas[i], is_plan ? &defaults : NULL, is_plan, out);
+        return true;
+    }
+    const char *near = args_nearest(name, names);
+    return err_set(e, ERR_USAGE,
+                   "schema: there is no document \"%s\"%s%s%s Give result, plan, comparison, estimate or run.", name,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : ".");
+}
+
+int cmd_schema(int argc, char **argv)
+{
+    const struct args_spec spec = {
+        .command = "schema",
+        .operands = "DOCUMENT",
+        .operands_min = 1,
+        .operands_max = 1,
+        .summary = "Prints the JSON Schema (draft 2020-12) of a document: result (result.json), plan (what a plan file "
+                   "may hold), "
+                   "comparison, estimate, run (run.json).",
+        .example = "jtok schema result > result.schema.json",
+    };
+    struct args args;
+    int code;
+    if (!args_take(&spec, argc, argv, &args, &code))
+        return code;
+    struct err e = {0};
+    struct buf out = {0};
+    code = put_schema(args.operands[0], &out, &e) && show_flush(&out, &e) ? EXIT_OK : exit_with(&e);
+    buf_done(&out);
+    return code;
+}

@@ -1,0 +1,148 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/args.h"
+#include "cli/commands.h"
+#include "cli/evaluate.h"
+#include "cli/exit.h"
+#include "cli/show.h"
+#include "store/archive.h"
+#include "text/compress.h"
+
+struct verification {
+    const char *folder;
+    struct arena *a;
+    struct buf out;
+    bool sound; /* nothing wrong so far */
+};
+
+static void check_seal(struct verification *v, const struct archive_check *c)
+{
+    if (!c->sealed)
+        buf_str(&v->out, "seal     missing: the run is still on, or it broke off. There are no hashes to check.\n");
+    else if (c->bad)
+        buf_fmt(&v->out, "seal     BROKEN: %zu of %zu files are not as sealed\n%s", c->bad, c->files, c->text);
+    else
+        buf_fmt(&v->out, "seal     right: %zu files, every hash as sealed\n", c->files);
+    v->sound = v->sound && c->sealed && !c->bad;
+}
+
+/* Line of the first difference, from 1. */
+static size_t first_difference(struct span a, struct span b)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < a.n && i < b.n && a.p[i] == b.p[i]; i++)
+        line += a.p[i] == '\n';
+    return line;
+}
+
+static bool check_document(struct verification *v, const struct document *d, struct err *e)
+{
+    const char *path = arena_format(v->a, "%s/%s", v->folder, d->name), *packed = arena_format(v->a, "%s.zst", path);
+    bool plain_there = access(path, F_OK) == 0;
+    if (!plain_there && access(packed, F_OK) != 0) {
+        buf_fmt(&v->out, "result   MISSING: there is no %s; \"jtok analyze %s\" prints what it would hold\n", d->name,
+                v->folder);
+        v->sound = false;
+        return true;
+    }
+    struct buf stored = {0};
+    bool read = file_read(plain_there ? path : packed, 0, &stored, e);
+    struct span now = buf_span(&d->bytes), then = buf_span(&stored);
+    if (read && (now.n != then.n || (now.n && memcmp(now.p, then.p, now.n) != 0))) {
+        buf_fmt(&v->out,
+                "result   DIFFERENT: %s from line %zu on; it was stored by another version of jtok, or changed\n",
+                d->name, first_difference(now, then));
+        v->sound = false;
+    } else if (read) {
+        buf_fmt(&v->out, "result   right: %s is what the records give, byte for byte (%zu bytes)\n", d->name, now.n);
+    }
+    buf_done(&stored);
+    return read;
+}
+
+static void tell_verdict(struct verification *v, const struct result *r)
+{
+    size_t failed = 0, open = 0;
+    for (size_t i = 0; i < r->check_count; i++) {
+        failed += r->checks[i].outcome == CHECK_FAILED;
+        open += r->checks[i].outcome != CHECK_FAILED && r->checks[i].outcome != CHECK_PASSED;
+    }
+    if (r->formal) {
+        buf_fmt(&v->out, "verdict  formal: all %zu checks passed%s\n", r->check_count,
+                r->simulated ? "; SIMULATED" : "");
+        return;
+    }
+    buf_fmt(&v->out, "verdict  excluded: %zu checks failed, %zu could not be decided%s\n", failed, open,
+            r->simulated ? "; SIMULATED" : "");
+    for (size_t i = 0; i < r->check_count; i++)
+        if (r->checks[i].outcome != CHECK_PASSED)
+            buf_fmt(&v->out, "         %s (%s): %s\n", check_code_names[r->checks[i].code],
+                    check_outcome_names[r->checks[i].outcome], r->checks[i].why ? r->checks[i].why : "");
+}
+
+static bool check_all(struct verification *v, bool *ret_formal, struct err *e)
+{
+    struct archive_check seal;
+    if (!archive_verify(v->folder, v->a, &seal, e))
+        return false;
+    check_seal(v, &seal);
+    struct method m = method_default();
+    struct evaluation *x = arena_alloc(v->a, sizeof *x);
+    if (!evaluate_run(v->folder, &m, v->a, x, e))
+        return false;
+    if (x->records.damage) {
+        buf_fmt(&v->out, "records  DAMAGED: %s\n", x->records.damage);
+        v->sound = false;
+    } else {
+        buf_fmt(&v->out, "records  consistent: %zu GPUs, %zu requests, %zu chunks\n", x->records.gpu_count,
+                x->records.request_count, x->records.chunk_count);
+    }
+    struct document documents[EVALUATE_DOCUMENTS];
+    evaluate_documents(&x->result, documents);
+    bool ok = true;
+    for (size_t i = 0; ok && i < EVALUATE_DOCUMENTS; i++)
+        ok = check_document(v, &documents[i], e);
+    documents_done(documents);
+    tell_verdict(v, &x->result);
+    *ret_formal = x->result.formal;
+    return ok;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+    bool quiet = false;
+    const struct arg options[] = {{"--quiet", ARG_FLAG, NULL, "print nothing; the exit code tells", &quiet, 'q'}};
+    const struct args_spec spec = {
+        .command = "verify",
+        .operands = "RUN",
+        .operands_min = 1,
+        .operands_max = 1,
+        .summary = "Checks a run folder: every hash of its seal, the consistency of its records, and its result, which "
+                   "is computed again "
+                   "and compared byte for byte.",
+        .more = "Exit code: 0 all is right and the run is formal, 1 all is right and the run is excluded, 7 a file is\n"
+                "missing, changed or damaged, or the stored result is not what the records give.",
+        .example = "jtok verify runs/20261130T010000Z-llama-8b",
+        .options = options,
+        .option_count = 1,
+    };
+    struct args args;
+    int code;
+    if (!args_take(&spec, argc, argv, &args, &code))
+        return code;
+    struct arena a = {0};
+    struct err e = {0}, unwritten = {0};
+    struct verification v = {.folder = args.operands[0], .a = &a, .sound = true};
+    bool formal = false, whole = check_all(&v, &formal, &e);
+    bool told = quiet || show_flush(&v.out, &unwritten);
+    if (!whole)
+        code = exit_with(&e);
+    else if (!told)
+        code = exit_with(&unwritten);
+    else
+        code = !v.sound ? EXIT_RECORDS : formal ? EXIT_OK : EXIT_EXCLUDED;
+    buf_done(&v.out);
+    arena_done(&a);
+    return code;
+}
