@@ -84,12 +84,12 @@ void typing_unknown(const struct schema *root, const struct schema *here, struct
     struct buf text = {0}, elsewhere = {0};
 
     buf_str(&text, "there is no such key; ");
-    if (near) {
+    if (find_below(root, key, &elsewhere)) {
+        buf_fmt(&text, "%.*s stands at %s; ", SPAN_ARG(key), buf_text(&elsewhere));
+    } else if (near) {
         size_t above = strlen(at->path) - key.n;
 
         buf_fmt(&text, "the nearest is %.*s%s; ", (int)above, at->path, near->key);
-    } else if (find_below(root, key, &elsewhere)) {
-        buf_fmt(&text, "%.*s stands at %s; ", SPAN_ARG(key), buf_text(&elsewhere));
     }
     buf_str(&text, "allowed here: ");
     for (size_t i = 0; i < here->count; i++)

@@ -18,8 +18,8 @@ static bool is_plain(struct span s)
     return true;
 }
 
-/* Length of a well-formed UTF-8 character that YAML may show as it is; 0: none. */
-static size_t utf8_length(struct span s)
+/* Length of the well-formed UTF-8 character in front, and its number; 0: none. */
+static size_t utf8_decode(struct span s, uint32_t *ret_code)
 {
     const unsigned char *p = (const unsigned char *)s.p;
     size_t n = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
@@ -32,38 +32,48 @@ static size_t utf8_length(struct span s)
             return 0;
         c = c << 6 | (p[i] & 0x3f);
     }
-    /* Too long forms, surrogates, the C1 controls and line separators, and what libyaml's reader refuses. */
-    if ((n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)) || (c >= 0xd800 && c < 0xe000) || c < 0xa0 ||
-        c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff)
+    if ((n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)) || (c >= 0xd800 && c < 0xe000))
         return 0;
+    *ret_code = c;
     return n;
 }
 
+/* What YAML's readers take for a line end, a byte order mark or no character at all. */
+static bool is_special(uint32_t c)
+{
+    return c < 0xa0 || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff;
+}
+
+static void put_ascii(struct buf *b, char c)
+{
+    if (c == '"' || c == '\\')
+        buf_fmt(b, "\\%c", c);
+    else if (c == '\n')
+        buf_str(b, "\\n");
+    else if (c == '\t')
+        buf_str(b, "\\t");
+    else if (c < 0x20 || c == 0x7f)
+        buf_fmt(b, "\\x%02X", (unsigned)c);
+    else
+        buf_byte(b, c);
+}
+
+/* Bytes that are no UTF-8, which YAML can't hold, become U+FFFD. */
 static void put_quoted(struct buf *b, struct span s)
 {
     buf_byte(b, '"');
-    for (size_t i = 0; i < s.n;) {
-        unsigned char c = (unsigned char)s.p[i];
-        size_t n = c < 0x80 ? 0 : utf8_length((struct span){s.p + i, s.n - i});
+    while (s.n) {
+        uint32_t code = 0xfffd;
+        size_t n = (unsigned char)*s.p < 0x80 ? 1 : utf8_decode(s, &code);
 
-        if (n) {
-            buf_add(b, s.p + i, n);
-            i += n;
-            continue;
-        }
-        if (c == '"' || c == '\\')
-            buf_fmt(b, "\\%c", c);
-        else if (c == '\n')
-            buf_str(b, "\\n");
-        else if (c == '\t')
-            buf_str(b, "\\t");
-        else if (c >= 0x80)
-            buf_str(b, "\\uFFFD");
-        else if (c < 0x20 || c == 0x7f)
-            buf_fmt(b, "\\x%02X", c);
+        if ((unsigned char)*s.p < 0x80)
+            put_ascii(b, *s.p);
+        else if (n == 0 || is_special(code))
+            buf_fmt(b, "\\u%04X", code);
         else
-            buf_byte(b, (char)c);
-        i++;
+            buf_add(b, s.p, n);
+        s.p += n ? n : 1;
+        s.n -= n ? n : 1;
     }
     buf_byte(b, '"');
 }

@@ -1,0 +1,364 @@
+#include "check.h"
+#include <stdlib.h>
+#include "base/buf.h"
+#include "store/fields.h"
+#include "store/fields_json.h"
+#include "store/plan_yaml.h"
+
+struct fixture {
+    struct arena arena;
+    struct problems p;
+    struct plan plan;
+    struct buf printed;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+
+    problems_init(&f->p, &f->arena, "plan.yaml");
+    plan_defaults(&f->plan);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    buf_done(&f->printed);
+    arena_done(&f->arena);
+    free(f);
+    return 0;
+}
+
+static const char *read_plan(struct fixture *f, const char *text)
+{
+    plan_yaml_read(&f->plan, "plan.yaml", span_of(text), &f->p);
+    buf_clear(&f->printed);
+    problems_print(&f->p, &f->printed);
+    return buf_text(&f->printed);
+}
+
+static void ten_lines_make_a_plan(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_string_equal(read_plan(f, "# a plan\n"
+                                     "model: {id: meta-llama/Llama-3.1-8B-Instruct, total_parameters: 8.03e9}\n"
+                                     "engine:\n"
+                                     "  command: vllm serve \"meta llama\" --override '{\"a\":1}'\n"
+                                     "  env: {HF_HOME: /data, N: 007}\n"
+                                     "  version: 1.20\n"
+                                     "gpus: [0, GPU-1a2b]\n"
+                                     "requests:\n"
+                                     "  file: prompts.jsonl\n"
+                                     "  lengths: {kind: lognormal, median: 400, sigma: 0.8}\n"),
+                        "");
+    assert_string_equal(f->plan.model.id, "meta-llama/Llama-3.1-8B-Instruct");
+    assert_close(f->plan.model.total_parameters, 8.03e9, 0);
+    assert_int_equal(f->plan.engine.command_count, 5);
+    assert_string_equal(f->plan.engine.command[2], "meta llama");
+    assert_string_equal(f->plan.engine.command[4], "{\"a\":1}");
+    assert_string_equal(f->plan.engine.version, "1.20"); /* text stays text */
+    assert_string_equal(f->plan.engine.env[1].value, "007");
+    assert_int_equal(f->plan.gpu_count, 2);
+    assert_string_equal(f->plan.gpus[0], "0");
+    assert_int_equal(f->plan.requests.lengths.kind, LENGTH_LOGNORMAL);
+    assert_close(f->plan.requests.lengths.sigma, 0.8, 0);
+    assert_int_equal(f->plan.engine.tensor_parallel, 1); /* the default stands */
+    plan_check(&f->plan, &f->p);
+    assert_int_equal(f->p.count, 0);
+}
+
+static void all_errors_come_at_once(void **state)
+{
+    struct fixture *f = *state;
+    const char *text = read_plan(f, "requests:\n"
+                                    "  file: a.jsonl\n"
+                                    "  cuont: 5\n"
+                                    "  api: chatt\n"
+                                    "  lengths:\n"
+                                    "    tokens: 1.5\n"
+                                    "    median: x\n"
+                                    "enigne: {}\n"
+                                    "engine:\n"
+                                    "  port: 70000\n"
+                                    "  simulated: yes\n"
+                                    "  env: [A=1]\n"
+                                    "port: 8000\n");
+
+    assert_string_equal(
+        text,
+        "plan.yaml:3:3: requests.cuont: there is no such key; the nearest is requests.count; allowed here: file, api, "
+        "count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body\n"
+        "plan.yaml:4:8: requests.api: 'chatt' is not allowed here; allowed: one of chat, completions\n"
+        "plan.yaml:6:13: requests.lengths.tokens: '1.5' is not allowed here; allowed: a whole number from 1 to "
+        "1000000000 (tokens)\n"
+        "plan.yaml:7:13: requests.lengths.median: 'x' is not allowed here; allowed: a number from 1 to 1000000000 "
+        "(tokens)\n"
+        "plan.yaml:8:1: enigne: there is no such key; the nearest is engine; allowed here: name, scenario, model, "
+        "engine, gpus, requests, method, limits, power, cost, runs\n"
+        "plan.yaml:10:9: engine.port: '70000' is not allowed here; allowed: a whole number from 0 to 65535\n"
+        "plan.yaml:11:14: engine.simulated: 'yes' is not allowed here; allowed: true or false\n"
+        "plan.yaml:12:8: engine.env: a list stands here; allowed: names with texts\n"
+        "plan.yaml:13:1: port: there is no such key; port stands at engine.port; allowed here: name, scenario, model, "
+        "engine, gpus, requests, method, limits, power, cost, runs\n");
+}
+
+static void later_checks_know_the_place(void **state)
+{
+    struct fixture *f = *state;
+
+    read_plan(f, "engine: {command: [x]}\n"
+                 "requests:\n"
+                 "  file: a\n"
+                 "  extra_body: '{\"stream\": 1}'\n"
+                 "  lengths: {kind: lognormal,\n"
+                 "            min: 9, max: 3}\n");
+    plan_check(&f->plan, &f->p);
+    buf_clear(&f->printed);
+    problems_print(&f->p, &f->printed);
+    assert_string_equal(
+        buf_text(&f->printed),
+        "plan.yaml: model.id: is missing: Name of the model as published, for example "
+        "meta-llama/Llama-3.1-8B-Instruct; read off the engine's command where that names it.\n"
+        "plan.yaml:4:3: requests.extra_body: \"stream\" is set by jtok itself; leave it out\n"
+        "plan.yaml:5:3: requests.lengths.median: is missing: kind lognormal needs the median, in tokens\n"
+        "plan.yaml:5:3: requests.lengths.sigma: is missing: kind lognormal needs the standard deviation "
+        "of the logarithm, for example 0.6\n"
+        "plan.yaml:6:21: requests.lengths.max: 3 is below min, which is 9\n");
+}
+
+static void yaml_tricks_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"name: &a x\n", "plan.yaml:1:7: name: anchors (&name) are not read; write the value out\n"},
+        {"name: *a\n", "plan.yaml:1:7: name: aliases (*name) are not read; write the value out\n"},
+        {"name: !!str 1\n", "plan.yaml:1:7: name: tags (!name) are not read; the key says what the value is\n"},
+        {"name: a\nname: b\n", "plan.yaml:2:1: name: this key stands here twice, the first time on line 1; keep one\n"},
+        {"name: a\n---\nname: b\n", "plan.yaml:2:1: a second document starts here; a file holds one\n"},
+        {"model: {snapshot_sha256: a}\n",
+         "plan.yaml:1:9: model.snapshot_sha256: jtok fills this in itself; leave it out\n"},
+        {"engine: {env: {A: 1, A: 2}}\n", "plan.yaml:1:22: engine.env.A: this name stands here twice; keep one\n"},
+        {"engine: {env: {A: [secret]}}\n", "plan.yaml:1:19: engine.env.A: a list stands here; allowed: a text\n"},
+        {"engine:\n  command: vllm 'serve\n",
+         "plan.yaml:2:12: engine.command: a ' quote is not closed; close it, or write a list, one word an item\n"},
+        {"engine: {kind: null}\n",
+         "plan.yaml:1:16: engine.kind: 'null' is not allowed here; allowed: one of vllm, openai\n"},
+        {"? [a]\n: b\n", "plan.yaml:1:3: a key must be a single text\n"},
+        {"\tname: a\n", NULL},
+        {"name: \"\\0\"\n", "plan.yaml:1:7: name: the text holds a zero byte, which nothing it is for can take\n"},
+        {"- a\n", NULL},
+        {"name: [\n", NULL},
+        {"\xff\xfe\x00", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture *f;
+        const char *text;
+
+        (void)state;
+        setup((void **)&f);
+        text = read_plan(f, cases[i].text);
+        if (cases[i].message)
+            assert_string_equal(text, cases[i].message);
+        assert_true(f->p.count >= 1);
+        assert_true(strncmp(text, "plan.yaml:", 10) == 0);
+        teardown((void **)&f);
+    }
+}
+
+static void deep_brackets_end_soon(void **state)
+{
+    struct fixture *f = *state;
+    char deep[100001];
+
+    memset(deep, '[', sizeof deep - 1);
+    deep[sizeof deep - 1] = 0;
+    assert_non_null(strstr(read_plan(f, deep), "too deep"));
+}
+
+static void empty_file_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_string_equal(read_plan(f, ""), "");
+    assert_string_equal(read_plan(f, "# only words\n"), "");
+    assert_string_equal(read_plan(f, "cost:\nengine:\n  env:\n"), "");
+    assert_int_equal(f->plan.gpu_count, 1);
+}
+
+static void set_overrides(void **state)
+{
+    struct fixture *f = *state;
+
+    read_plan(f, "requests: {count: 5}\nengine: {env: {A: x}}\n");
+    assert_true(fields_set_argument(&plan_schema, &f->plan, "requests.count=750", &f->p));
+    assert_true(fields_set_argument(&plan_schema, &f->plan, "engine.env.HF_HOME=/a=b", &f->p));
+    assert_true(fields_set_argument(&plan_schema, &f->plan, "engine.env.A=y", &f->p));
+    assert_true(fields_set_argument(&plan_schema, &f->plan, "gpus=0 1", &f->p));
+    assert_true(fields_set_argument(&plan_schema, &f->plan, "engine.command=[vllm, serve, a b]", &f->p));
+    assert_true(fields_set_argument(&plan_schema, &f->plan, "engine.metrics_path=", &f->p));
+    assert_true(fields_set_argument(&plan_schema, &f->plan, "requests.lengths={kind: fixed, tokens: 3}", &f->p));
+    assert_true(fields_set_argument(&plan_schema, &f->plan, "requests.temperature=null", &f->p));
+    assert_int_equal(f->plan.requests.count, 750);
+    assert_int_equal(f->plan.engine.env_count, 2);
+    assert_string_equal(f->plan.engine.env[0].value, "y");
+    assert_string_equal(f->plan.engine.env[1].value, "/a=b");
+    assert_string_equal(f->plan.gpus[1], "1");
+    assert_string_equal(f->plan.engine.command[2], "a b");
+    assert_string_equal(f->plan.engine.metrics_path, "");
+    assert_int_equal(f->plan.requests.lengths.tokens, 3);
+    assert_true(isnan(f->plan.requests.temperature));
+    assert_int_equal(f->p.count, 0);
+}
+
+static void set_errors_name_the_column(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_false(fields_set_argument(&plan_schema, &f->plan, "requests.cuont=1", &f->p));
+    assert_false(fields_set_argument(&plan_schema, &f->plan, "engine.env=hf_secretvalue", &f->p));
+    assert_false(fields_set_argument(&plan_schema, &f->plan, "requests.count=0", &f->p));
+    assert_false(fields_set_argument(&plan_schema, &f->plan, "requests.count.x=0", &f->p));
+    assert_false(fields_set_argument(&plan_schema, &f->plan, "nothing", &f->p));
+    buf_clear(&f->printed);
+    problems_print(&f->p, &f->printed);
+    assert_string_equal(
+        buf_text(&f->printed),
+        "--set requests.cuont, column 10: requests.cuont: there is no such key; the nearest is requests.count; allowed "
+        "here: file, api, count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body\n"
+        "--set engine.env, column 1: engine.env: '...' is not allowed here; allowed: names with texts\n"
+        "--set requests.count, column 1: requests.count: '0' is not allowed here; allowed: a whole number from 1 to "
+        "4000000 (requests)\n"
+        "--set requests.count.x, column 10: requests.count: this key has no keys below it; set it as a whole\n"
+        "--set nothing: expected KEY=VALUE, for example --set requests.count=100\n");
+    assert_true(f->plan.requests.count == ABSENT_I64);
+}
+
+static void json_of(const struct plan *p, struct buf *b)
+{
+    fields_json_write(&plan_schema, p, b);
+}
+
+/* What is written reads back equal, as YAML and as JSON, with awkward texts. */
+static void round_trips(void **state)
+{
+    static const char *texts[] = {"null",
+                                  "~",
+                                  "",
+                                  "yes",
+                                  "1.20",
+                                  "a: b",
+                                  "# c",
+                                  "- d",
+                                  "\"q\" 'q' \\",
+                                  "line\nbreak\ttab",
+                                  "\x01\x7f",
+                                  "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80",
+                                  "\xc2\x85\xe2\x80\xa8",
+                                  " lead",
+                                  "trail ",
+                                  "{}",
+                                  "[x]",
+                                  "&a",
+                                  "*a",
+                                  "!t",
+                                  "%d",
+                                  "@x",
+                                  "`",
+                                  "key:",
+                                  "0x1F",
+                                  "-",
+                                  "a,b"};
+    enum { N = sizeof texts / sizeof *texts };
+    struct fixture *f = *state;
+    struct field_pair env[N];
+    struct buf yaml = {0}, first = {0}, second = {0};
+    struct plan back;
+    struct err e;
+
+    for (size_t i = 0; i < N; i++)
+        env[i] = (struct field_pair){i ? arena_format(&f->arena, "V%zu", i) : "odd: name", texts[i]};
+    f->plan.engine.command = texts;
+    f->plan.engine.command_count = N;
+    f->plan.engine.env = env;
+    f->plan.engine.env_count = N;
+    f->plan.name = "null";
+    f->plan.requests.file = "a b.jsonl";
+    f->plan.requests.sha256 = "abc";
+    f->plan.method.grid_s = 0.1;
+    f->plan.model.total_parameters = 1e22 / 1e10 + 0.1;
+    for (int docs = 0; docs < 2; docs++) {
+        buf_clear(&yaml);
+        buf_clear(&first);
+        buf_clear(&second);
+        plan_yaml_write(&f->plan, docs, &yaml);
+        plan_defaults(&back);
+        plan_yaml_read(&back, "back", buf_span(&yaml), &f->p);
+        problems_print(&f->p, &f->printed);
+        assert_string_equal(buf_text(&f->printed), "");
+        assert_null(back.requests.sha256); /* resolved: a comment in YAML */
+        back.requests.sha256 = "abc";
+        json_of(&f->plan, &first);
+        json_of(&back, &second);
+        assert_string_equal(buf_text(&first), buf_text(&second));
+    }
+    memset(&back, 0x55, sizeof back);
+    assert_ok(fields_json_read(&plan_schema, &back, "plan.json", buf_span(&first), &f->arena, &e), e);
+    buf_clear(&second);
+    json_of(&back, &second);
+    assert_string_equal(buf_text(&first), buf_text(&second));
+    for (size_t i = 0; i < N; i++)
+        assert_string_equal(back.engine.command[i], texts[i]);
+    buf_done(&yaml);
+    buf_done(&first);
+    buf_done(&second);
+}
+
+static void distances(void **state)
+{
+    (void)state;
+    assert_int_equal(fields_distance(span_of(""), span_of("abc")), 3);
+    assert_int_equal(fields_distance(span_of("cuont"), span_of("count")), 1); /* neighbours swapped */
+    assert_int_equal(fields_distance(span_of("kitten"), span_of("sitting")), 3);
+    assert_int_equal(fields_distance(span_of("same"), span_of("same")), 0);
+}
+
+static void the_list_fits_an_error(void **state)
+{
+    struct fixture *f = *state;
+    struct err e;
+
+    assert_true(problems_none(&f->p, ERR_PLAN, &e));
+    for (int i = 0; i < 200; i++)
+        problems_add_at(&f->p, "x", 1, (size_t)i + 1, "key", "something is wrong here");
+    assert_false(problems_none(&f->p, ERR_PLAN, &e));
+    assert_int_equal(e.kind, ERR_PLAN);
+    assert_true(strncmp(e.text, "x:1:1: key: something is wrong here\nx:1:2: ", 42) == 0);
+    assert_non_null(strstr(e.text, "more"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(ten_lines_make_a_plan),
+        TEST(all_errors_come_at_once),
+        TEST(later_checks_know_the_place),
+        TEST(yaml_tricks_are_refused),
+        TEST(deep_brackets_end_soon),
+        TEST(empty_file_changes_nothing),
+        TEST(set_overrides),
+        TEST(set_errors_name_the_column),
+        TEST(round_trips),
+        TEST(distances),
+        TEST(the_list_fits_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
