@@ -2,8 +2,8 @@
 #ifndef JTOK_CLI_DOCTOR_H
 #define JTOK_CLI_DOCTOR_H
 
-/* argv[0] is "doctor". Prints to standard output; returns the exit code: 0 can be measured, 2 wrong arguments, 3 no GPU
- * can be measured. Takes about 3 s (--quick: none of the measurements). */
+/* argv[0] is "doctor". Prints to standard output; returns the exit code (exit.h): EXIT_OK when at least one GPU can be
+ * measured, EXIT_DEVICE when none can. Takes about 3 s (--quick: none of the measurements). */
 int cmd_doctor(int argc, char **argv);
 
 #endif

@@ -1,0 +1,185 @@
+#include "power/probe.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include "base/clock.h"
+
+#define MS INT64_C(1000000)
+
+enum { CALLS_MAX = 4096 };
+static const int64_t step_ns = 5 * MS, drain_every_ns = 500 * MS;
+
+/* Of one reading, call by call. */
+struct tally {
+    int64_t widths_ns[CALLS_MAX];
+    size_t width_count;
+    int64_t calls, missed;
+    bool unsupported, has_value;
+    int64_t last_value, first_change_ns, last_change_ns, changes, gap_min_ns;
+};
+
+struct prober {
+    struct device *device;
+    uint32_t gpu;
+    int64_t duration_ns;
+    struct probe *probe;
+    struct tally power, counter, buffer;
+    double power_sum;
+    int64_t power_count;
+    int64_t seen_us;
+    pthread_t thread;
+};
+
+static void count_call(struct tally *t, enum read_status status, int64_t begin_ns, int64_t end_ns)
+{
+    t->calls++;
+    t->unsupported = status == READ_UNSUPPORTED;
+    t->missed += status == READ_MISSED;
+    if (status == READ_OK && t->width_count < CALLS_MAX)
+        t->widths_ns[t->width_count++] = end_ns - begin_ns;
+}
+
+static void count_value(struct tally *t, int64_t value, int64_t t_ns)
+{
+    if (t->has_value && value != t->last_value) {
+        int64_t gap_ns = t_ns - t->last_change_ns;
+        if (t->changes++ == 0)
+            t->first_change_ns = t_ns;
+        else if (t->gap_min_ns == 0 || gap_ns < t->gap_min_ns)
+            t->gap_min_ns = gap_ns;
+        t->last_change_ns = t_ns;
+    }
+    t->last_value = value;
+    t->has_value = true;
+}
+
+static void probe_power(struct prober *p)
+{
+    int32_t mw = 0;
+    int64_t begin_ns = clock_now_ns();
+    enum read_status status = p->device->ops->power(p->device->self, p->gpu, &mw);
+    int64_t end_ns = clock_now_ns();
+    count_call(&p->power, status, begin_ns, end_ns);
+    p->probe->lost |= status == READ_LOST;
+    if (status != READ_OK)
+        return;
+    count_value(&p->power, mw, begin_ns);
+    p->power_sum += mw;
+    p->power_count++;
+}
+
+static void probe_counter(struct prober *p)
+{
+    int64_t mj = 0, begin_ns = clock_now_ns();
+    enum read_status status = p->device->ops->energy(p->device->self, p->gpu, &mj);
+    int64_t end_ns = clock_now_ns();
+    count_call(&p->counter, status, begin_ns, end_ns);
+    p->probe->lost |= status == READ_LOST;
+    if (status == READ_OK)
+        count_value(&p->counter, mj, begin_ns + (end_ns - begin_ns) / 2);
+}
+
+static void probe_buffer(struct prober *p)
+{
+    struct rec_buffer samples[DEVICE_BUFFER_MAX];
+    size_t n = 0;
+    int64_t begin_ns = clock_now_ns();
+    enum read_status status = p->device->ops->buffer(p->device->self, p->gpu, p->seen_us, samples, &n);
+    int64_t end_ns = clock_now_ns(), realtime_us = clock_realtime_ns() / 1000;
+    count_call(&p->buffer, status, begin_ns, end_ns);
+    if (status != READ_OK || n == 0)
+        return;
+    if (p->seen_us == 0) {
+        p->probe->buffer_depth = (int64_t)n;
+        p->probe->buffer_span_ns = (samples[n - 1].realtime_us - samples[0].realtime_us) * 1000;
+        p->probe->buffer_age_ns = (realtime_us - samples[n - 1].realtime_us) * 1000;
+        if (n > 1)
+            p->probe->buffer.period_ns = p->probe->buffer_span_ns / ((int64_t)n - 1);
+    }
+    p->seen_us = samples[n - 1].realtime_us;
+}
+
+static int compare_i64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void conclude(struct tally *t, struct probe_reading *ret_reading)
+{
+    ret_reading->calls = t->calls;
+    ret_reading->missed = t->missed;
+    ret_reading->supported = t->width_count > 0;
+    if (t->width_count == 0)
+        return;
+    qsort(t->widths_ns, t->width_count, sizeof *t->widths_ns, compare_i64);
+    ret_reading->call_p50_ns = t->widths_ns[t->width_count / 2];
+    ret_reading->call_max_ns = t->widths_ns[t->width_count - 1];
+}
+
+/* Power that is steady repeats its value, so over all changes the period would come out too long: the whole number of
+ * shortest gaps that fits tells how many there were. */
+static int64_t period(const struct tally *t)
+{
+    if (t->gap_min_ns == 0)
+        return ABSENT_I64;
+    int64_t span_ns = t->last_change_ns - t->first_change_ns;
+    int64_t steps = (span_ns + t->gap_min_ns / 2) / t->gap_min_ns;
+    return span_ns / (steps > 0 ? steps : 1);
+}
+
+static void *probe_thread(void *self)
+{
+    struct prober *p = self;
+    const struct probe_reading none = {.period_ns = ABSENT_I64, .call_p50_ns = ABSENT_I64, .call_max_ns = ABSENT_I64};
+    *p->probe = (struct probe){.power = none,
+                               .counter = none,
+                               .buffer = none,
+                               .buffer_depth = ABSENT_I64,
+                               .buffer_span_ns = ABSENT_I64,
+                               .buffer_age_ns = ABSENT_I64,
+                               .power_mw = -1};
+    int64_t end_ns = clock_now_ns() + p->duration_ns, drain_ns = 0;
+    for (int64_t next_ns = clock_now_ns(); next_ns < end_ns && !p->probe->lost;) {
+        probe_power(p);
+        if (!p->counter.unsupported)
+            probe_counter(p);
+        if (!p->buffer.unsupported && clock_now_ns() >= drain_ns) {
+            drain_ns = clock_now_ns() + drain_every_ns;
+            probe_buffer(p);
+        }
+        next_ns += step_ns;
+        if (next_ns < clock_now_ns())
+            next_ns = clock_now_ns();
+        clock_sleep_until_ns(next_ns);
+    }
+    conclude(&p->power, &p->probe->power);
+    conclude(&p->counter, &p->probe->counter);
+    conclude(&p->buffer, &p->probe->buffer);
+    p->probe->power.period_ns = period(&p->power);
+    p->probe->counter.period_ns = period(&p->counter);
+    if (p->power_count > 0)
+        p->probe->power_mw = (int32_t)(p->power_sum / (double)p->power_count);
+    return NULL;
+}
+
+bool probe_gpus(struct device *d, const uint32_t *gpus, size_t gpu_count, int64_t duration_ns, struct probe *ret_probes,
+                struct err *e)
+{
+    struct prober *probers = mem_zero(gpu_count, sizeof *probers);
+    size_t started = 0;
+    int code = 0;
+    for (; started < gpu_count && code == 0; started += code == 0) {
+        struct prober *p = &probers[started];
+        p->device = d;
+        p->gpu = gpus[started];
+        p->duration_ns = duration_ns;
+        p->probe = &ret_probes[started];
+        code = pthread_create(&p->thread, NULL, probe_thread, p);
+    }
+    for (size_t i = 0; i < started; i++)
+        pthread_join(probers[i].thread, NULL);
+    free(probers);
+    return code == 0 ||
+           err_set_errno(e, ERR_SYSTEM, code, "A thread to read GPU %u could not be started", gpus[started]);
+}
