@@ -1,11 +1,14 @@
 #include "cli/doctor.h"
 
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 #include "cli/args.h"
 #include "cli/doctor_facts.h"
 #include "cli/exit.h"
 #include "cli/show.h"
 #include "text/json.h"
+
+enum { COLUMNS = 100 };
 
 static const int64_t probe_full_ns = INT64_C(3000000000);
 
@@ -151,6 +154,27 @@ static void put_system(struct buf *b, const struct doctor_system *s)
     buf_fmt(b, "    processors  %lld\n", (long long)s->cpus);
 }
 
+/* Breaks between words, so that no line is over COLUMNS, and indents all but the first. */
+static void put_wrapped(struct buf *b, const char *text, int indent)
+{
+    int column = indent;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + n > COLUMNS) {
+            buf_fmt(b, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            buf_byte(b, ' ');
+            column++;
+        }
+        buf_add(b, text, (size_t)n);
+        column += n;
+        text += n;
+        text += strspn(text, " ");
+    }
+    buf_byte(b, '\n');
+}
+
 static void put_advice(struct buf *b, const struct doctor *d)
 {
     static const char *const heads[] = {"Blocks", "Limits", "Note"};
@@ -161,8 +185,10 @@ static void put_advice(struct buf *b, const struct doctor *d)
     buf_str(b, "\nWhat is missing, and how to get it\n");
     for (int kind = ADVICE_BLOCKS; kind <= ADVICE_NOTE; kind++)
         for (size_t i = 0; i < d->advice_count; i++)
-            if ((int)d->advice[i].kind == kind)
-                buf_fmt(b, "    %-7s %s\n", heads[kind], d->advice[i].text);
+            if ((int)d->advice[i].kind == kind) {
+                buf_fmt(b, "    %-8s", heads[kind]);
+                put_wrapped(b, d->advice[i].text, 12);
+            }
 }
 
 static void put_text(struct buf *b, const struct doctor *d)

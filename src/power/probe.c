@@ -15,7 +15,9 @@ struct tally {
     size_t width_count;
     int64_t calls, missed;
     bool unsupported, has_value;
-    int64_t last_value, first_change_ns, last_change_ns, changes, gap_min_ns;
+    int64_t last_value, last_change_ns;
+    int64_t gaps_ns[CALLS_MAX]; /* from change to change */
+    size_t gap_count;
 };
 
 struct prober {
@@ -42,11 +44,8 @@ static void count_call(struct tally *t, enum read_status status, int64_t begin_n
 static void count_value(struct tally *t, int64_t value, int64_t t_ns)
 {
     if (t->has_value && value != t->last_value) {
-        int64_t gap_ns = t_ns - t->last_change_ns;
-        if (t->changes++ == 0)
-            t->first_change_ns = t_ns;
-        else if (t->gap_min_ns == 0 || gap_ns < t->gap_min_ns)
-            t->gap_min_ns = gap_ns;
+        if (t->last_change_ns != 0 && t->gap_count < CALLS_MAX)
+            t->gaps_ns[t->gap_count++] = t_ns - t->last_change_ns;
         t->last_change_ns = t_ns;
     }
     t->last_value = value;
@@ -117,15 +116,19 @@ static void conclude(struct tally *t, struct probe_reading *ret_reading)
     ret_reading->call_max_ns = t->widths_ns[t->width_count - 1];
 }
 
-/* Power that is steady repeats its value, so over all changes the period would come out too long: the whole number of
- * shortest gaps that fits tells how many there were. */
-static int64_t period(const struct tally *t)
+/* Power that is steady repeats its value, so some gaps hold several steps: by the median gap it is told how many. */
+static int64_t period(struct tally *t)
 {
-    if (t->gap_min_ns == 0)
+    if (t->gap_count == 0)
         return ABSENT_I64;
-    int64_t span_ns = t->last_change_ns - t->first_change_ns;
-    int64_t steps = (span_ns + t->gap_min_ns / 2) / t->gap_min_ns;
-    return span_ns / (steps > 0 ? steps : 1);
+    qsort(t->gaps_ns, t->gap_count, sizeof *t->gaps_ns, compare_i64);
+    int64_t median_ns = t->gaps_ns[t->gap_count / 2], span_ns = 0, steps = 0;
+    for (size_t i = 0; i < t->gap_count; i++) {
+        int64_t n = (t->gaps_ns[i] + median_ns / 2) / median_ns;
+        span_ns += t->gaps_ns[i];
+        steps += n > 0 ? n : 1;
+    }
+    return span_ns / steps;
 }
 
 static void *probe_thread(void *self)
