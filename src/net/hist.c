@@ -22,7 +22,7 @@ int64_t hist_quantile(const struct hist *h, double q)
         seen += h->bucket[i];
         if (seen > rank) {
             int64_t top = bucket_top(i);
-            return top < h->max ? top : h->max;
+            return top < h->max && i < HIST_BUCKETS - 1 ? top : h->max;
         }
     }
     return h->max;
