@@ -1,0 +1,151 @@
+#include "check.h"
+#include <stdlib.h>
+#include "store/secrets.h"
+
+static void names(void **state)
+{
+    static const char *const secret[] = {"HF_TOKEN",     "OPENAI_API_KEY",        "--api-key",
+                                         "--hf-token",   "AWS_SECRET_ACCESS_KEY", "db.password",
+                                         "APIKEY",       "MyAuthToken",           "GOOGLE_APPLICATION_CREDENTIALS",
+                                         "MYSQL_PASSWD", "--ssl-keyfile-password"};
+    static const char *const plain[] = {"TOKENIZERS_PARALLELISM",
+                                        "--max-tokens",
+                                        "--tokenizer",
+                                        "PATH",
+                                        "--max-num-batched-tokens",
+                                        "KEYBOARD",
+                                        "--keyfile",
+                                        "",
+                                        "_",
+                                        "HOME"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
+        assert_true(secrets_is_name(span_of(secret[i])));
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        assert_false(secrets_is_name(span_of(plain[i])));
+}
+
+static void replaced(struct secrets *s, const char *text, const char *right, size_t places)
+{
+    struct buf b = {0};
+
+    assert_int_equal(secrets_replace(s, span_of(text), &b), places);
+    assert_string_equal(buf_text(&b), right);
+    buf_done(&b);
+}
+
+static void values_are_replaced(void **state)
+{
+    struct secrets s = {0};
+
+    (void)state;
+    replaced(&s, "nothing is secret", "nothing is secret", 0);
+    secrets_add(&s, "HF_TOKEN", span_of("hf_abcdef"));
+    secrets_add(&s, "LONG", span_of("hf_abcdefghi"));
+    replaced(&s, "hf_abcdef", "[secret:HF_TOKEN]", 1);
+    replaced(&s, "x=hf_abcdef;hf_abcdefhf_abcdef.", "x=[secret:HF_TOKEN];[secret:HF_TOKEN][secret:HF_TOKEN].", 3);
+    replaced(&s, "hf_abcdefghi", "[secret:LONG]", 1); /* the longest */
+    replaced(&s, "hf_abcde", "hf_abcde", 0);
+    replaced(&s, "", "", 0);
+    secrets_done(&s);
+}
+
+static void overlaps_leave_nothing(void **state)
+{
+    struct secrets s = {0};
+
+    (void)state;
+    secrets_add(&s, "A", span_of("abcdefgh"));
+    secrets_add(&s, "B", span_of("efghijkl"));
+    secrets_add(&s, "C", span_of("ijklmnop"));
+    replaced(&s, "<abcdefghijklmnop>", "<[secret:A]>", 1);
+    replaced(&s, "<abcdefghij>", "<[secret:A]ij>", 1);
+    secrets_add(&s, "S", span_of("aaaaaa"));
+    replaced(&s, "aaaaaaaa", "[secret:S]", 1); /* it overlaps itself */
+    secrets_done(&s);
+}
+
+static void short_and_long_values(void **state)
+{
+    struct secrets s = {0};
+
+    (void)state;
+    secrets_add(&s, "KEY", span_of("12345"));
+    assert_int_equal(s.short_values, 1);
+    replaced(&s, "12345 stays", "12345 stays", 0);
+    secrets_add(&s, "PEM_KEY", span_of("-----BEGIN\r\nMIIEabcd\nab\n"));
+    assert_int_equal(s.short_values, 2);
+    replaced(&s, "log: MIIEabcd", "log: [secret:PEM_KEY]", 1);
+    secrets_add(&s, "PASSWORD", span_of("pa\"ss\\word"));
+    replaced(&s, "{\"p\":\"pa\\\"ss\\\\word\"} pa\"ss\\word", "{\"p\":\"[secret:PASSWORD]\"} [secret:PASSWORD]", 2);
+    secrets_done(&s);
+}
+
+static void plans_are_masked(void **state)
+{
+    const char *command[] = {"env",
+                             "WANDB_API_KEY=wandb-key-1",
+                             "vllm",
+                             "serve",
+                             "model",
+                             "--api-key",
+                             "sk-first-1",
+                             "sk-other-2",
+                             "--port",
+                             "8000",
+                             "--hf-token=hf_0123456",
+                             "--max-tokens",
+                             "77",
+                             "--note",
+                             "with sk-first-1 inside"};
+    struct field_pair env[] = {{"HF_TOKEN", "hf_0123456"}, {"MY_KEY", "x"}, {"OTHER", "sk-other-2"}, {"PATH", "/bin"}};
+    char token[] = "SERVICE_TOKEN=from-outside", home[] = "HOME=/root", empty[] = "EMPTY_KEY=";
+    char *environment[] = {token, home, empty, NULL};
+    struct secrets s = {0};
+    struct arena a = {0};
+    struct plan p, masked;
+    size_t places = 0;
+
+    (void)state;
+    plan_defaults(&p);
+    p.engine.command = command;
+    p.engine.command_count = sizeof command / sizeof *command;
+    p.engine.env = env;
+    p.engine.env_count = sizeof env / sizeof *env;
+    p.name = "uses from-outside";
+    secrets_add_environ(&s, environment);
+    secrets_add_plan(&s, &p);
+    masked = secrets_mask_plan(&s, &p, &a, &places);
+    assert_string_equal(masked.engine.command[1], "WANDB_API_KEY=[secret:WANDB_API_KEY]");
+    assert_string_equal(masked.engine.command[4], "model");
+    assert_string_equal(masked.engine.command[6], "[secret:--api-key]");
+    assert_string_equal(masked.engine.command[7], "[secret:--api-key]");
+    assert_string_equal(masked.engine.command[9], "8000");
+    assert_string_equal(masked.engine.command[10], "--hf-token=[secret:--hf-token]");
+    assert_string_equal(masked.engine.command[12], "77");
+    assert_string_equal(masked.engine.command[14], "with [secret:--api-key] inside");
+    assert_string_equal(masked.engine.env[0].value, "[secret:HF_TOKEN]");
+    assert_string_equal(masked.engine.env[1].value, "[secret:MY_KEY]"); /* by place, though short */
+    assert_string_equal(masked.engine.env[2].value, "[secret:--api-key]");
+    assert_string_equal(masked.engine.env[3].value, "/bin");
+    assert_string_equal(masked.name, "uses [secret:SERVICE_TOKEN]");
+    assert_int_equal(places, 9);
+    assert_string_equal(command[6], "sk-first-1"); /* the plan itself stays */
+    assert_string_equal(env[0].value, "hf_0123456");
+    secrets_done(&s);
+    arena_done(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names),
+        cmocka_unit_test(values_are_replaced),
+        cmocka_unit_test(overlaps_leave_nothing),
+        cmocka_unit_test(short_and_long_values),
+        cmocka_unit_test(plans_are_masked),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
