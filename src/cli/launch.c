@@ -6,6 +6,7 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/show.h"
+#include "cli/show.h"
 #include "run/run.h"
 #include "store/archive.h"
 #include "store/plan_yaml.h"
@@ -72,11 +73,8 @@ static int execute(const struct launch *l, struct run *run, struct progress *pro
         return exit_with(&e);
     }
     struct buf text = {0};
-    struct err unknown;
-    if (!show_result(&v->result, l->format, show_colour(), &text, &unknown))
-        exit_with(&unknown);
-    fwrite(text.p, 1, text.n, stdout);
-    fflush(stdout);
+    if (!show_result(&v->result, l->format, show_colour(), &text, &e) || !show_flush(&text, &e))
+        exit_with(&e);
     buf_done(&text);
     return ending(l, &outcome, v);
 }
@@ -95,7 +93,7 @@ int launch_run(const struct launch *l)
     };
     struct run *run = NULL;
     int code;
-    if (!run_open(l->plan, l->arena, &options, &run, &e) || !run_resolve(run, &e))
+    if (!show_knows(l->format, &e) || !run_open(l->plan, l->arena, &options, &run, &e) || !run_resolve(run, &e))
         code = exit_with(&e);
     else if (l->dry_run)
         code = print_plan(l->plan);
