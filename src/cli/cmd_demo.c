@@ -1,5 +1,5 @@
-/* The main job on the built-in simulation: the same code path, a real child process, real sockets, a real dlopen. Only this
- * file knows where the simulation lies; it reaches the run through ordinary plan fields. */
+/* The main job on the built-in simulation: the same code path, a real child process, real sockets, a real dlopen. Only
+ * this file knows where the simulation lies; it reaches the run through ordinary plan fields. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +32,10 @@ static bool find_part(struct arena *a, const char *folder, const char *name, con
 {
     const char *path = arena_format(a, "%s/%s", folder, name);
     if (access(path, R_OK) != 0)
-        return err_set(e, ERR_SYSTEM, "The simulation is not beside the program: %s is missing. Build the target \"all\", or "
-                                      "install the package's simulation.", path);
+        return err_set(e, ERR_SYSTEM,
+                       "The simulation is not beside the program: %s is missing. Build the target \"all\", or "
+                       "install the package's simulation.",
+                       path);
     *ret_path = path;
     return true;
 }
@@ -41,10 +43,10 @@ static bool find_part(struct arena *a, const char *folder, const char *name, con
 /* Prompts of many lengths that share no opening, the same in every demo. */
 static bool write_prompts(const char *path, struct err *e)
 {
-    static const char *const tasks[] = {"Explain",  "Summarise", "Translate", "Compare", "Write a test for",
-                                        "Criticise", "Draft",    "Outline",   "Estimate", "Describe"};
-    static const char *const things[] = {"a heat pump",   "the tides",       "a parser",     "the grid at noon",
-                                         "a chess opening", "supply chains", "a sorting bug", "the water cycle",
+    static const char *const tasks[] = {"Explain",   "Summarise", "Translate", "Compare",  "Write a test for",
+                                        "Criticise", "Draft",     "Outline",   "Estimate", "Describe"};
+    static const char *const things[] = {"a heat pump",      "the tides",     "a parser",      "the grid at noon",
+                                         "a chess opening",  "supply chains", "a sorting bug", "the water cycle",
                                          "a rail timetable", "photosynthesis"};
     FILE *f = fopen(path, "we");
     if (!f)
@@ -94,9 +96,8 @@ static bool make_plan(const struct demo *d, struct plan *p, struct arena *a, con
         "  lengths: {kind: lognormal, median: 120, sigma: 0.6, min: 16, max: 400, seed: 1, ignore_eos: true}\n"
         "power: {library: %s}\n"
         "%s",
-        engine, (long long)d->gpus, d->quick ? "1.5" : "5", d->lagging ? ", --sim-front-tokens-per-s, 3000" : "", prompts,
-        (long long)d->count, library,
-        d->quick ? "method: {baseline_s: 3, hold_s: 3, grid_s: 0.25}\n" : "");
+        engine, (long long)d->gpus, d->quick ? "1.5" : "5", d->lagging ? ", --sim-front-tokens-per-s, 3000" : "",
+        prompts, (long long)d->count, library, d->quick ? "method: {baseline_s: 3, hold_s: 3, grid_s: 0.25}\n" : "");
     struct problems problems;
     problems_init(&problems, a, NULL);
     plan_yaml_read(p, "demo", span_of(text), &problems);
@@ -121,7 +122,8 @@ int cmd_demo(int argc, char **argv)
 {
     struct demo d = {.runs = "runs", .format = "text", .count = PROMPTS, .gpus = 1};
     const struct arg options[] = {
-        {"--quick", ARG_FLAG, NULL, "shorten the method's durations: some 20 s, excluded as method_shortened", &d.quick, 0},
+        {"--quick", ARG_FLAG, NULL, "shorten the method's durations: some 20 s, excluded as method_shortened", &d.quick,
+         0},
         {"--count", ARG_I64, "N", "number of formal requests (default 600)", &d.count, 'n'},
         {"--gpus", ARG_I64, "N", "number of simulated GPUs (default 1)", &d.gpus, 0},
         {"--lagging", ARG_FLAG, NULL, "a front end that delivers more slowly than the GPU generates", &d.lagging, 0},
@@ -133,8 +135,9 @@ int cmd_demo(int argc, char **argv)
     };
     const struct args_spec spec = {
         .command = "demo",
-        .summary = "The main job on the built-in simulated engine and GPU: same code path, no hardware. Every output carries "
-                   "the mark \"simulated\".",
+        .summary =
+            "The main job on the built-in simulated engine and GPU: same code path, no hardware. Every output carries "
+            "the mark \"simulated\".",
         .more = "Exit code: 0 when the lifecycle went through and its records verify.",
         .options = options,
         .option_count = sizeof options / sizeof *options,
@@ -159,12 +162,8 @@ int cmd_demo(int argc, char **argv)
     } else if (!make_plan(&d, plan, &a, scratch, &e)) {
         code = exit_with(&e);
     } else {
-        struct launch launch = {.plan = plan,
-                                .arena = &a,
-                                .format = d.format,
-                                .dry_run = d.dry_run,
-                                .quiet = d.quiet,
-                                .demo = true};
+        struct launch launch = {
+            .plan = plan, .arena = &a, .format = d.format, .dry_run = d.dry_run, .quiet = d.quiet, .demo = true};
         code = launch_run(&launch);
     }
     remove_scratch(scratch);

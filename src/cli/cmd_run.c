@@ -54,8 +54,8 @@ int cmd_run(int argc, char **argv)
     struct choices c = {.format = "text", .count = ABSENT_I64, .max_tokens = ABSENT_I64};
     const struct arg options[] = {
         {"--gpus", ARG_TEXT, "LIST", "GPUs to use and measure: indexes, UUIDs, PCI addresses, or all", &c.gpus, 'g'},
-        {"--requests", ARG_TEXT, "FILE", "formal requests: JSON Lines with prompt or messages, plain or .gz", &c.requests,
-         'r'},
+        {"--requests", ARG_TEXT, "FILE", "formal requests: JSON Lines with prompt or messages, plain or .gz",
+         &c.requests, 'r'},
         {"--count", ARG_I64, "N", "number of formal requests; more than the file holds repeats it", &c.count, 'n'},
         {"--output-tokens", ARG_I64, "N", "force every answer to N tokens (ignore_eos)", &c.max_tokens, 0},
         {"--engine", ARG_TEXT, "KIND", "vllm (default) or openai: any server with that interface", &c.engine, 0},
@@ -72,13 +72,15 @@ int cmd_run(int argc, char **argv)
         .command = "run",
         .operands = "[PLAN.yaml] [-- COMMAND ...]",
         .operands_max = 1,
-        .summary = "Takes one inference service through one whole life on real GPUs: idle baseline, start, warm-up, all "
-                   "requests at once, stop, release. Leaves one new run folder, prints its path and the result.",
-        .more = "The plan may be a YAML file, or an engine command behind --, or both (the command wins).\n"
-                "Keys that are not given have the method's defaults; --dry-run prints them all, each with its meaning.\n"
-                "Ctrl-C stops the engine, watches its release and keeps the records; twice cuts that short.\n"
-                "Exit code: 0 formal, 1 recorded but excluded (reasons are printed), 3 plan, 4 no GPU, 5 busy, 6 engine,\n"
-                "7 records, 9 system, 130 interrupted.",
+        .summary =
+            "Takes one inference service through one whole life on real GPUs: idle baseline, start, warm-up, all "
+            "requests at once, stop, release. Leaves one new run folder, prints its path and the result.",
+        .more =
+            "The plan may be a YAML file, or an engine command behind --, or both (the command wins).\n"
+            "Keys that are not given have the method's defaults; --dry-run prints them all, each with its meaning.\n"
+            "Ctrl-C stops the engine, watches its release and keeps the records; twice cuts that short.\n"
+            "Exit code: 0 formal, 1 recorded but excluded (reasons are printed), 3 plan, 4 no GPU, 5 busy, 6 engine,\n"
+            "7 records, 9 system, 130 interrupted.",
         .options = options,
         .option_count = sizeof options / sizeof *options,
         .example = "jtok run --gpus 0 --requests prompts.jsonl -- vllm serve meta-llama/Llama-3.1-8B-Instruct\n"

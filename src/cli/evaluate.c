@@ -91,13 +91,14 @@ bool evaluate_stored(const char *folder, struct arena *a, struct result *ret_res
 {
     const char *path = arena_format(a, "%s/result.json", folder);
     if (access(path, F_OK) != 0 && errno == ENOENT)
-        return err_set(e, ERR_RECORDS,
-                       "%s holds no result.json: it is no run folder, or the run broke off. \"jtok analyze %s\" computes "
-                       "the result from what was recorded.",
-                       folder, folder);
+        return err_set(
+            e, ERR_RECORDS,
+            "%s holds no result.json: it is no run folder, or the run broke off. \"jtok analyze %s\" computes "
+            "the result from what was recorded.",
+            folder, folder);
     struct buf text = {0};
-    bool read = file_read(path, 0, &text, e) &&
-                fields_json_read(&result_schema, ret_result, path, buf_span(&text), a, e);
+    bool read =
+        file_read(path, 0, &text, e) && fields_json_read(&result_schema, ret_result, path, buf_span(&text), a, e);
     buf_done(&text);
     return read;
 }

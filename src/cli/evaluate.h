@@ -1,7 +1,7 @@
 /* From a run folder to its result and back: what run, analyze, verify and estimate share.
  *
- * The derived documents of a run are result.json, result_requests.csv (one formal request a line) and windows.csv (one window
- * of W requests a line): pure functions of records and method, so they can be recomputed to the byte. */
+ * The derived documents of a run are result.json, result_requests.csv (one formal request a line) and windows.csv (one
+ * window of W requests a line): pure functions of records and method, so they can be recomputed to the byte. */
 #ifndef JTOK_CLI_EVALUATE_H
 #define JTOK_CLI_EVALUATE_H
 

@@ -12,7 +12,7 @@ struct launch {
     const char *plan_source; /* null: none */
     const char *format;      /* "text", "json", "csv", "none" */
     bool dry_run, quiet, despite_preflight;
-    bool demo;               /* going through and verifying is what counts, not being formal */
+    bool demo; /* going through and verifying is what counts, not being formal */
 };
 
 /* Prints the run folder's path and the result to stdout, progress and errors to stderr; returns the exit code. */

@@ -27,17 +27,17 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(FILE *out)
 {
-    fprintf(out, "jtok " JTOK_VERSION
-                 ": energy per output token of an LLM inference service, with its uncertainty.\n\n"
+    fprintf(out, "jtok " JTOK_VERSION ": energy per output token of an LLM inference service, with its uncertainty.\n\n"
                  "usage: jtok COMMAND [ARGUMENTS]\n\n");
     for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
-    fprintf(out, "\n"
-                 "  jtok COMMAND --help   the command's options, with an example\n"
-                 "  jtok --version        the version\n\n"
-                 "example: jtok run --gpus 0 --requests prompts.jsonl -- vllm serve meta-llama/Llama-3.1-8B-Instruct\n\n"
-                 "exit codes: 0 formal or done, 1 run excluded, 2 usage, 3 plan or input, 4 no GPU to measure, 5 machine\n"
-                 "busy, 6 engine failed, 7 records damaged, 8 refused by the method, 9 system, 130 interrupted\n");
+    fprintf(out,
+            "\n"
+            "  jtok COMMAND --help   the command's options, with an example\n"
+            "  jtok --version        the version\n\n"
+            "example: jtok run --gpus 0 --requests prompts.jsonl -- vllm serve meta-llama/Llama-3.1-8B-Instruct\n\n"
+            "exit codes: 0 formal or done, 1 run excluded, 2 usage, 3 plan or input, 4 no GPU to measure, 5 machine\n"
+            "busy, 6 engine failed, 7 records damaged, 8 refused by the method, 9 system, 130 interrupted\n");
 }
 
 int main(int argc, char **argv)

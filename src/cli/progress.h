@@ -8,8 +8,8 @@
 
 struct progress {
     bool terminal, colour, quiet;
-    int stage;          /* last shown */
-    bool line_open;     /* a live line stands without its line end */
+    int stage;      /* last shown */
+    bool line_open; /* a live line stands without its line end */
     bool told_interrupt;
     struct buf text;
 };

@@ -22,6 +22,9 @@ struct preflight {
 void preflight_init(struct preflight *p, struct arena *a);
 void preflight_done(struct preflight *p);
 
+/* Adds a fact; its texts are borrowed. */
+void preflight_fact(struct preflight *p, const char *name, int outcome, const char *expected, const char *seen);
+
 /* preflight.disk: is there room for the records below `folder`, which must exist? Needs `bytes`, by
  * preflight_record_bytes. */
 bool preflight_disk(struct preflight *p, const char *folder, int64_t bytes, struct err *e);

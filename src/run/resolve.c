@@ -129,7 +129,10 @@ bool run_resolve(struct run *r, struct err *e)
         secrets_add(&r->secrets, "api_key", span_of(r->api_key));
     if (!open_gpus(r, e))
         return false;
-    if (!gpus_are_free(r, e) && !r->options->despite_preflight)
+    bool free_gpus = gpus_are_free(r, e);
+    preflight_fact(&r->preflight, "preflight.gpu_busy", free_gpus ? CHECK_PASSED : CHECK_FAILED, "no compute process",
+                   free_gpus ? "none" : arena_text(r->arena, e->text));
+    if (!free_gpus && !r->options->despite_preflight)
         return false;
     preflight_leftovers(&r->preflight, NULL);
     return preflight_open_files(&r->preflight, (int64_t)r->set.count, NULL, e) && resolve_port(r, e) &&

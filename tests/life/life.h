@@ -1,4 +1,5 @@
-/* Runs the program itself for the end-to-end tests: a real process with its own scratch folder and simulated GPU state. */
+/* Runs the program itself for the end-to-end tests: a real process with its own scratch folder and simulated GPU state.
+ */
 #ifndef JTOK_TESTS_LIFE_LIFE_H
 #define JTOK_TESTS_LIFE_LIFE_H
 
@@ -10,13 +11,13 @@
 #include "model/result.h"
 
 struct life {
-    char scratch[128];  /* own folder below $TMPDIR */
-    char state[160];    /* its simulated GPU state file */
+    char scratch[128]; /* own folder below $TMPDIR */
+    char state[160];   /* its simulated GPU state file */
     char runs[160];
     pid_t pid;
-    int code;           /* exit code, or 128 + signal */
-    char *out, *err;    /* what it printed, NUL-terminated; valid after life_wait */
-    char folder[512];   /* of the run: the first line of stdout; "" without one */
+    int code;         /* exit code, or 128 + signal */
+    char *out, *err;  /* what it printed, NUL-terminated; valid after life_wait */
+    char folder[512]; /* of the run: the first line of stdout; "" without one */
     struct arena arena;
 };
 

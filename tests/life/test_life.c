@@ -97,7 +97,8 @@ static void two_gpus_add_up(void **state)
     life_close(&l);
 }
 
-/* What an interruption must leave, whatever the stage: no process, the documented code, records that can be evaluated. */
+/* What an interruption must leave, whatever the stage: no process, the documented code, records that can be evaluated.
+ */
 static void interrupted_in(const char *stage_text, double delay_s)
 {
     struct life l;

@@ -1,0 +1,286 @@
+#include "run/preflight.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "base/buf.h"
+
+enum {
+    BYTES_A_TOKEN = 40,
+    BYTES_A_REQUEST = 400,
+    BYTES_BESIDE = 64 << 20,
+    TOKENS_A_REQUEST = 4096,
+    OTHER_FILES = 256,
+};
+
+void preflight_init(struct preflight *p, struct arena *a)
+{
+    *p = (struct preflight){.arena = a};
+}
+
+void preflight_done(struct preflight *p)
+{
+    free(p->facts);
+    p->facts = NULL;
+    p->fact_count = p->fact_capacity = 0;
+}
+
+void preflight_fact(struct preflight *p, const char *name, int outcome, const char *expected, const char *seen)
+{
+    if (p->fact_count == p->fact_capacity) {
+        p->fact_capacity = p->fact_capacity ? 2 * p->fact_capacity : 16;
+        p->facts = mem_grow(p->facts, p->fact_capacity, sizeof *p->facts);
+    }
+    p->facts[p->fact_count++] = (struct rec_fact){.name = name, .outcome = outcome, .expected = expected, .seen = seen};
+}
+
+int64_t preflight_record_bytes(int64_t requests, int64_t tokens)
+{
+    if (tokens == ABSENT_I64)
+        tokens = TOKENS_A_REQUEST * requests;
+    return BYTES_A_TOKEN * tokens + BYTES_A_REQUEST * requests + BYTES_BESIDE;
+}
+
+bool preflight_disk(struct preflight *p, const char *folder, int64_t bytes, struct err *e)
+{
+    struct statvfs s;
+    if (statvfs(folder, &s) != 0)
+        return err_set_errno(e, ERR_SYSTEM, errno, "The free space of %s can't be read", folder);
+    int64_t room = (int64_t)s.f_bavail * (int64_t)s.f_frsize;
+    const char *expected = arena_format(p->arena, "%lld MiB", (long long)(bytes >> 20));
+    const char *seen = arena_format(p->arena, "%lld MiB", (long long)(room >> 20));
+    preflight_fact(p, "preflight.disk", room >= bytes ? CHECK_PASSED : CHECK_FAILED, expected, seen);
+    if (room >= bytes)
+        return true;
+    return err_set(
+        e, ERR_SYSTEM,
+        "%s has %s free; the records of this run may take %s. Free some space, or put the runs elsewhere with "
+        "--runs.",
+        folder, seen, expected);
+}
+
+bool preflight_open_files(struct preflight *p, int64_t requests, int64_t *ret_limit, struct err *e)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return err_set_errno(e, ERR_SYSTEM, errno, "The limit of open files can't be read");
+    int64_t need = requests + OTHER_FILES;
+    if ((int64_t)limit.rlim_cur < need && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+            return err_set_errno(e, ERR_SYSTEM, errno, "The limit of open files can't be raised to the hard limit");
+    }
+    bool enough = (int64_t)limit.rlim_cur >= need;
+    preflight_fact(p, "preflight.open_files", enough ? CHECK_PASSED : CHECK_FAILED,
+                   arena_format(p->arena, "%lld", (long long)need),
+                   arena_format(p->arena, "%lld", (long long)limit.rlim_cur));
+    if (!enough)
+        return err_set(
+            e, ERR_SYSTEM,
+            "%lld requests at once need %lld open files; the hard limit is %lld. Raise it with \"ulimit -Hn %lld\" "
+            "as root, or in /etc/security/limits.conf, or send fewer requests.",
+            (long long)requests, (long long)need, (long long)limit.rlim_max, (long long)need);
+    if (ret_limit)
+        *ret_limit = (int64_t)limit.rlim_cur;
+    return true;
+}
+
+/* ---- ports ---- */
+
+/* A socket bound to host:port as a server would; -1 with errno, or with *e for a host that is no address. */
+static int bind_port(const char *host, int64_t port, struct err *e)
+{
+    char service[8];
+    snprintf(service, sizeof service, "%d", (int)port);
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *list = NULL;
+    int code = getaddrinfo(host, service, &hints, &list);
+    if (code != 0) {
+        err_set(e, ERR_PLAN, "engine.host \"%s\" is no address of this machine: %s. Use 127.0.0.1, ::1 or localhost.",
+                host, gai_strerror(code));
+        return -2;
+    }
+    int fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int one = 1;
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+        if (bind(fd, list->ai_addr, list->ai_addrlen) != 0 || listen(fd, 1) != 0) {
+            int number = errno;
+            close(fd);
+            errno = number;
+            fd = -1;
+        }
+    }
+    freeaddrinfo(list);
+    return fd;
+}
+
+/* Inode of the socket that listens on a port, by /proc/net/tcp and tcp6; 0: not found. */
+static uint64_t listener_inode(int64_t port)
+{
+    static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+    for (int t = 0; t < 2; t++) {
+        FILE *f = fopen(tables[t], "re");
+        char line[512];
+        while (f && fgets(line, sizeof line, f)) {
+            unsigned local = 0, state = 0;
+            uint64_t inode = 0;
+            int n = sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*s %*s %" SCNu64, &local,
+                           &state, &inode);
+            if (n == 3 && local == (unsigned)port && state == 0x0a) {
+                fclose(f);
+                return inode;
+            }
+        }
+        if (f)
+            fclose(f);
+    }
+    return 0;
+}
+
+static bool holds_inode(const char *pid, const char *link)
+{
+    char folder[280];
+    snprintf(folder, sizeof folder, "/proc/%s/fd", pid);
+    DIR *d = opendir(folder);
+    bool found = false;
+    for (struct dirent *f; d && !found && (f = readdir(d));) {
+        char target[64];
+        ssize_t n = readlinkat(dirfd(d), f->d_name, target, sizeof target - 1);
+        if (n > 0) {
+            target[n] = 0;
+            found = strcmp(target, link) == 0;
+        }
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+static bool read_line(const char *path, char *ret_text, size_t size)
+{
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(ret_text, 1, size - 1, f) : 0;
+    if (f)
+        fclose(f);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)ret_text[i] < ' ')
+            ret_text[i] = i + 1 == n ? 0 : ' ';
+    ret_text[n] = 0;
+    return n > 0;
+}
+
+static const char *port_holder(struct arena *a, int64_t port)
+{
+    uint64_t inode = listener_inode(port);
+    char link[64];
+    snprintf(link, sizeof link, "socket:[%" PRIu64 "]", inode);
+    DIR *proc = inode ? opendir("/proc") : NULL;
+    const char *holder = "";
+    for (struct dirent *d; proc && (d = readdir(proc));) {
+        if (d->d_name[0] < '1' || d->d_name[0] > '9' || !holds_inode(d->d_name, link))
+            continue;
+        char path[280], name[64];
+        snprintf(path, sizeof path, "/proc/%s/comm", d->d_name);
+        if (read_line(path, name, sizeof name))
+            holder = arena_format(a, " by pid %s (%s)", d->d_name, name);
+        break;
+    }
+    if (proc)
+        closedir(proc);
+    return holder;
+}
+
+bool preflight_port(struct preflight *p, const char *host, int64_t port, struct err *e)
+{
+    int fd = bind_port(host, port, e);
+    if (fd == -2)
+        return false;
+    const char *name = arena_format(p->arena, "%s:%lld", host, (long long)port);
+    if (fd >= 0) {
+        close(fd);
+        preflight_fact(p, "preflight.port", CHECK_PASSED, name, "free");
+        return true;
+    }
+    int number = errno;
+    if (number != EADDRINUSE) {
+        preflight_fact(p, "preflight.port", CHECK_FAILED, name, strerror(number));
+        return err_set_errno(e, ERR_SYSTEM, number, "%s can't be listened on", name);
+    }
+    const char *holder = port_holder(p->arena, port);
+    preflight_fact(p, "preflight.port", CHECK_FAILED, name, arena_format(p->arena, "in use%s", holder));
+    return err_set(e, ERR_BUSY, "%s is in use%s. Stop what listens there, or choose another engine.port.", name,
+                   holder);
+}
+
+bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e)
+{
+    int fd = bind_port(host, 0, e);
+    if (fd == -2)
+        return false;
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (fd < 0 || getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
+        int number = errno;
+        if (fd >= 0)
+            close(fd);
+        return err_set_errno(e, ERR_SYSTEM, number, "No free port could be had on %s", host);
+    }
+    close(fd);
+    *ret_port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                                    : ((struct sockaddr_in *)&address)->sin_port);
+    return true;
+}
+
+/* ---- leftovers ---- */
+
+static bool looks_like_engine(const char *name, const char *command)
+{
+    static const char *const names[] = {"VLLM::", "sglang::"};
+    static const char *const commands[] = {"vllm serve", "vllm.entrypoints.", "sglang.launch_server", "sglang serve"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strstr(command, commands[i]))
+            return true;
+    return false;
+}
+
+void preflight_leftovers(struct preflight *p, size_t *ret_n)
+{
+    DIR *proc = opendir("/proc");
+    struct buf b = {0};
+    size_t n = 0;
+    for (struct dirent *d; proc && (d = readdir(proc));) {
+        long pid = strtol(d->d_name, NULL, 10);
+        if (pid <= 0 || pid == getpid() || pid == getppid())
+            continue;
+        char path[280], name[64] = "", command[512] = "";
+        snprintf(path, sizeof path, "/proc/%ld/comm", pid);
+        read_line(path, name, sizeof name);
+        snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
+        read_line(path, command, sizeof command);
+        /* jtok itself carries the engine's command as its arguments, and so does a shell that started it. */
+        if (!looks_like_engine(name, command) || strstr(command, "jtok"))
+            continue;
+        buf_fmt(&b, "%spid %ld (%s)", n++ ? ", " : "", pid, name);
+    }
+    if (proc)
+        closedir(proc);
+    preflight_fact(p, "preflight.leftovers", n ? CHECK_FAILED : CHECK_PASSED, "no engine left behind",
+                   n ? arena_text(p->arena, buf_text(&b)) : "none");
+    buf_done(&b);
+    if (ret_n)
+        *ret_n = n;
+}
