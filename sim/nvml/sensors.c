@@ -5,7 +5,7 @@
 
 #define MS INT64_C(1000000)
 
-static const int64_t counter_step_ns = 100060000, counter_behind_ns = 10 * MS, counter_phase_ns = 13 * MS;
+static const int64_t counter_step_ns = 100060000, counter_phase_ns = 13 * MS;
 static const int64_t instant_step_ns = 100 * MS, instant_window_ns = 25 * MS, average_window_ns = 1000 * MS;
 static const int64_t buffer_step_ns = 20 * MS;
 static const int64_t counter_base_mj = 5000000; /* since the driver was loaded: not 0 */
@@ -95,7 +95,7 @@ int64_t sensor_counter_mj(struct sensors *s, uint32_t gpu, int64_t now_ns)
     struct sensor_gpu *g = &s->gpus[gpu];
     int64_t created_ns = s->state->created_ns, phase_ns = counter_phase_ns * (int64_t)gpu;
     int64_t n = steps_since(created_ns + phase_ns, counter_step_ns, now_ns);
-    int64_t to_ns = created_ns + phase_ns + n * counter_step_ns - counter_behind_ns;
+    int64_t to_ns = created_ns + phase_ns + n * counter_step_ns;
     pthread_mutex_lock(&g->mutex);
     int64_t settled_ns = to_ns - late_steps_ns;
     if (settled_ns > g->summed_to_ns) {

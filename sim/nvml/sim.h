@@ -1,6 +1,6 @@
 /* The simulated GPU's sensors: every reading is computed from the shared state's steps (sim_state.h) at a moment.
  *
- * As recorded on an H200 (driver 580): counter new each 100.06 ms, 10 ms behind; field 186 new each 100 ms, mean of the
+ * As recorded on an H200 (driver 580): counter new each 100.06 ms; field 186 new each 100 ms, mean of the
  * last 25 ms; field 185 and PowerUsage mean of the last second; buffer 20 ms steps, each the mean of its 20 ms (so 10
  * ms behind), 119 deep. Noise is a fixed function of (GPU, sample number), in pairs of opposite sign: it adds no
  * energy, and the same moment reads the same. */
