@@ -310,7 +310,8 @@ static void test_concurrent(void **state)
     (void)state;
     struct engine g;
     static struct exchange first[MANY], second[MANY];
-    engine_start(&g, WORDS("--max-num-seqs", "64", "--sim-median-tokens", "30", "--sim-held", "0.05"));
+    engine_start(
+        &g, WORDS("--max-num-seqs", "64", "--sim-median-tokens", "30", "--sim-held", "0.05", "--sim-step-s", "0.002"));
     engine_wait_ready(&g);
     ask_many(&g, "", first);
     int64_t tokens = 0, prompts = 0, stopped = 0;
