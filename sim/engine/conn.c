@@ -23,8 +23,8 @@ void conn_open(struct server *s, int fd, const char *peer)
     if (fd >= s->conn_capacity) {
         int old = s->conn_capacity;
         s->conn_capacity = fd < 1024 ? 1024 : 2 * fd;
-        s->conns = mem_grow(s->conns, (size_t)s->conn_capacity, sizeof *s->conns);
-        memset(s->conns + old, 0, (size_t)(s->conn_capacity - old) * sizeof *s->conns);
+        s->conns = mem_grow(s->conns, (size_t)s->conn_capacity, sizeof(void *));
+        memset(s->conns + old, 0, (size_t)(s->conn_capacity - old) * sizeof(void *));
     }
     struct conn *c = mem_zero(1, sizeof *c);
     c->fd = fd;

@@ -19,7 +19,7 @@ static void set_title(const char *title, int argc, char **argv)
     char *start = argv[0], *end = argv[argc - 1] + strlen(argv[argc - 1]);
     size_t room = (size_t)(end - start);
     memset(start, 0, room);
-    memcpy(start, title, strlen(title) < room ? strlen(title) : room);
+    snprintf(start, room, "%s", title);
 }
 
 static void idle_for_ever(pid_t parent, bool orphan)
@@ -140,7 +140,7 @@ void tree_log(const struct tree *t, enum speaker s, const char *level, const cha
     }
     va_list arguments;
     va_start(arguments, format);
-    vprintf(format, arguments);
+    vfprintf(stdout, format, arguments);
     va_end(arguments);
     putchar('\n');
 }

@@ -55,15 +55,9 @@ void engine_start(struct engine *g, const char *const *options)
     assert_ok(sim_state_open(g->state_path, 2, &g->state, &e), e);
     char port[16];
     snprintf(port, sizeof port, "%d", g->port);
-    const char *words[64] = {JTOK_BIN "/jtok-sim-engine",
-                             "serve",
-                             "/models/m",
-                             "--served-model-name",
-                             "m/m",
-                             "--port",
-                             port,
-                             "--sim-start-s",
-                             "0.3"};
+    static const char program[] = JTOK_BIN "/jtok-sim-engine";
+    const char *words[64] = {program, "serve",         "/models/m", "--served-model-name", "m/m", "--port",
+                             port,    "--sim-start-s", "0.3"};
     size_t n = 9;
     for (; options && *options && n < 63; options++)
         words[n++] = *options;
@@ -348,6 +342,24 @@ void exchange_all(const struct engine *g, const char *path, const char *const *b
 void exchange_one(const struct engine *g, const char *path, const char *body, struct exchange *ret)
 {
     exchange_all(g, path, &body, 1, 20, ret);
+}
+
+void engine_raw(const struct engine *g, struct span bytes, struct buf *ret_answer)
+{
+    struct sockaddr_in a = loopback(g->port);
+    struct timeval patience = {.tv_sec = 10};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    assert_int_equal(send(fd, bytes.p, bytes.n, MSG_NOSIGNAL), bytes.n);
+    ssize_t n = 1;
+    while (n > 0) {
+        buf_reserve(ret_answer, 65536);
+        n = recv(fd, ret_answer->p + ret_answer->n, 65536, 0);
+        ret_answer->n += n > 0 ? (size_t)n : 0;
+    }
+    assert_int_equal(n, 0);
+    close(fd);
 }
 
 double engine_metric(const struct engine *g, const char *name)

@@ -63,6 +63,9 @@ void exchange_all(const struct engine *g, const char *path, const char *const *b
                   struct exchange *ret);
 void exchange_one(const struct engine *g, const char *path, const char *body, struct exchange *ret);
 
+/* Sends bytes on one connection and reads all that comes until the server closes it. */
+void engine_raw(const struct engine *g, struct span bytes, struct buf *ret_answer);
+
 /* The sum of a metric's samples; fails when it is not there. */
 double engine_metric(const struct engine *g, const char *name);
 

@@ -137,12 +137,16 @@ static void test_log(void **state)
     engine_wait_ready(&g);
     engine_log(&g, &log);
     bool have = file_read(JTOK_SHARED "/h200/vllm-0.24.0/front1/engine.log", 0, &recorded, &e);
-    const char *at = buf_text(&log), *at_recorded = have ? buf_text(&recorded) : NULL;
+    const char *at = buf_text(&log), *at_recorded = buf_text(&recorded);
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        at = strstr(at, order[i]);
-        at_recorded = at_recorded ? strstr(at_recorded, order[i]) : NULL;
-        if (!at || (have && !at_recorded))
-            fail_msg("'%s' is not in the %s log, or not in its place", order[i], at ? "recorded" : "simulated");
+        const char *here = strstr(at, order[i]), *there = strstr(at_recorded, order[i]);
+        if (!here || (have && !there)) {
+            print_error("'%s' is not in the log, or not in its place: %s", order[i], here ? "recorded" : "simulated");
+            fail();
+            break;
+        }
+        at = here;
+        at_recorded = have ? there : at_recorded;
     }
     buf_done(&log);
     buf_done(&recorded);
@@ -490,7 +494,7 @@ static void test_wrong_identity(void **state)
     exchange_done(&x);
     double began = seconds_now();
     exchange_one(&g, "/metrics", NULL, &x);
-    assert_close(seconds_now() - began, 1.1, 0.2);
+    assert_true(seconds_now() - began >= 1 && seconds_now() - began < 3);
     assert_int_equal(x.status, 200);
     exchange_done(&x);
     engine_done(&g);
@@ -605,6 +609,37 @@ static void test_crashes(void **state)
     free(body);
 }
 
+/* One connection, four requests: two at once, a stream, and one that is sent while the stream runs. */
+static void test_kept_connection(void **state)
+{
+    (void)state;
+    struct engine g;
+    engine_start(&g, NULL);
+    engine_wait_ready(&g);
+    char *body = body_of("hello", ",\"max_tokens\":30,\"ignore_eos\":true");
+    struct buf out = {0}, in = {0};
+    buf_str(&out, "GET /health HTTP/1.1\r\nHost: a\r\n\r\nGET /version HTTP/1.1\r\nHost: a\r\n\r\n");
+    buf_fmt(&out, "POST /v1/chat/completions HTTP/1.1\r\nContent-Length: %zu\r\n\r\n%s", strlen(body), body);
+    buf_str(&out, "GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n");
+    engine_raw(&g, buf_span(&out), &in);
+    const char *at = buf_text(&in);
+    static const char *const order[] = {"HTTP/1.1 200 OK",
+                                        "content-length: 0",
+                                        "{\"version\":",
+                                        "HTTP/1.1 200 OK",
+                                        "data: [DONE]\n\n\r\n0\r\n\r\nHTTP/1.1 404 Not Found",
+                                        "connection: close"};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        at = strstr(at, order[i]);
+        assert_non_null(at);
+        at += strlen(order[i]);
+    }
+    free(body);
+    buf_done(&out);
+    buf_done(&in);
+    engine_done(&g);
+}
+
 /* A client that goes away frees its place. */
 static void test_client_goes(void **state)
 {
@@ -641,6 +676,7 @@ int main(void)
         cmocka_unit_test(test_stop_faults),
         cmocka_unit_test(test_request_faults),
         cmocka_unit_test(test_crashes),
+        cmocka_unit_test(test_kept_connection),
         cmocka_unit_test(test_client_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
