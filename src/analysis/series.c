@@ -99,8 +99,6 @@ static size_t take_mark_pairs(const struct rec_gpu *g, struct sample *s, struct 
         else
             after[after_count++] = sample;
     }
-    sort_samples(at, at_count);
-    sort_samples(after, after_count);
     for (size_t i = 0, j = 0; i < at_count; i++) {
         while (j < after_count && after[j].t_ns - at[i].t_ns < MARK_AFTER_MIN_NS)
             j++;
@@ -114,24 +112,13 @@ static size_t take_mark_pairs(const struct rec_gpu *g, struct sample *s, struct 
 
 /* ---- clock ---- */
 
-static int compare_clocks(const void *x, const void *y, const void *context)
-{
-    (void)context;
-    const struct rec_clock *a = x, *b = y;
-    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
-}
-
 struct clock_line clock_line_make(const struct rec_clock *clocks, size_t n, struct arena *a)
 {
-    struct clock_line c = {
-        .n = n, .pairs = arena_array(a, n, sizeof *c.pairs), .steps = arena_array(a, n, sizeof *c.steps)};
-    if (n)
-        memcpy(c.pairs, clocks, n * sizeof *clocks);
-    order_sort(c.pairs, n, sizeof *c.pairs, compare_clocks, NULL);
+    struct clock_line c = {.n = n, .pairs = clocks, .steps = arena_array(a, n, sizeof *c.steps)};
     for (size_t i = 1; i < n; i++) {
-        int64_t change = c.pairs[i].offset_ns - c.pairs[i - 1].offset_ns;
+        int64_t change = clocks[i].offset_ns - clocks[i - 1].offset_ns;
         if (change > CLOCK_STEP_NS || change < -CLOCK_STEP_NS)
-            c.steps[c.step_count++] = (struct clock_step){c.pairs[i - 1].t_ns, c.pairs[i].t_ns, change};
+            c.steps[c.step_count++] = (struct clock_step){clocks[i - 1].t_ns, clocks[i].t_ns, change};
     }
     return c;
 }
@@ -184,24 +171,9 @@ static size_t take_buffer(const struct rec_gpu *g, const struct clock_line *cloc
 
 /* ---- counter ---- */
 
-static int compare_readings(const void *x, const void *y, const void *context)
-{
-    (void)context;
-    const struct rec_counter *a = x, *b = y;
-    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
-}
-
 static struct counter counter_make(const struct rec_counter *readings, size_t n, struct arena *a)
 {
     struct counter c = {.backward_ns = ABSENT_I64, .first_ns = ABSENT_I64, .last_ns = ABSENT_I64};
-    for (size_t i = 1; i < n; i++)
-        if (readings[i].t_ns < readings[i - 1].t_ns) {
-            struct rec_counter *sorted = arena_array(a, n, sizeof *sorted);
-            memcpy(sorted, readings, n * sizeof *sorted);
-            order_sort(sorted, n, sizeof *sorted, compare_readings, NULL);
-            readings = sorted;
-            break;
-        }
     c.t_ns = arena_array(a, n, sizeof *c.t_ns);
     c.mj = arena_array(a, n, sizeof *c.mj);
     c.locked = arena_array(a, n, sizeof *c.locked);

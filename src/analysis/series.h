@@ -35,10 +35,10 @@ struct gpu_series {
     int64_t buffer_marked; /* buffer stamps left out: between two clock pairs that disagree by over 1 ms */
 };
 
-/* The clock pairs in order of time, and the stretches in which realtime was set: between two neighbouring pairs that
+/* The clock pairs, and the stretches in which realtime was set: between two neighbouring pairs that
  * differ by over 1 ms. */
 struct clock_line {
-    struct rec_clock *pairs;
+    const struct rec_clock *pairs;
     size_t n;
     struct clock_step {
         int64_t from_ns, to_ns, change_ns;

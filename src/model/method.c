@@ -181,7 +181,7 @@ const struct method_decision method_decisions[] = {
      "10 ms rather than 100 ms."},
     {"energy.precise", "2",
      "Basis `precise`: the 20 ms buffer's integral times one factor per GPU and run, counter over buffer from "
-     "service_start to release_end with the counter evaluated L later; L from 0 to 150 ms in steps of 1 ms "
+     "service_start to release_end with the counter evaluated L later; L from 0 to 150 ms in steps of 5 ms "
      "leaves the least squared residual between counter steps and the buffer's integral over them."},
     {"energy.marks", "2",
      "Extra samples at each stage mark and 0.2 s after it make `benchmark-1.5+marks`, shown beside; headline and "

@@ -247,6 +247,7 @@ struct result_metrics {
 struct estimate {
     int64_t requests;
     struct quantity total_j, per_request_j, overhead_per_request_j, overhead_share, j_per_token;
+    bool measured;        /* N is the run's own: total_j is what was measured, not estimated */
     double low_j, high_j; /* range over the three ways, where they differ by over 10 %; else NaN */
 };
 

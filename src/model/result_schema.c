@@ -309,6 +309,7 @@ static const struct field estimate_fields[] = {
      .doc = "Startup and release over N."},
     {"overhead_share", FIELD_QUANTITY, AT(overhead_share), .doc = "Overhead over E(N)."},
     {"j_per_token", FIELD_QUANTITY, AT(j_per_token), .unit = "J/token", .doc = "E(N) over N mean outputs."},
+    {"measured", FIELD_BOOL, AT(measured), .doc = "N is the run's own: total_j was measured."},
     {"low_j", FIELD_F64, AT(low_j), .unit = "J", .doc = "Lowest of the three ways, where they differ by over 10 %."},
     {"high_j", FIELD_F64, AT(high_j), .unit = "J", .doc = "Highest of them."},
 };

@@ -1,0 +1,553 @@
+#include "analysis/analyze.h"
+
+#include <math.h>
+#include "analysis/attribution.h"
+#include "analysis/energy.h"
+#include "analysis/lag.h"
+#include "analysis/latency.h"
+#include "analysis/metrics.h"
+#include "analysis/order.h"
+#include "analysis/sorted.h"
+#include "analysis/stages.h"
+#include "analysis/steady.h"
+
+static const double CLOSURE_LIMIT = 1e-9, SENSOR_FLOOR_W = 5;
+
+/* What one analysis works on. */
+struct work {
+    const struct method *m;
+    struct arena *a;
+    struct records r; /* in order */
+    struct meters meters;
+    struct gpu_series *series;
+    struct clock_line clocks;
+    struct streams streams;
+    struct course course;
+    uint32_t *order; /* rows in completion order */
+    size_t order_count;
+    double *energy_j[READING_COUNT]; /* by row; null: no energy could be split */
+    struct result *ret;
+};
+
+static int64_t formal_start(const struct work *w)
+{
+    return w->ret->stages[STAGE_FORMAL].start_ns;
+}
+
+static int64_t formal_end(const struct work *w)
+{
+    return w->ret->stages[STAGE_FORMAL].end_ns;
+}
+
+/* ---- who and what ---- */
+
+static void describe(struct work *w)
+{
+    const struct rec_run *run = &w->r.run;
+    const struct plan *p = &w->r.plan;
+    struct result *ret = w->ret;
+    ret->run_id = run->id;
+    ret->jtok_version = JTOK_VERSION;
+    ret->method = *w->m;
+    ret->differences = method_differences(w->m, w->a);
+    ret->name = p->name;
+    ret->scenario = p->scenario ? p->scenario : p->requests.file;
+    ret->model = p->model.id;
+    ret->revision = p->model.revision;
+    ret->engine = p->engine.kind == ENGINE_VLLM ? "vllm" : "openai";
+    ret->engine_version = run->engine_version;
+    ret->total_parameters = p->model.total_parameters;
+    ret->plan_sha256 = run->plan_sha256;
+    ret->requests_sha256 = p->requests.sha256;
+    ret->simulated = run->gpu_simulated || run->engine_simulated || p->engine.simulated;
+}
+
+static void describe_gpus(struct work *w)
+{
+    struct result *ret = w->ret;
+    size_t n = w->r.gpu_count;
+    ret->gpus = arena_array(w->a, n, sizeof *ret->gpus);
+    ret->gpu_count = n;
+    struct quantity none = quantity_absent(Q_NOT_RECORDED, "the run did not come so far");
+    for (size_t i = 0; i < n; i++) {
+        const struct rec_gpu *g = &w->r.gpus[i];
+        ret->gpus[i] = (struct result_gpu){
+            .uuid = g->uuid, .name = g->name, .index = g->index, .instant_source = g->instant_source,
+            .power_limit_w = g->power_limit_mw == ABSENT_I64 ? (double)NAN : (double)g->power_limit_mw / 1000,
+            .factor = none, .counter_lag_s = none, .baseline_w = none, .baseline_sd_w = (double)NAN,
+            .baseline_half_1_w = (double)NAN, .baseline_half_2_w = (double)NAN, .baseline_utilisation_max = ABSENT_I64,
+            .baseline_processes_max = ABSENT_I64, .baseline_idle = CHECK_NOT_RECORDED, .memory_released_s = none,
+            .power_recovered_s = none, .ready_level_w = none, .formal_mean_w = (double)NAN,
+            .buffer_marked = w->series[i].buffer_marked};
+    }
+}
+
+/* ---- instruments and stages ---- */
+
+static void make_meters(struct work *w)
+{
+    const struct plan_power *power = &w->r.plan.power;
+    size_t n = w->r.gpu_count;
+    w->clocks = clock_line_make(w->r.clocks, w->r.clock_count, w->a);
+    w->series = arena_array(w->a, n, sizeof *w->series);
+    for (size_t i = 0; i < n; i++)
+        gpu_series_make(&w->r.gpus[i], &w->clocks, w->a, &w->series[i]);
+    w->meters = (struct meters){.gpus = w->series, .gpu_count = n, .grid_period_s = w->r.plan.method.grid_s,
+                                .sensor_share = power->sensor_percent / 100,
+                                .sensor_floor_w = power->sensor_source ? 0 : SENSOR_FLOOR_W,
+                                .factor = arena_array(w->a, n, sizeof(struct quantity)),
+                                .lag_s = arena_array(w->a, n, sizeof(struct quantity))};
+    for (size_t i = 0; i < n; i++)
+        w->meters.factor[i] = w->meters.lag_s[i] =
+            quantity_absent(Q_NOT_RECORDED, "the run has no service_start or no end of release");
+}
+
+static int headline_of(const struct method *m, int stage)
+{
+    if (m->basis == BASIS_PRECISE)
+        return SERIES_PRECISE;
+    return stage == STAGE_BASELINE || stage == STAGE_STARTUP || stage == STAGE_RELEASE ? SERIES_GRID : SERIES_COUNTER;
+}
+
+static void finish_set(struct energy_set *e, int series)
+{
+    e->headline_series = series;
+    e->headline = *energy_series(e, series);
+}
+
+static void not_closed(struct energy_set *e, const char *why)
+{
+    struct quantity *const all[] = {&e->headline, &e->grid, &e->marks, &e->counter, &e->buffer, &e->precise};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]->state == Q_MEASURED) {
+            all[i]->state = Q_NOT_CLOSED;
+            all[i]->why = why;
+        }
+}
+
+/* The averages and differences of a stage whose energies stand. */
+static void compare_series(struct result_stage *s)
+{
+    s->average_w = quantity_over(&s->energy.headline, s->duration_s, "the stage has no duration");
+    s->sampling_error = quantity_difference(&s->energy.headline, &s->energy.precise);
+    s->grid_difference = quantity_difference(&s->energy.grid, &s->energy.counter);
+    s->buffer_difference = quantity_difference(&s->energy.buffer, &s->energy.counter);
+    s->grid_gap = s->buffer_gap = s->counter_void = false;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        struct result_stage_gpu *g = &s->gpus[i];
+        g->average_w = quantity_over(&g->energy.headline, s->duration_s, "the stage has no duration");
+        s->grid_gap |= g->grid_gap;
+        s->buffer_gap |= g->buffer_gap;
+        s->counter_void |= g->counter_void != NULL;
+    }
+}
+
+/* Measures a stage whose bounds stand. */
+static void measure(struct work *w, int stage)
+{
+    struct result_stage *s = &w->ret->stages[stage];
+    if (s->start_ns == ABSENT_I64) {
+        struct quantity none = quantity_absent(Q_NOT_RECORDED, s->why);
+        s->energy = (struct energy_set){none, headline_of(w->m, stage), none, none, none, none, none};
+        s->average_w = s->sampling_error = s->grid_difference = s->buffer_difference = none;
+        return;
+    }
+    s->gpu_count = w->r.gpu_count;
+    s->gpus = arena_array(w->a, s->gpu_count, sizeof *s->gpus);
+    meters_energy(&w->meters, s->start_ns, s->end_ns, &s->energy, s->gpus, w->a);
+    finish_set(&s->energy, headline_of(w->m, stage));
+    for (size_t i = 0; i < s->gpu_count; i++)
+        finish_set(&s->gpus[i].energy, headline_of(w->m, stage));
+    if (stage == STAGE_RELEASE && !w->ret->release.closed) {
+        not_closed(&s->energy, w->ret->release.why);
+        for (size_t i = 0; i < s->gpu_count; i++)
+            not_closed(&s->gpus[i].energy, w->ret->release.why);
+    }
+    compare_series(s);
+}
+
+static void add_sets(const struct energy_set *const *sets, struct energy_set *ret)
+{
+    const struct quantity *parts[3];
+    for (int s = 0; s < SERIES_COUNT; s++) {
+        for (size_t i = 0; i < 3; i++)
+            parts[i] = energy_series((struct energy_set *)(uintptr_t)sets[i], s);
+        *energy_series(ret, s) = quantity_sum(parts, 3);
+    }
+    for (size_t i = 0; i < 3; i++)
+        parts[i] = &sets[i]->headline;
+    ret->headline = quantity_sum(parts, 3);
+}
+
+/* Startup, formal and release touch: the lifecycle is their sum. */
+static void measure_lifecycle(struct work *w)
+{
+    struct result_stage *life = &w->ret->stages[STAGE_LIFECYCLE];
+    const struct result_stage *parts[3] = {&w->ret->stages[STAGE_STARTUP], &w->ret->stages[STAGE_FORMAL],
+                                           &w->ret->stages[STAGE_RELEASE]};
+    life->energy.headline_series = w->m->basis == BASIS_PRECISE ? SERIES_PRECISE : SERIES_GRID;
+    add_sets((const struct energy_set *[]){&parts[0]->energy, &parts[1]->energy, &parts[2]->energy}, &life->energy);
+    for (size_t i = 0; i < 3; i++)
+        if (parts[i]->start_ns == ABSENT_I64) {
+            life->why = parts[i]->why;
+            return;
+        }
+    life->start_ns = parts[0]->start_ns;
+    life->end_ns = parts[2]->end_ns;
+    life->duration_s = (double)(life->end_ns - life->start_ns) * 1e-9;
+    life->why = NULL;
+    life->gpu_count = w->r.gpu_count;
+    life->gpus = arena_array(w->a, life->gpu_count, sizeof *life->gpus);
+    for (size_t i = 0; i < life->gpu_count; i++) {
+        struct result_stage_gpu *g = &life->gpus[i];
+        const struct result_stage_gpu *p[3] = {&parts[0]->gpus[i], &parts[1]->gpus[i], &parts[2]->gpus[i]};
+        g->gpu = (int64_t)i;
+        g->energy.headline_series = life->energy.headline_series;
+        add_sets((const struct energy_set *[]){&p[0]->energy, &p[1]->energy, &p[2]->energy}, &g->energy);
+        g->grid_gap_s = fmax(fmax(p[0]->grid_gap_s, p[1]->grid_gap_s), p[2]->grid_gap_s);
+        g->buffer_gap_s = fmax(fmax(p[0]->buffer_gap_s, p[1]->buffer_gap_s), p[2]->buffer_gap_s);
+        g->counter_gap_s = fmax(fmax(p[0]->counter_gap_s, p[1]->counter_gap_s), p[2]->counter_gap_s);
+        g->grid_gap = p[0]->grid_gap || p[1]->grid_gap || p[2]->grid_gap;
+        g->buffer_gap = p[0]->buffer_gap || p[1]->buffer_gap || p[2]->buffer_gap;
+        g->counter_void = p[0]->counter_void ? p[0]->counter_void : p[1]->counter_void ? p[1]->counter_void : p[2]->counter_void;
+    }
+    compare_series(life);
+}
+
+static void measure_stages(struct work *w)
+{
+    struct result *ret = w->ret;
+    stages_judge_baseline(&w->r, ret->gpus, w->a);
+    stages_judge_release(&w->r, ret->gpus, w->a, &ret->release);
+    stages_bounds(&w->r, &ret->release, ret->stages);
+    int64_t from = ret->stages[STAGE_STARTUP].start_ns, to = ret->release.end_ns;
+    if (from != ABSENT_I64 && to != ABSENT_I64)
+        meters_fit(&w->meters, from, to, w->a);
+    for (size_t i = 0; i < ret->gpu_count; i++) {
+        ret->gpus[i].factor = w->meters.factor[i];
+        ret->gpus[i].counter_lag_s = w->meters.lag_s[i];
+    }
+    for (int stage = STAGE_BASELINE; stage <= STAGE_RELEASE; stage++)
+        measure(w, stage);
+    measure_lifecycle(w);
+}
+
+/* ---- attribution ---- */
+
+static bool curves_cover(const struct work *w, bool buffer)
+{
+    for (size_t i = 0; i < w->r.gpu_count; i++)
+        if (!curve_covers(buffer ? &w->series[i].buffer : &w->series[i].grid, formal_start(w), formal_end(w)))
+            return false;
+    return w->r.gpu_count > 0;
+}
+
+static struct course course_of(struct work *w, bool buffer, double scale)
+{
+    const struct curve **curves = arena_array(w->a, w->r.gpu_count, sizeof *curves);
+    for (size_t i = 0; i < w->r.gpu_count; i++)
+        curves[i] = buffer ? &w->series[i].buffer : &w->series[i].grid;
+    return course_of_curves(curves, w->r.gpu_count, scale, w->a);
+}
+
+/* E(t): the buffer, scaled once; else the counter; else the grid. */
+static void choose_course(struct work *w)
+{
+    struct result_attribution *t = &w->ret->attribution;
+    const struct energy_set *e = &w->ret->stages[STAGE_FORMAL].energy;
+    t->source = CURVE_NONE;
+    t->scale = quantity_absent(Q_NOT_RECORDED, "E(t) is not the buffer, or there is no counter to scale it to");
+    if (w->ret->stages[STAGE_FORMAL].start_ns == ABSENT_I64) {
+        t->formal_j = quantity_absent(Q_NOT_RECORDED, w->ret->stages[STAGE_FORMAL].why);
+    } else if (curves_cover(w, true)) {
+        t->source = CURVE_BUFFER;
+        bool scale = quantity_has_value(&e->counter) && e->buffer.value > 0;
+        if (scale)
+            t->scale = quantity_of(e->counter.value / e->buffer.value);
+        w->course = course_of(w, true, scale ? t->scale.value : 1);
+        t->formal_j = scale ? e->counter : e->buffer;
+    } else if (quantity_has_value(&e->counter)) {
+        const struct counter **counters = arena_array(w->a, w->r.gpu_count, sizeof *counters);
+        for (size_t i = 0; i < w->r.gpu_count; i++)
+            counters[i] = &w->series[i].counter;
+        t->source = CURVE_COUNTER;
+        w->course = course_of_counters(counters, w->r.gpu_count, w->a);
+        t->formal_j = e->counter;
+    } else if (curves_cover(w, false)) {
+        t->source = CURVE_GRID;
+        w->course = course_of(w, false, 1);
+        t->formal_j = e->grid;
+    } else {
+        t->formal_j = quantity_absent(Q_NOT_COVERED, "no series of power covers the formal stage on every GPU");
+    }
+    if (w->course.n < 2)
+        t->source = CURVE_NONE;
+}
+
+static void failed_energy(struct work *w)
+{
+    struct result_attribution *t = &w->ret->attribution;
+    const struct streams *s = &w->streams;
+    struct interval *x = arena_array(w->a, s->request_count, sizeof *x);
+    size_t n = 0;
+    for (size_t i = 0; i < s->request_count; i++) {
+        const struct rec_request *q = &s->requests[i];
+        if (!s->streams[i].success && q->submit_ns != ABSENT_I64)
+            x[n++] = (struct interval){q->submit_ns, q->end_ns == ABSENT_I64 ? formal_end(w) : q->end_ns};
+    }
+    t->failed_active_j = quantity_of(attribution_union_j(&w->course, formal_start(w), formal_end(w), x, n));
+}
+
+static void split(struct work *w)
+{
+    struct result_attribution *t = &w->ret->attribution;
+    choose_course(w);
+    if (t->source == CURVE_NONE) {
+        struct quantity none = quantity_absent(t->formal_j.state, t->formal_j.why);
+        for (int k = 0; k < READING_COUNT; k++)
+            t->readings[k].attributed_j = t->readings[k].no_generation_j = t->readings[k].closure = none;
+        t->failed_active_j = none;
+        return;
+    }
+    int64_t by_interval = 0;
+    for (size_t i = 0; i < w->streams.request_count; i++)
+        by_interval += w->streams.streams[i].by_interval;
+    for (int k = 0; k < READING_COUNT; k++) {
+        struct attribution split_j;
+        attribute(&w->streams, &w->course, formal_start(w), formal_end(w), k, w->a, &split_j);
+        w->energy_j[k] = split_j.energy_j;
+        struct result_reading *row = &t->readings[k];
+        double formal = t->formal_j.value;
+        row->attributed_j = quantity_of(split_j.attributed_j);
+        row->no_generation_j = quantity_of(split_j.none_j);
+        row->by_interval = k == READING_GAP ? by_interval : ABSENT_I64;
+        row->closure = formal > 0 ? quantity_of(fabs(split_j.attributed_j + split_j.none_j - formal) / formal)
+                                  : quantity_absent(Q_UNDEFINED, "the formal stage took no energy");
+        row->closed = formal > 0 ? row->closure.value <= CLOSURE_LIMIT : split_j.attributed_j == 0;
+    }
+    failed_energy(w);
+}
+
+/* ---- windows ---- */
+
+/* Energy and tokens of the steady windows and the saturated one. */
+struct bounds {
+    int64_t *t_ns, *tokens;
+    size_t n;
+};
+
+static int compare_times(const void *x, const void *y, const void *context)
+{
+    (void)context;
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+static struct bounds count_arrivals(struct work *w)
+{
+    const struct result *ret = w->ret;
+    struct bounds b = {.t_ns = arena_array(w->a, ret->steady_count + 3, sizeof *b.t_ns)};
+    size_t n = 0;
+    b.t_ns[n++] = formal_end(w);
+    for (size_t i = 0; i < ret->steady_count; i++)
+        if (ret->steady_table[i].reached)
+            b.t_ns[n++] = ret->steady_table[i].start_ns;
+    if (ret->saturated.start_ns != ABSENT_I64) {
+        b.t_ns[n++] = ret->saturated.start_ns;
+        b.t_ns[n++] = ret->saturated.end_ns;
+    }
+    order_sort(b.t_ns, n, sizeof *b.t_ns, compare_times, NULL);
+    for (size_t i = 0; i < n; i++)
+        if (!b.n || b.t_ns[b.n - 1] != b.t_ns[i])
+            b.t_ns[b.n++] = b.t_ns[i];
+    b.tokens = arena_array(w->a, b.n, sizeof *b.tokens);
+    attribution_arrivals(&w->streams, b.t_ns, b.n, b.tokens, w->a);
+    return b;
+}
+
+/* In (from, to], both of them bounds. */
+static int64_t arrived(const struct bounds *b, int64_t from_ns, int64_t to_ns)
+{
+    int64_t tokens = 0;
+    for (size_t i = 0; i + 1 < b->n; i++)
+        if (b->t_ns[i] >= from_ns && b->t_ns[i + 1] <= to_ns)
+            tokens += b->tokens[i];
+    return tokens;
+}
+
+static void measure_window(struct work *w, int64_t from_ns, int64_t to_ns, int64_t tokens, struct quantity *ret_energy,
+                           struct quantity *ret_w, struct quantity *ret_per_token)
+{
+    struct energy_set e;
+    meters_energy(&w->meters, from_ns, to_ns, &e, NULL, w->a);
+    *ret_energy = *energy_series(&e, headline_of(w->m, STAGE_STEADY));
+    *ret_w = quantity_over(ret_energy, (double)(to_ns - from_ns) * 1e-9, "the window has no duration");
+    *ret_per_token = quantity_over(ret_energy, (double)tokens, "no token arrived in the window");
+}
+
+static double since_formal_s(const struct work *w, int64_t t_ns)
+{
+    return (double)(t_ns - formal_start(w)) * 1e-9;
+}
+
+static void fill_steady(struct work *w, const struct bounds *b, struct result_steady *s)
+{
+    if (!s->reached) {
+        struct quantity none = quantity_absent(Q_NOT_REACHED, s->why);
+        s->energy_j = s->average_w = s->j_per_token = s->mean_request_j = none;
+        return;
+    }
+    s->tokens = arrived(b, s->start_ns, s->end_ns);
+    measure_window(w, s->start_ns, s->end_ns, s->tokens, &s->energy_j, &s->average_w, &s->j_per_token);
+    struct sum sum = {0};
+    for (size_t i = (size_t)s->window; i < w->order_count; i++)
+        sum_add(&sum, w->energy_j[s->reading][w->order[i]]);
+    s->mean_request_j = quantity_of(sum_value(&sum) / (double)s->requests);
+}
+
+static void find_steady(struct work *w)
+{
+    struct result *ret = w->ret;
+    const double *const *energy = (const double *const *)w->energy_j;
+    w->order = steady_order(&w->streams, w->a, &w->order_count);
+    ret->windows = steady_windows(&w->streams, w->order, w->order_count, w->m->window, formal_start(w), energy, w->a,
+                                  &ret->window_count);
+    for (size_t i = 0; i < ret->steady_count; i++) {
+        struct result_steady *s = &ret->steady_table[i];
+        steady_find(ret->windows, ret->window_count, w->order_count, w->m, s->reading, s->k, w->a, s);
+        if (!s->reached)
+            continue;
+        s->start_ns = w->streams.requests[w->order[s->window]].end_ns;
+        s->end_ns = formal_end(w);
+        s->start_s = since_formal_s(w, s->start_ns);
+        s->end_s = since_formal_s(w, s->end_ns);
+    }
+    for (int k = 0; k < READING_COUNT; k++) {
+        struct result_reading *row = &ret->attribution.readings[k];
+        row->cv_min = row->cv_max = quantity_absent(Q_UNDEFINED, "no window");
+        for (size_t i = 0; i < ret->window_count; i++) {
+            double cv = ret->windows[i].cv[k];
+            if (isnan(cv))
+                continue;
+            if (!(cv >= row->cv_min.value)) {
+                row->cv_min = quantity_of(cv);
+                row->cv_min_window = (int64_t)i;
+            }
+            if (!(cv <= row->cv_max.value)) {
+                row->cv_max = quantity_of(cv);
+                row->cv_max_window = (int64_t)i;
+            }
+        }
+    }
+}
+
+/* A stage that is a copy of a window found later. */
+static void window_stage(struct work *w, int stage, int64_t start_ns, int64_t end_ns, const char *why)
+{
+    struct result_stage *s = &w->ret->stages[stage];
+    s->why = why;
+    if (!why) {
+        s->start_ns = start_ns;
+        s->end_ns = end_ns;
+        s->duration_s = (double)(end_ns - start_ns) * 1e-9;
+    }
+    measure(w, stage);
+}
+
+static struct quantity share(const struct quantity *part, const struct quantity *whole)
+{
+    if (!quantity_has_value(part))
+        return *part;
+    if (!quantity_has_value(whole) || !(whole->value > 0))
+        return quantity_absent(Q_UNDEFINED, "the formal stage has no energy");
+    return quantity_of(part->value / whole->value);
+}
+
+static void fill_saturated(struct work *w, const struct bounds *b)
+{
+    struct result_saturated *s = &w->ret->saturated;
+    if (s->start_ns == ABSENT_I64) {
+        s->j_per_token = s->energy_j = s->average_w = s->tail_energy_share = s->tail_token_share = s->tail_time_share =
+            quantity_absent(Q_UNDEFINED, "no request has a generation interval");
+        return;
+    }
+    const struct result_stage *formal = &w->ret->stages[STAGE_FORMAL];
+    s->start_s = since_formal_s(w, s->start_ns);
+    s->end_s = since_formal_s(w, s->end_ns);
+    s->tokens = arrived(b, s->start_ns, s->end_ns);
+    measure_window(w, s->start_ns, s->end_ns, s->tokens, &s->energy_j, &s->average_w, &s->j_per_token);
+    struct quantity tail, watts, per_token;
+    int64_t late = arrived(b, s->end_ns, formal->end_ns);
+    measure_window(w, s->end_ns, formal->end_ns, late, &tail, &watts, &per_token);
+    s->tail_energy_share = share(&tail, &formal->energy.headline);
+    s->tail_token_share = quantity_of((double)late / (double)w->ret->load.output_tokens);
+    s->tail_time_share = quantity_of((double)(formal->end_ns - s->end_ns) * 1e-9 / formal->duration_s);
+}
+
+static const struct result_steady *chosen(const struct work *w)
+{
+    return result_steady_of(w->ret, w->m->attribution, w->m->k);
+}
+
+/* Everything that needs a formal stage. */
+static void look_at_formal(struct work *w)
+{
+    struct result *ret = w->ret;
+    split(w);
+    find_steady(w);
+    if (steady_saturated(&w->streams, w->m->saturated_share, w->a, &ret->saturated)) {
+        ret->load.peak_concurrency = quantity_of((double)ret->saturated.peak);
+        if (ret->saturated.end_ns > formal_end(w))
+            ret->saturated.end_ns = formal_end(w);
+    }
+    struct bounds b = count_arrivals(w);
+    for (size_t i = 0; i < ret->steady_count; i++)
+        fill_steady(w, &b, &ret->steady_table[i]);
+    fill_saturated(w, &b);
+    ret->steady = *chosen(w);
+    window_stage(w, STAGE_STEADY, ret->steady.start_ns, ret->steady.end_ns, ret->steady.why);
+    window_stage(w, STAGE_SATURATED, ret->saturated.start_ns, ret->saturated.end_ns,
+                 ret->saturated.start_ns == ABSENT_I64 ? "no request has a generation interval" : NULL);
+    lag_judge(&w->streams, w->series, ret->gpus, ret->gpu_count, records_mark(&w->r, MARK_READY), formal_start(w),
+              formal_end(w), w->m, w->a, &ret->lag);
+}
+
+static void fill_rows(struct work *w)
+{
+    struct result_request *rows = w->ret->requests;
+    for (size_t i = 0; i < w->order_count; i++)
+        rows[w->order[i]].order = (int64_t)i;
+    for (size_t i = 0; i < w->ret->request_count; i++) {
+        if (!rows[i].generates || !w->energy_j[READING_GAP])
+            continue;
+        rows[i].gap_j = w->energy_j[READING_GAP][i];
+        rows[i].interval_j = w->energy_j[READING_INTERVAL][i];
+        rows[i].request_j = w->energy_j[READING_REQUEST][i];
+        rows[i].words_j = w->energy_j[READING_WORDS][i];
+        rows[i].j_per_token = w->energy_j[w->m->attribution][i] / (double)w->streams.streams[i].tokens;
+    }
+}
+
+bool analyze(const struct records *r, const struct method *m, struct arena *a, struct result *ret, struct err *e)
+{
+    struct result result;
+    struct work w = {.m = m, .a = a, .ret = &result, .r = records_sorted(r, a)};
+    if (!streams_make(&w.r, m, a, &w.streams, e))
+        return false;
+    result_absent(&result, a, "the run did not reach the formal stage");
+    make_meters(&w);
+    describe(&w);
+    describe_gpus(&w);
+    measure_stages(&w);
+    result.requests = latency_table(&w.streams, &w.clocks, formal_start(&w), a, &result.load.timings_nulled);
+    result.request_count = w.streams.request_count;
+    latency_load(&w.streams, result.requests, a, &result.load);
+    result.load.clock_steps = (int64_t)w.clocks.step_count;
+    if (formal_start(&w) != ABSENT_I64)
+        look_at_formal(&w);
+    fill_rows(&w);
+    metrics_fill(&w.r.plan, &result);
+    estimate_fill(&result, a);
+    *ret = result;
+    return true;
+}

@@ -1,0 +1,321 @@
+#include "analysis/attribution.h"
+
+#include "analysis/order.h"
+
+/* ---- walking the course ---- */
+
+struct walk {
+    const struct course *c;
+    size_t k; /* the knot at or before t */
+    int64_t t_ns, end_ns;
+};
+
+static struct walk walk_from(const struct course *c, int64_t start_ns, int64_t end_ns)
+{
+    size_t k = stamp_before(c->t_ns, c->n, start_ns);
+    return (struct walk){c, k < c->n ? k : 0, start_ns, end_ns};
+}
+
+/* From t within segment k to `to` within it. */
+static inline double piece(const struct course *c, size_t k, int64_t t, int64_t to)
+{
+    double from_s = (double)(t - c->t_ns[k]) * 1e-9, step_s = (double)(to - t) * 1e-9;
+    return step_s * (c->w[k] + c->slope[k] * (from_s + 0.5 * step_s));
+}
+
+/* Energy from where the walk stands to `to`, and the walk with it; nothing behind it and beyond its end. */
+static inline double walk_to(struct walk *w, int64_t to)
+{
+    const struct course *c = w->c;
+    if (to > w->end_ns)
+        to = w->end_ns;
+    if (to <= w->t_ns)
+        return 0;
+    double j = 0;
+    while (w->k + 2 < c->n && c->t_ns[w->k + 1] < to) {
+        j += piece(c, w->k, w->t_ns, c->t_ns[w->k + 1]);
+        w->t_ns = c->t_ns[++w->k];
+    }
+    j += piece(c, w->k, w->t_ns, to);
+    w->t_ns = to;
+    return j;
+}
+
+/* ---- rates ---- */
+
+/* One request in a sweep. */
+struct flow {
+    double rate; /* tokens per ns; 0: not generating */
+    struct sum since, energy;
+    uint64_t at;
+    double scale;
+};
+
+struct sweep {
+    struct walk walk;
+    struct sum field; /* F */
+    struct sum total; /* R */
+    struct sum none;
+    uint64_t active;
+};
+
+static inline void advance(struct sweep *s, int64_t t_ns)
+{
+    double j = walk_to(&s->walk, t_ns);
+    if (j == 0)
+        return;
+    if (s->active)
+        sum_add(&s->field, j / sum_value(&s->total));
+    else
+        sum_add(&s->none, j);
+}
+
+/* The request's rate from now on. A last change to nobody leaves R exactly 0. */
+static inline void set_rate(struct sweep *s, struct flow *f, double rate)
+{
+    if (f->rate > 0) {
+        sum_add(&f->energy, f->rate * sum_since(&s->field, &f->since));
+        sum_add(&s->total, -f->rate);
+        s->active--;
+    }
+    if (rate > 0) {
+        sum_add(&s->total, rate);
+        s->active++;
+    }
+    if (s->active == 0)
+        s->total = (struct sum){0};
+    f->rate = rate;
+    f->since = s->field;
+}
+
+static void finish(struct sweep *s, const struct streams *streams, const struct flow *flows, double *energy_j,
+                   struct attribution *ret)
+{
+    advance(s, s->walk.end_ns);
+    struct sum all = {0};
+    for (size_t i = 0; i < streams->request_count; i++) {
+        energy_j[i] = sum_value(&flows[i].energy);
+        sum_add(&all, energy_j[i]);
+    }
+    *ret = (struct attribution){energy_j, sum_value(&s->none), sum_value(&all)};
+}
+
+/* ---- gap ---- */
+
+/* The rate of the gap that follows the chunk at place `at`: tokens of the next chunk with another stamp over the gap. */
+static inline double rate_after(const struct streams *s, const struct stream *q, const struct flow *f, uint64_t at,
+                                int64_t t_ns)
+{
+    uint64_t next = at + 1;
+    while (next < q->end && (s->where[next] & STREAM_MERGED))
+        next++;
+    if (next >= q->end)
+        return 0;
+    return s->tokens[next] * f->scale / (double)(s->chunks[s->where[next]].t_ns - t_ns);
+}
+
+static void sweep_gap(const struct streams *s, struct sweep *w, struct flow *flows)
+{
+    for (size_t i = 0; i < s->request_count; i++) {
+        const struct stream *q = &s->streams[i];
+        flows[i].at = q->begin;
+        if (q->generates && !q->by_interval)
+            flows[i].scale = (double)q->tokens / (double)(q->tokens - q->first_tokens);
+    }
+    for (size_t i = 0; i < s->chunk_count; i++) {
+        const struct rec_chunk *c = &s->chunks[i];
+        uint32_t row = streams_row(s, c->request);
+        if (row == STREAM_NONE || !chunk_has_tokens(c))
+            continue;
+        const struct stream *q = &s->streams[row];
+        if (!q->generates)
+            continue;
+        struct flow *f = &flows[row];
+        uint64_t at = f->at++;
+        if (s->where[at] & STREAM_MERGED)
+            continue;
+        double rate;
+        if (!q->by_interval)
+            rate = rate_after(s, q, f, at, c->t_ns);
+        else if (c->t_ns == q->first_ns)
+            rate = (double)q->tokens / (double)(q->last_ns - q->first_ns);
+        else if (c->t_ns == q->last_ns)
+            rate = 0;
+        else
+            continue;
+        advance(w, c->t_ns);
+        set_rate(w, f, rate);
+    }
+}
+
+/* ---- interval, request ---- */
+
+struct turn {
+    int64_t t_ns;
+    uint32_t row;
+    bool start;
+};
+
+static int compare_turns(const void *x, const void *y, const void *context)
+{
+    (void)context;
+    const struct turn *a = x, *b = y;
+    if (a->t_ns != b->t_ns)
+        return a->t_ns < b->t_ns ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+static void sweep_intervals(const struct streams *s, bool whole_request, struct sweep *w, struct flow *flows)
+{
+    struct arena scratch = {0};
+    struct turn *turns = arena_array(&scratch, 2 * s->request_count, sizeof *turns);
+    size_t n = 0;
+    for (size_t i = 0; i < s->request_count; i++) {
+        const struct stream *q = &s->streams[i];
+        int64_t from = whole_request ? s->requests[i].submit_ns : q->first_ns;
+        int64_t to = whole_request ? s->requests[i].end_ns : q->last_ns;
+        if (!q->generates || from == ABSENT_I64 || to <= from)
+            continue;
+        flows[i].scale = (double)q->tokens / (double)(to - from);
+        turns[n++] = (struct turn){from, (uint32_t)i, true};
+        turns[n++] = (struct turn){to, (uint32_t)i, false};
+    }
+    order_sort(turns, n, sizeof *turns, compare_turns, NULL);
+    for (size_t i = 0; i < n; i++) {
+        struct flow *f = &flows[turns[i].row];
+        advance(w, turns[i].t_ns);
+        set_rate(w, f, turns[i].start ? f->scale : 0);
+    }
+    arena_done(&scratch);
+}
+
+/* ---- words ---- */
+
+static int compare_times(const void *x, const void *y, const void *context)
+{
+    (void)context;
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+static size_t make_cuts(const struct streams *s, int64_t *cuts)
+{
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < s->request_count; i++)
+        if (s->streams[i].generates) {
+            cuts[n++] = s->streams[i].first_ns;
+            cuts[n++] = s->streams[i].last_ns;
+        }
+    order_sort(cuts, n, sizeof *cuts, compare_times, NULL);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || cuts[kept - 1] != cuts[i])
+            cuts[kept++] = cuts[i];
+    return kept;
+}
+
+/* Visits the token chunks of the streams that take part, in order of time: BODY sees `row`, `t_ns` and `tokens`. */
+#define EACH_CHUNK(s, at, takes_part, BODY)                                                                            \
+    for (size_t i_ = 0; i_ < (s)->chunk_count; i_++) {                                                                 \
+        const struct rec_chunk *c_ = &(s)->chunks[i_];                                                                 \
+        uint32_t row = streams_row((s), c_->request);                                                                  \
+        if (row == STREAM_NONE || !chunk_has_tokens(c_) || !(s)->streams[row].takes_part)                              \
+            continue;                                                                                                  \
+        int64_t t_ns = c_->t_ns;                                                                                       \
+        uint32_t tokens = (s)->tokens[(at)[row]++];                                                                    \
+        BODY                                                                                                           \
+    }
+
+static void start_cursors(const struct streams *s, uint64_t *at)
+{
+    for (size_t i = 0; i < s->request_count; i++)
+        at[i] = s->streams[i].begin;
+}
+
+static void sweep_words(const struct streams *s, struct sweep *w, struct flow *flows)
+{
+    struct arena scratch = {0};
+    int64_t *cuts = arena_array(&scratch, 2 * s->request_count, sizeof *cuts);
+    size_t n = make_cuts(s, cuts), p = 0;
+    uint64_t *at = arena_array(&scratch, s->request_count, sizeof *at);
+    uint64_t *arrived = arena_array(&scratch, n, sizeof *arrived); /* piece p is (cuts[p - 1], cuts[p]] */
+    double *per_token = arena_array(&scratch, n, sizeof *per_token);
+    start_cursors(s, at);
+    EACH_CHUNK(s, at, generates, {
+        while (cuts[p] < t_ns)
+            p++;
+        arrived[p] += tokens;
+    })
+    for (p = 0; p < n; p++) {
+        double j = walk_to(&w->walk, cuts[p]);
+        if (arrived[p])
+            per_token[p] = j / (double)arrived[p];
+        else
+            sum_add(&w->none, j);
+    }
+    p = 0;
+    start_cursors(s, at);
+    EACH_CHUNK(s, at, generates, {
+        while (cuts[p] < t_ns)
+            p++;
+        sum_add(&flows[row].energy, tokens * per_token[p]);
+    })
+    arena_done(&scratch);
+}
+
+void attribute(const struct streams *s, const struct course *c, int64_t start_ns, int64_t end_ns, int reading,
+               struct arena *a, struct attribution *ret)
+{
+    struct arena scratch = {0};
+    struct flow *flows = arena_array(&scratch, s->request_count, sizeof *flows);
+    struct sweep w = {.walk = walk_from(c, start_ns, end_ns)};
+    double *energy_j = arena_array(a, s->request_count, sizeof *energy_j);
+    switch (reading) {
+    case READING_GAP:
+        sweep_gap(s, &w, flows);
+        break;
+    case READING_WORDS:
+        sweep_words(s, &w, flows);
+        break;
+    default:
+        sweep_intervals(s, reading == READING_REQUEST, &w, flows);
+    }
+    finish(&w, s, flows, energy_j, ret);
+    arena_done(&scratch);
+}
+
+/* ---- other sums ---- */
+
+static int compare_intervals(const void *x, const void *y, const void *context)
+{
+    (void)context;
+    const struct interval *a = x, *b = y;
+    return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+double attribution_union_j(const struct course *c, int64_t start_ns, int64_t end_ns, struct interval *x, size_t n)
+{
+    order_sort(x, n, sizeof *x, compare_intervals, NULL);
+    struct walk w = walk_from(c, start_ns, end_ns);
+    struct sum sum = {0};
+    for (size_t i = 0; i < n; i++) {
+        walk_to(&w, x[i].from_ns);
+        sum_add(&sum, walk_to(&w, x[i].to_ns));
+    }
+    return sum_value(&sum);
+}
+
+void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens, struct arena *a)
+{
+    uint64_t *at = arena_array(a, s->request_count, sizeof *at);
+    size_t k = 0;
+    for (size_t i = 0; i + 1 < n; i++)
+        ret_tokens[i] = 0;
+    start_cursors(s, at);
+    EACH_CHUNK(s, at, success, {
+        while (k < n && bounds[k] < t_ns)
+            k++;
+        if (k > 0 && k < n)
+            ret_tokens[k - 1] += tokens;
+        (void)row;
+    })
+}

@@ -1,0 +1,188 @@
+#include "analysis/lag.h"
+
+#include <math.h>
+#include "analysis/attribution.h"
+#include "analysis/order.h"
+
+static const int64_t LEVEL_NS = 100000000, JOIN_NS = 100000000, SKIP_NS = 1000000000;
+static const double IDLE_FACTOR = 1.15, MEASURABLE_SHARE = 0.5;
+
+/* The mean over [t, t + width] is lowest where an end meets a sample, or between two where the powers at both ends are equal:
+ * it is enough to look at stretches that begin or end at a sample, but for the little a parabola dips between. */
+double lag_lowest_mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns, int64_t width_ns)
+{
+    double lowest = (double)NAN;
+    if (!curve_covers(c, a_ns, b_ns) || b_ns - a_ns < width_ns)
+        return lowest;
+    size_t i = stamp_before(c->t_ns, c->n, a_ns);
+    for (; i < c->n && c->t_ns[i] <= b_ns; i++)
+        for (int end = 0; end < 2; end++) {
+            int64_t from = end ? c->t_ns[i] - width_ns : c->t_ns[i];
+            from = from < a_ns ? a_ns : from > b_ns - width_ns ? b_ns - width_ns : from;
+            double w = (curve_energy(c, from + width_ns) - curve_energy(c, from)) / ((double)width_ns * 1e-9);
+            if (!(w >= lowest))
+                lowest = w;
+        }
+    return lowest;
+}
+
+/* ---- sets of stretches ---- */
+
+struct stretches {
+    struct interval *x;
+    size_t n;
+};
+
+/* Where the curve is below a limit inside [a, b], the crossing times by linear interpolation. */
+static struct stretches below(const struct curve *c, double limit_w, int64_t a_ns, int64_t b_ns, struct arena *a)
+{
+    struct stretches s = {.x = arena_array(a, c->n + 2, sizeof *s.x)};
+    int64_t t = a_ns;
+    double w = curve_power(c, a_ns);
+    bool idle = w < limit_w;
+    int64_t from = a_ns;
+    size_t i = stamp_before(c->t_ns, c->n, a_ns) + 1;
+    while (t < b_ns) {
+        int64_t next = i < c->n && c->t_ns[i] < b_ns ? c->t_ns[i] : b_ns;
+        double next_w = next == b_ns ? curve_power(c, b_ns) : c->w[i];
+        if ((next_w < limit_w) != idle) {
+            int64_t cross = t + (int64_t)((double)(next - t) * ((limit_w - w) / (next_w - w)));
+            if (idle)
+                s.x[s.n++] = (struct interval){from, cross};
+            else
+                from = cross;
+            idle = !idle;
+        }
+        t = next;
+        w = next_w;
+        i++;
+    }
+    if (idle)
+        s.x[s.n++] = (struct interval){from, b_ns};
+    return s;
+}
+
+static struct stretches both(struct stretches p, struct stretches q, struct arena *a)
+{
+    struct stretches s = {.x = arena_array(a, p.n + q.n, sizeof *s.x)};
+    for (size_t i = 0, j = 0; i < p.n && j < q.n;) {
+        int64_t from = p.x[i].from_ns > q.x[j].from_ns ? p.x[i].from_ns : q.x[j].from_ns;
+        int64_t to = p.x[i].to_ns < q.x[j].to_ns ? p.x[i].to_ns : q.x[j].to_ns;
+        if (from < to)
+            s.x[s.n++] = (struct interval){from, to};
+        if (p.x[i].to_ns < q.x[j].to_ns)
+            i++;
+        else
+            j++;
+    }
+    return s;
+}
+
+static int compare_intervals(const void *x, const void *y, const void *context)
+{
+    (void)context;
+    const struct interval *a = x, *b = y;
+    return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+/* Where at least one request is outstanding: submitted and not ended. */
+static struct stretches outstanding(const struct streams *s, struct arena *a)
+{
+    struct stretches r = {.x = arena_array(a, s->request_count, sizeof *r.x)};
+    size_t n = 0;
+    for (size_t i = 0; i < s->request_count; i++) {
+        const struct rec_request *q = &s->requests[i];
+        if (q->submit_ns != ABSENT_I64 && q->end_ns != ABSENT_I64 && q->end_ns > q->submit_ns)
+            r.x[n++] = (struct interval){q->submit_ns, q->end_ns};
+    }
+    order_sort(r.x, n, sizeof *r.x, compare_intervals, NULL);
+    for (size_t i = 0; i < n; i++)
+        if (r.n && r.x[i].from_ns <= r.x[r.n - 1].to_ns)
+            r.x[r.n - 1].to_ns = r.x[i].to_ns > r.x[r.n - 1].to_ns ? r.x[i].to_ns : r.x[r.n - 1].to_ns;
+        else
+            r.x[r.n++] = r.x[i];
+    return r;
+}
+
+/* ---- verdict ---- */
+
+static bool gap_is_idle(const struct gpu_series *series, const struct result_gpu *gpus, size_t n, int64_t from, int64_t to)
+{
+    if (to - from > JOIN_NS)
+        return false;
+    for (size_t g = 0; g < n; g++) {
+        if (!(gpus[g].ready_level_w.value > 0))
+            continue;
+        const struct curve *c = &series[g].buffer;
+        double w = (curve_energy(c, to) - curve_energy(c, from)) / ((double)(to - from) * 1e-9);
+        if (!(w < IDLE_FACTOR * gpus[g].ready_level_w.value))
+            return false;
+    }
+    return true;
+}
+
+static const char *levels(const struct gpu_series *series, struct result_gpu *gpus, size_t n, int64_t ready_ns,
+                          int64_t start_ns, int64_t end_ns, struct arena *a)
+{
+    bool idles = false;
+    if (ready_ns == ABSENT_I64)
+        return "the service never got ready";
+    for (size_t g = 0; g < n; g++) {
+        const struct curve *c = &series[g].buffer;
+        double level = lag_lowest_mean_w(c, ready_ns, end_ns, LEVEL_NS);
+        if (isnan(level))
+            return arena_format(a, "the buffer of GPU %lld does not cover ready to formal_end", (long long)gpus[g].index);
+        gpus[g].ready_level_w = quantity_of(level);
+        gpus[g].formal_mean_w = (curve_energy(c, end_ns) - curve_energy(c, start_ns)) / ((double)(end_ns - start_ns) * 1e-9);
+        if (level > MEASURABLE_SHARE * gpus[g].formal_mean_w)
+            return arena_format(a, "GPU %lld idles at %.1f W when ready, over half of its mean of %.1f W in the formal stage",
+                                (long long)gpus[g].index, level, gpus[g].formal_mean_w);
+        idles |= level > 0;
+    }
+    return idles ? NULL : "no GPU draws power when ready";
+}
+
+static void sum_idle(struct stretches idle, const struct gpu_series *series, const struct result_gpu *gpus, size_t n,
+                     struct stretches owed, int64_t start_ns, int64_t end_ns, struct arena *a, struct result_lag *ret)
+{
+    struct stretches joined = {.x = arena_array(a, idle.n, sizeof *joined.x)};
+    for (size_t i = 0; i < idle.n; i++)
+        if (joined.n && gap_is_idle(series, gpus, n, joined.x[joined.n - 1].to_ns, idle.x[i].from_ns))
+            joined.x[joined.n - 1].to_ns = idle.x[i].to_ns;
+        else
+            joined.x[joined.n++] = idle.x[i];
+    idle = both(joined, owed, a);
+    struct sum j = {0};
+    int64_t idle_ns = 0;
+    for (size_t i = 0; i < idle.n; i++) {
+        idle_ns += idle.x[i].to_ns - idle.x[i].from_ns;
+        for (size_t g = 0; g < n; g++)
+            sum_add(&j, curve_energy(&series[g].buffer, idle.x[i].to_ns) - curve_energy(&series[g].buffer, idle.x[i].from_ns));
+    }
+    ret->idle_owed_s = quantity_of((double)idle_ns * 1e-9);
+    ret->idle_owed_j = quantity_of(sum_value(&j));
+    ret->idle_owed_share = quantity_of((double)idle_ns / (double)(end_ns - start_ns));
+}
+
+void lag_judge(const struct streams *s, const struct gpu_series *series, struct result_gpu *gpus, size_t gpu_count,
+               int64_t ready_ns, int64_t formal_start_ns, int64_t formal_end_ns, const struct method *m, struct arena *a,
+               struct result_lag *ret)
+{
+    ret->merged_chunks = s->token_chunks ? (int64_t)s->merged_chunks : ABSENT_I64;
+    ret->largest_chunk = s->largest >= 0 ? s->largest : ABSENT_I64;
+    ret->largest_later_chunk = s->largest_later >= 0 ? s->largest_later : ABSENT_I64;
+    ret->why = levels(series, gpus, gpu_count, ready_ns, formal_start_ns, formal_end_ns, a);
+    ret->measurable = !ret->why;
+    if (ret->why) {
+        ret->idle_owed_s = ret->idle_owed_j = ret->idle_owed_share = quantity_absent(Q_NOT_RECORDED, ret->why);
+        return;
+    }
+    int64_t from = formal_start_ns + SKIP_NS;
+    struct stretches idle = {.x = arena_array(a, 1, sizeof *idle.x), .n = from < formal_end_ns};
+    idle.x[0] = (struct interval){from, formal_end_ns};
+    for (size_t g = 0; g < gpu_count && from < formal_end_ns; g++)
+        if (gpus[g].ready_level_w.value > 0)
+            idle = both(idle, below(&series[g].buffer, IDLE_FACTOR * gpus[g].ready_level_w.value, from, formal_end_ns, a), a);
+    sum_idle(idle, series, gpus, gpu_count, outstanding(s, a), formal_start_ns, formal_end_ns, a, ret);
+    ret->delivery_lag = ret->idle_owed_share.value > m->lag_share;
+}

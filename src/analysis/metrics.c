@@ -1,0 +1,185 @@
+#include "analysis/metrics.h"
+
+#include <math.h>
+#include "analysis/analyze.h"
+#include "analysis/energy.h"
+
+static const double RANGE_LIMIT = 0.10;
+
+/* A value that is there, but must not be compared. */
+static struct quantity excluded(struct quantity q, bool when, const char *why)
+{
+    if (when && q.state == Q_MEASURED) {
+        q.state = Q_EXCLUDED;
+        q.why = why;
+    }
+    return q;
+}
+
+static struct quantity scaled(const struct quantity *q, double factor)
+{
+    struct quantity r = *q;
+    if (quantity_has_value(q)) {
+        r.value *= factor;
+        r.repeatability *= factor;
+        r.absolute *= factor;
+    }
+    return r;
+}
+
+/* factor / q, with the same relative uncertainties. */
+static struct quantity inverse(const struct quantity *q, double factor)
+{
+    if (!quantity_has_value(q))
+        return *q;
+    if (!(q->value > 0))
+        return quantity_absent(Q_UNDEFINED, "the energy is 0");
+    struct quantity r = *q;
+    r.value = factor / q->value;
+    r.repeatability = r.value * (q->repeatability / q->value);
+    r.absolute = r.value * (q->absolute / q->value);
+    return r;
+}
+
+static struct quantity per_known(const struct quantity *energy, int64_t count, const char *unknown, const char *zero)
+{
+    if (count == ABSENT_I64)
+        return quantity_absent(Q_NOT_RECORDED, unknown);
+    return quantity_over(energy, (double)count, zero);
+}
+
+static void fill_cost(const struct plan_cost *cost, struct result_metrics *m)
+{
+    m->pue = cost->pue;
+    m->server_factor = cost->server_factor;
+    m->currency = cost->currency;
+    if (isnan(cost->pue) || isnan(cost->server_factor)) {
+        struct quantity none = quantity_absent(Q_NOT_RECORDED, "the plan gives no PUE and no whole-server factor");
+        m->kwh_per_million_tokens = m->cost_per_million_tokens = m->carbon_g_per_million_tokens = none;
+        return;
+    }
+    m->kwh_per_million_tokens = scaled(&m->formal_j_per_token, 1e6 / 3.6e6 * cost->server_factor * cost->pue);
+    m->cost_per_million_tokens = isnan(cost->price_per_kwh)
+                                     ? quantity_absent(Q_NOT_RECORDED, "the plan gives no price per kWh")
+                                     : scaled(&m->kwh_per_million_tokens, cost->price_per_kwh);
+    m->carbon_g_per_million_tokens = isnan(cost->carbon_g_per_kwh)
+                                         ? quantity_absent(Q_NOT_RECORDED, "the plan gives no carbon intensity")
+                                         : scaled(&m->kwh_per_million_tokens, cost->carbon_g_per_kwh);
+}
+
+void metrics_fill(const struct plan *plan, struct result *result)
+{
+    static const char NO_TOKENS[] = "no successful request, so no output tokens";
+    static const char LAG[] = "delivery lag: tokens arrived long after their energy was spent";
+    struct result_metrics *m = &result->metrics;
+    const struct result_load *load = &result->load;
+    const struct result_stage *formal = &result->stages[STAGE_FORMAL], *life = &result->stages[STAGE_LIFECYCLE];
+    const struct quantity *energy = &formal->energy.headline;
+    bool lag = result->lag.delivery_lag;
+    m->startup_j = result->stages[STAGE_STARTUP].energy.headline;
+    m->release_j = result->stages[STAGE_RELEASE].energy.headline;
+    m->lifecycle_j_per_token = per_known(&life->energy.headline, load->output_tokens, formal->why, NO_TOKENS);
+    m->formal_j_per_token = per_known(energy, load->output_tokens, formal->why, NO_TOKENS);
+    m->j_per_request = per_known(energy, load->successful, formal->why, "no successful request");
+    m->formal_w = formal->average_w;
+    m->lifecycle_w = life->average_w;
+    m->steady_w = result->steady.average_w;
+    m->steady_j_per_token = excluded(result->steady.j_per_token, lag, LAG);
+    m->saturated_j_per_token = excluded(result->saturated.j_per_token, lag, LAG);
+    m->saturated_j_per_token =
+        excluded(m->saturated_j_per_token, !result->saturated.meaningful,
+                 "all requests ran at once: without more requests than running slots nothing is saturated");
+    m->throughput_tok_s = formal->why ? quantity_absent(Q_NOT_RECORDED, formal->why)
+                          : load->output_tokens > 0
+                              ? quantity_of((double)load->output_tokens / formal->duration_s)
+                              : quantity_absent(Q_UNDEFINED, NO_TOKENS);
+    m->tokens_per_kwh = inverse(&m->formal_j_per_token, 3.6e6);
+    int64_t total = load->prompt_tokens == ABSENT_I64 || load->output_tokens == ABSENT_I64
+                        ? ABSENT_I64
+                        : load->prompt_tokens + load->output_tokens;
+    m->j_per_total_token = per_known(energy, total, "the engine did not report prompt tokens", NO_TOKENS);
+    m->j_per_visible_token =
+        per_known(energy, load->visible_tokens, "the engine does not report reasoning tokens", "no visible output tokens");
+    fill_cost(&plan->cost, m);
+}
+
+/* ---- E(N) ---- */
+
+static struct quantity smallest_n(const struct quantity *fixed, const struct quantity *each, double share)
+{
+    if (!quantity_has_value(fixed))
+        return quantity_absent(fixed->state, fixed->why);
+    if (!quantity_has_value(each) || !(each->value > 0))
+        return quantity_absent(quantity_has_value(each) ? Q_UNDEFINED : each->state, "no energy per request");
+    /* fixed / (fixed + N e) < share */
+    return quantity_of(floor(fixed->value * (1 - share) / (share * each->value)) + 1);
+}
+
+struct estimate estimate_for(const struct result *r, int64_t requests)
+{
+    const struct result_estimate *e = &r->estimate;
+    const struct quantity *ways[] = {&e->e_steady_j, &e->e_attributed_j, &e->e_formal_j};
+    struct estimate s = {.requests = requests, .low_j = (double)NAN, .high_j = (double)NAN};
+    double n = (double)requests;
+    struct quantity running = scaled(&e->e_request_j, n);
+    const struct quantity *parts[] = {&e->fixed_j, &running};
+    s.total_j = requests > 0 ? quantity_sum(parts, 2) : quantity_absent(Q_UNDEFINED, "an estimate is for one request or more");
+    const struct quantity *measured = &r->stages[STAGE_LIFECYCLE].energy.headline;
+    s.measured = requests == r->load.requests && r->load.failed == 0 && quantity_has_value(measured);
+    if (s.measured)
+        s.total_j = *measured;
+    s.per_request_j = quantity_over(&s.total_j, n, "");
+    s.overhead_per_request_j = quantity_over(&e->fixed_j, n, "an estimate is for one request or more");
+    s.overhead_share = quantity_has_value(&s.total_j) && quantity_has_value(&e->fixed_j) && s.total_j.value > 0
+                           ? quantity_of(e->fixed_j.value / s.total_j.value)
+                           : quantity_absent(Q_UNDEFINED, "no estimate");
+    s.j_per_token = quantity_has_value(&e->mean_output_tokens)
+                        ? quantity_over(&s.total_j, n * e->mean_output_tokens.value, "no output tokens")
+                        : e->mean_output_tokens;
+    for (size_t i = 0; i < 3 && e->ranged && !s.measured && quantity_has_value(&e->fixed_j); i++) {
+        double total = e->fixed_j.value + n * ways[i]->value;
+        if (!quantity_has_value(ways[i]))
+            continue;
+        s.low_j = !(total >= s.low_j) ? total : s.low_j;
+        s.high_j = !(total <= s.high_j) ? total : s.high_j;
+    }
+    return s;
+}
+
+void estimate_fill(struct result *result, struct arena *a)
+{
+    struct result_estimate *e = &result->estimate;
+    const struct result_load *load = &result->load;
+    const struct quantity *fixed[] = {&result->metrics.startup_j, &result->metrics.release_j};
+    e->fixed_j = quantity_sum(fixed, 2);
+    e->mean_output_tokens = load->successful > 0
+                                ? quantity_of((double)load->output_tokens / (double)load->successful)
+                                : quantity_absent(Q_UNDEFINED, "no successful request");
+    e->e_formal_j = result->metrics.j_per_request;
+    e->e_steady_j = quantity_has_value(&e->mean_output_tokens)
+                        ? scaled(&result->steady.j_per_token, e->mean_output_tokens.value)
+                        : e->mean_output_tokens;
+    e->e_attributed_j = result->steady.mean_request_j;
+    bool steady = quantity_has_value(&e->e_steady_j);
+    e->e_request_j = steady ? e->e_steady_j : e->e_formal_j;
+    e->source = steady ? "steady-state J/token times mean output tokens"
+                       : "formal energy over successful requests, since no steady state was reached";
+    const struct quantity *ways[] = {&e->e_steady_j, &e->e_attributed_j, &e->e_formal_j};
+    double low = (double)NAN, high = (double)NAN;
+    for (size_t i = 0; i < 3; i++)
+        if (quantity_has_value(ways[i])) {
+            low = !(ways[i]->value >= low) ? ways[i]->value : low;
+            high = !(ways[i]->value <= high) ? ways[i]->value : high;
+        }
+    e->ranged = steady && low > 0 && high / low - 1 > RANGE_LIMIT;
+    e->n_overhead_1 = smallest_n(&e->fixed_j, &e->e_request_j, 0.01);
+    e->n_overhead_5 = smallest_n(&e->fixed_j, &e->e_request_j, 0.05);
+    e->n_overhead_10 = smallest_n(&e->fixed_j, &e->e_request_j, 0.10);
+    e->table = arena_array(a, 8, sizeof *e->table);
+    int64_t own = load->requests;
+    for (int64_t n = 1; n <= 1000000; n *= 10) {
+        if (own > n / 10 && own < n)
+            e->table[e->table_count++] = estimate_for(result, own);
+        e->table[e->table_count++] = estimate_for(result, n);
+    }
+}

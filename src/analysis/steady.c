@@ -1,0 +1,198 @@
+#include "analysis/steady.h"
+
+#include <math.h>
+#include "analysis/order.h"
+
+static int compare_completion(const void *x, const void *y, const void *context)
+{
+    const struct streams *s = context;
+    const struct rec_request *a = &s->requests[*(const uint32_t *)x], *b = &s->requests[*(const uint32_t *)y];
+    if (a->end_ns != b->end_ns)
+        return a->end_ns < b->end_ns ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+uint32_t *steady_order(const struct streams *s, struct arena *a, size_t *ret_count)
+{
+    uint32_t *order = arena_array(a, s->request_count, sizeof *order);
+    size_t n = 0;
+    for (size_t i = 0; i < s->request_count; i++)
+        if (s->streams[i].generates && s->requests[i].end_ns != ABSENT_I64)
+            order[n++] = (uint32_t)i;
+    order_sort(order, n, sizeof *order, compare_completion, s);
+    *ret_count = n;
+    return order;
+}
+
+/* Mean and population standard deviation over mean. */
+static void mean_and_cv(const double *x, int64_t n, double *ret_mean, double *ret_cv)
+{
+    struct sum sum = {0}, squares = {0};
+    for (int64_t i = 0; i < n; i++)
+        sum_add(&sum, x[i]);
+    double mean = sum_value(&sum) / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        sum_add(&squares, (x[i] - mean) * (x[i] - mean));
+    *ret_mean = mean;
+    *ret_cv = mean > 0 ? sqrt(sum_value(&squares) / (double)n) / mean : (double)NAN;
+}
+
+struct result_window *steady_windows(const struct streams *s, const uint32_t *order, size_t count, int64_t window,
+                                     int64_t formal_start_ns, const double *const energy_j[READING_COUNT],
+                                     struct arena *a, size_t *ret_count)
+{
+    size_t n = count >= (size_t)window ? count - (size_t)window + 1 : 0;
+    struct result_window *windows = arena_array(a, n, sizeof *windows);
+    struct arena scratch = {0};
+    double *level = arena_array(&scratch, count, sizeof *level);
+    for (size_t w = 0; w < n; w++) {
+        const struct rec_request *first = &s->requests[order[w]];
+        const struct rec_request *last = &s->requests[order[w + (size_t)window - 1]];
+        windows[w].window = (int64_t)w;
+        windows[w].first_request = first->id;
+        windows[w].last_request = last->id;
+        windows[w].start_s = (double)(first->end_ns - formal_start_ns) * 1e-9;
+        windows[w].end_s = (double)(last->end_ns - formal_start_ns) * 1e-9;
+    }
+    for (int k = 0; k < READING_COUNT; k++) {
+        for (size_t i = 0; energy_j[k] && i < count; i++)
+            level[i] = energy_j[k][order[i]] / (double)s->streams[order[i]].tokens;
+        for (size_t w = 0; w < n; w++) {
+            windows[w].cv[k] = windows[w].level[k] = (double)NAN;
+            if (energy_j[k])
+                mean_and_cv(level + w, window, &windows[w].level[k], &windows[w].cv[k]);
+        }
+    }
+    arena_done(&scratch);
+    *ret_count = n;
+    return windows;
+}
+
+/* How many windows s, s + W ... under the limit follow one another without a break, and how many exist. */
+static size_t chain(const struct result_window *windows, size_t n, size_t s, const struct method *m, int reading,
+                    size_t most, size_t *ret_exist)
+{
+    size_t w = (size_t)m->window, exist = (n - 1 - s) / w + 1, good = 0;
+    size_t look = exist < most ? exist : most;
+    while (good < look && windows[s + good * w].cv[reading] < m->cv_limit)
+        good++;
+    *ret_exist = exist;
+    return good;
+}
+
+static void survey(const struct result_window *windows, size_t n, const struct method *m, int reading,
+                   struct result_steady *ret)
+{
+    int64_t run = 0;
+    ret->longest_stretch = 0;
+    for (size_t i = 0; i < n; i++) {
+        double cv = windows[i].cv[reading];
+        if (!isnan(cv) && !(cv >= ret->lowest_cv)) {
+            ret->lowest_cv = cv;
+            ret->lowest_cv_window = (int64_t)i;
+        }
+        run = cv < m->cv_limit ? run + 1 : 0;
+        if (run > ret->longest_stretch) {
+            ret->longest_stretch = run;
+            ret->longest_stretch_window = (int64_t)i - run + 1;
+        }
+    }
+}
+
+static const char *why_not(const struct result_steady *s, const struct method *m, size_t windows, size_t count, int k,
+                           struct arena *a)
+{
+    size_t need = (size_t)m->window * (size_t)(k == K_ALL ? 2 : k);
+    if (count < need)
+        return arena_format(a, "too few requests: %zu have a generation interval, %zu windows of %lld need %zu", count,
+                            need / (size_t)m->window, (long long)m->window, need);
+    if (isnan(s->lowest_cv))
+        return "no energy could be attributed";
+    if (s->longest_stretch == 0)
+        return arena_format(a, "no window has a CV under %g: the lowest of %zu is %.4f in window %lld", m->cv_limit, windows,
+                            s->lowest_cv, (long long)s->lowest_cv_window);
+    return arena_format(a,
+                        "%s under a CV of %g: the lowest is %.4f in window %lld; the longest stretch of neighbouring "
+                        "windows under it is %lld, from window %lld",
+                        k == K_ALL ? "no window with all that follow it is" : "too few consecutive windows are", m->cv_limit,
+                        s->lowest_cv, (long long)s->lowest_cv_window, (long long)s->longest_stretch,
+                        (long long)s->longest_stretch_window);
+}
+
+void steady_find(const struct result_window *windows, size_t window_count, size_t count, const struct method *m,
+                 int reading, int k, struct arena *a, struct result_steady *ret)
+{
+    ret->reading = reading;
+    ret->k = k;
+    ret->lowest_cv = (double)NAN;
+    survey(windows, window_count, m, reading, ret);
+    for (size_t s = 0; s < window_count; s++) {
+        size_t exist, need = k == K_ALL ? SIZE_MAX : (size_t)k;
+        size_t good = chain(windows, window_count, s, m, reading, need, &exist);
+        bool all = k == K_ALL && exist >= 2 && good == exist;
+        if (!all && !(k != K_ALL && good >= need))
+            continue;
+        ret->reached = true;
+        ret->why = NULL;
+        ret->window = (int64_t)s;
+        ret->windows = (int64_t)good;
+        ret->cv_count = good;
+        ret->cvs = arena_array(a, good, sizeof *ret->cvs);
+        for (size_t j = 0; j < good; j++)
+            ret->cvs[j] = windows[s + j * (size_t)m->window].cv[reading];
+        ret->first_request = windows[s].first_request;
+        ret->last_request = windows[window_count - 1].last_request;
+        ret->requests = (int64_t)(count - s);
+        return;
+    }
+    ret->why = why_not(ret, m, window_count, count, k, a);
+}
+
+/* ---- saturated ---- */
+
+struct turn {
+    int64_t t_ns;
+    int change; /* +1 first, -1 last; a start comes before an end at the same time */
+};
+
+static int compare_turns(const void *x, const void *y, const void *context)
+{
+    (void)context;
+    const struct turn *a = x, *b = y;
+    if (a->t_ns != b->t_ns)
+        return a->t_ns < b->t_ns ? -1 : 1;
+    return b->change - a->change;
+}
+
+bool steady_saturated(const struct streams *s, double share, struct arena *a, struct result_saturated *ret)
+{
+    struct turn *turns = arena_array(a, 2 * s->request_count, sizeof *turns);
+    size_t n = 0;
+    for (size_t i = 0; i < s->request_count; i++)
+        if (s->streams[i].generates) {
+            turns[n++] = (struct turn){s->streams[i].first_ns, 1};
+            turns[n++] = (struct turn){s->streams[i].last_ns, -1};
+        }
+    if (n == 0)
+        return false;
+    order_sort(turns, n, sizeof *turns, compare_turns, NULL);
+    int64_t active = 0, peak = 0;
+    for (size_t i = 0; i < n; i++) {
+        active += turns[i].change;
+        peak = active > peak ? active : peak;
+    }
+    ret->peak = peak;
+    ret->level = (int64_t)ceil(share * (double)peak);
+    ret->meaningful = peak < (int64_t)s->request_count;
+    ret->start_ns = ret->end_ns = ABSENT_I64;
+    active = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t before = active;
+        active += turns[i].change;
+        if (active >= ret->level && ret->start_ns == ABSENT_I64)
+            ret->start_ns = turns[i].t_ns;
+        if (before >= ret->level && active < ret->level)
+            ret->end_ns = turns[i].t_ns;
+    }
+    return true;
+}

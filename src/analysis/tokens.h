@@ -1,0 +1,66 @@
+/* Tokens of a chunk (METHOD section 4), and the token chunks of each request as a stream.
+ *
+ * Chunks come in order of time. Beside them this needs 8 bytes a token chunk, in order of requests: its tokens, and where it
+ * stands among all chunks. A pass in order of time walks all streams at once, with a cursor each; nothing is sorted. */
+#ifndef JTOK_ANALYSIS_TOKENS_H
+#define JTOK_ANALYSIS_TOKENS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/record.h"
+#include "model/result.h"
+
+/* One request's token chunks, only if it succeeded. */
+struct stream {
+    uint64_t begin, end;       /* places in streams.tokens and streams.where */
+    int64_t first_ns, last_ns; /* token chunks; ABSENT_I64: none */
+    int64_t tokens;            /* n, by usage */
+    int64_t first_tokens;      /* that arrived at first_ns: k1 */
+    bool success;
+    bool generates;            /* two distinct token times or more */
+    bool by_interval;          /* n - k1 < n/2: `gap` treats it as `interval` */
+    bool running;              /* tokens by running counts, else spread */
+};
+
+/* Bit of `where`: same request and same stamp as the one before it; its tokens are counted there. */
+#define STREAM_MERGED 0x80000000u
+#define STREAM_WHERE  0x7fffffffu
+
+struct streams {
+    const struct rec_chunk *chunks; /* in order of (time, request) */
+    size_t chunk_count;
+    const struct rec_request *requests; /* in order of id */
+    size_t request_count;
+    const uint32_t *row_of; /* by id; null: row = id */
+    uint64_t row_limit;     /* ids at or above have no row */
+    struct stream *streams; /* one for each request, by row */
+    uint32_t *tokens, *where;
+    uint64_t token_chunks, stray_chunks; /* of successful requests; of requests that are not there */
+    uint64_t shared_stamps, read_stamps, merged_chunks;
+    int64_t largest, largest_later; /* tokens of one chunk, of all and of those beyond the first; -1: none */
+    int source;                     /* enum token_source */
+};
+
+#define STREAM_NONE UINT32_MAX
+
+/* Row of a request, or STREAM_NONE. */
+static inline uint32_t streams_row(const struct streams *s, uint32_t id)
+{
+    if (id >= s->row_limit)
+        return STREAM_NONE;
+    return s->row_of ? s->row_of[id] : id;
+}
+
+/* Gives every token chunk of a successful request its tokens. Records in order (analysis/sorted.h), shared with *ret. False
+ * with over 2^31 chunks. O(chunks + requests). */
+bool streams_make(const struct records *r, const struct method *m, struct arena *a, struct streams *ret, struct err *e);
+
+/* n tokens over chunks with b[i] bytes of text, in place: x = n b / sum b, floors, then one more by largest remainder (ties:
+ * the earlier); then each chunk at 0 takes one from the chunk with the most (ties: the earlier) while n allows. All b 0:
+ * evenly. `scratch` holds twice count values. Expected O(count). */
+void tokens_spread(uint32_t *b, size_t count, uint64_t n, uint64_t *scratch);
+
+#endif
