@@ -214,6 +214,22 @@ static void measure_lifecycle(struct work *w)
     compare_series(life);
 }
 
+/* The last moment, no later than `end`, that buffer and counter cover on every GPU, with room for the counter's delay. */
+static int64_t last_of_both(const struct work *w, int64_t end_ns)
+{
+    static const int64_t DELAY_NS = 150000000;
+    int64_t last = end_ns == ABSENT_I64 ? INT64_MAX : end_ns;
+    for (size_t i = 0; i < w->r.gpu_count; i++) {
+        const struct curve *b = &w->series[i].buffer;
+        const struct counter *c = &w->series[i].counter;
+        if (b->n == 0 || c->n == 0)
+            return end_ns;
+        last = b->t_ns[b->n - 1] < last ? b->t_ns[b->n - 1] : last;
+        last = c->t_ns[c->n - 1] - DELAY_NS < last ? c->t_ns[c->n - 1] - DELAY_NS : last;
+    }
+    return w->r.gpu_count ? last : end_ns;
+}
+
 static void measure_stages(struct work *w)
 {
     struct result *ret = w->ret;
@@ -221,6 +237,9 @@ static void measure_stages(struct work *w)
     stages_judge_release(&w->r, ret->gpus, w->a, &ret->release);
     stages_bounds(&w->r, &ret->release, ret->stages);
     int64_t from = ret->stages[STAGE_STARTUP].start_ns, to = ret->release.end_ns;
+    /* Without a release the factor is fitted as far as the records go. */
+    if (!ret->release.closed && ret->stages[STAGE_FORMAL].end_ns != ABSENT_I64)
+        to = last_of_both(w, to);
     if (from != ABSENT_I64 && to != ABSENT_I64)
         meters_fit(&w->meters, from, to, w->a);
     for (size_t i = 0; i < ret->gpu_count; i++) {

@@ -33,32 +33,20 @@ struct stretches {
     size_t n;
 };
 
-/* Where the curve is below a limit inside [a, b], the crossing times by linear interpolation. */
+/* Where the samples inside [a, b] are below a limit; each stands for the time until the next. */
 static struct stretches below(const struct curve *c, double limit_w, int64_t a_ns, int64_t b_ns, struct arena *a)
 {
-    struct stretches s = {.x = arena_array(a, c->n + 2, sizeof *s.x)};
-    int64_t t = a_ns;
-    double w = curve_power(c, a_ns);
-    bool idle = w < limit_w;
-    int64_t from = a_ns;
-    size_t i = stamp_before(c->t_ns, c->n, a_ns) + 1;
-    while (t < b_ns) {
-        int64_t next = i < c->n && c->t_ns[i] < b_ns ? c->t_ns[i] : b_ns;
-        double next_w = next == b_ns ? curve_power(c, b_ns) : c->w[i];
-        if ((next_w < limit_w) != idle) {
-            int64_t cross = t + (int64_t)((double)(next - t) * ((limit_w - w) / (next_w - w)));
-            if (idle)
-                s.x[s.n++] = (struct interval){from, cross};
-            else
-                from = cross;
-            idle = !idle;
-        }
-        t = next;
-        w = next_w;
-        i++;
+    struct stretches s = {.x = arena_array(a, c->n, sizeof *s.x)};
+    size_t i = stamp_before(c->t_ns, c->n, a_ns);
+    for (; i + 1 < c->n && c->t_ns[i] < b_ns; i++) {
+        int64_t from = c->t_ns[i] > a_ns ? c->t_ns[i] : a_ns, to = c->t_ns[i + 1] < b_ns ? c->t_ns[i + 1] : b_ns;
+        if (!(c->w[i] < limit_w))
+            continue;
+        if (s.n && s.x[s.n - 1].to_ns == from)
+            s.x[s.n - 1].to_ns = to;
+        else
+            s.x[s.n++] = (struct interval){from, to};
     }
-    if (idle)
-        s.x[s.n++] = (struct interval){from, b_ns};
     return s;
 }
 

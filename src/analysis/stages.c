@@ -164,14 +164,14 @@ static int64_t later(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
-/* Where the watch ended without a release: the time-out, or the last thing that was seen. */
+/* Where the watch ended without a release: the last grid sample that every GPU has, and no later than the run's own mark. */
 static int64_t end_of_watch(const struct records *r, int64_t formal_end_ns)
 {
-    static const int ends[] = {MARK_RELEASE_TIMEOUT, MARK_RELEASE_END, MARK_HOLD_END};
+    static const int ends[] = {MARK_HOLD_END, MARK_RELEASE_END, MARK_RELEASE_TIMEOUT};
+    int64_t last = INT64_MAX;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (records_mark(r, ends[i]) != ABSENT_I64)
-            return records_mark(r, ends[i]);
-    int64_t last = INT64_MAX;
+            last = records_mark(r, ends[i]);
     for (size_t g = 0; g < r->gpu_count; g++) {
         int64_t seen = ABSENT_I64;
         for (size_t i = 0; i < r->gpus[g].instant_count; i++)
