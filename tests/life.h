@@ -29,35 +29,39 @@ struct life_step {
     int64_t mw;
 };
 
-/* Power of GPU g holds from each step to the next. */
-static const struct life_step life_steps[] = {{0, LIFE_IDLE_MW},
+/* Power of each GPU: a step holds until the next one. */
+static const struct life_step life_usual[] = {{0, LIFE_IDLE_MW},
                                               {22 * LIFE_S, 122000},
                                               {43 * LIFE_S, 500000},
                                               {73 * LIFE_S, 122000},
                                               {74 * LIFE_S, LIFE_IDLE_MW}};
-enum { LIFE_STEPS = sizeof life_steps / sizeof *life_steps };
 
-static inline int64_t life_mw(int64_t t_ns)
+struct life_power {
+    const struct life_step *steps;
+    size_t count;
+};
+
+static inline int64_t life_mw(const struct life_power *p, int64_t t_ns)
 {
-    size_t i = LIFE_STEPS - 1;
-    while (i && life_steps[i].t_ns > t_ns)
+    size_t i = p->count - 1;
+    while (i && p->steps[i].t_ns > t_ns)
         i--;
-    return life_steps[i].mw;
+    return p->steps[i].mw;
 }
 
 /* Energy since 0, mJ: mW times ns over 1e9 would overflow only after 18 000 s at 500 W. */
-static inline int64_t life_mj(int64_t t_ns)
+static inline int64_t life_mj(const struct life_power *p, int64_t t_ns)
 {
     int64_t mw_ms = 0;
-    for (size_t i = 0; i < LIFE_STEPS; i++) {
-        int64_t end_ns = i + 1 < LIFE_STEPS && life_steps[i + 1].t_ns < t_ns ? life_steps[i + 1].t_ns : t_ns;
-        if (end_ns > life_steps[i].t_ns)
-            mw_ms += life_steps[i].mw * ((end_ns - life_steps[i].t_ns) / LIFE_MS);
+    for (size_t i = 0; i < p->count; i++) {
+        int64_t end_ns = i + 1 < p->count && p->steps[i + 1].t_ns < t_ns ? p->steps[i + 1].t_ns : t_ns;
+        if (end_ns > p->steps[i].t_ns)
+            mw_ms += p->steps[i].mw * ((end_ns - p->steps[i].t_ns) / LIFE_MS);
     }
     return mw_ms / 1000;
 }
 
-static inline void life_gpu(struct rec_gpu *g, int index, struct arena *a)
+static inline void life_gpu(struct rec_gpu *g, int index, const struct life_power *p, struct arena *a)
 {
     *g = (struct rec_gpu){.uuid = arena_format(a, "GPU-%08d-0000-0000-0000-000000000000", index),
                           .name = "NVIDIA H200",
@@ -79,7 +83,7 @@ static inline void life_gpu(struct rec_gpu *g, int index, struct arena *a)
     for (int64_t s = 0; s <= LIFE_END_S; s++) {
         bool engine = s >= 25 && s < 74;
         g->instant[s] = (struct rec_instant){
-            .t_ns = s * LIFE_S, .width_ns = 2000, .mw = (int32_t)life_mw(s * LIFE_S), .late_ns = 50000};
+            .t_ns = s * LIFE_S, .width_ns = 2000, .mw = (int32_t)life_mw(p, s * LIFE_S), .late_ns = 50000};
         g->state[s] = (struct rec_gpu_state){.t_ns = s * LIFE_S,
                                              .memory_used_bytes = engine ? INT64_C(130) << 30 : INT64_C(615) << 20,
                                              .reasons = engine ? 0 : 1,
@@ -95,13 +99,13 @@ static inline void life_gpu(struct rec_gpu *g, int index, struct arena *a)
     g->counter = arena_array(a, g->counter_count, sizeof *g->counter);
     for (size_t i = 0; i < g->counter_count; i++)
         g->counter[i] = (struct rec_counter){.t_ns = (int64_t)i * 100 * LIFE_MS,
-                                             .mj = 1000000 + life_mj((int64_t)i * 100 * LIFE_MS),
+                                             .mj = 1000000 + life_mj(p, (int64_t)i * 100 * LIFE_MS),
                                              .width_ns = 4000000};
     g->buffer_count = LIFE_END_S * 50;
     g->buffer = arena_array(a, g->buffer_count, sizeof *g->buffer);
     for (size_t i = 0; i < g->buffer_count; i++)
         g->buffer[i] = (struct rec_buffer){.realtime_us = (LIFE_OFFSET_NS + (int64_t)i * 20 * LIFE_MS) / 1000,
-                                           .mw = (int32_t)life_mw((int64_t)i * 20 * LIFE_MS)};
+                                           .mw = (int32_t)life_mw(p, (int64_t)i * 20 * LIFE_MS)};
 }
 
 static inline void life_marks(struct records *r, struct arena *a)
@@ -209,7 +213,7 @@ static inline void life_side(struct records *r, struct arena *a)
 }
 
 /* Everything, in `a`. */
-static inline struct records life_records(struct arena *a, size_t gpus)
+static inline struct records life_with_power(struct arena *a, size_t gpus, struct life_power power)
 {
     struct records r = {.sealed = true};
     plan_defaults(&r.plan);
@@ -226,7 +230,7 @@ static inline struct records life_records(struct arena *a, size_t gpus)
     r.plan.gpus = arena_array(a, gpus, sizeof *r.plan.gpus);
     r.gpus = arena_array(a, gpus, sizeof *r.gpus);
     for (size_t g = 0; g < gpus; g++) {
-        life_gpu(&r.gpus[g], (int)g, a);
+        life_gpu(&r.gpus[g], (int)g, &power, a);
         r.plan.gpus[g] = r.gpus[g].uuid;
     }
     r.run = (struct rec_run){.id = "20261130T010000Z-a-test-life",
@@ -246,6 +250,11 @@ static inline struct records life_records(struct arena *a, size_t gpus)
     life_requests(&r, a);
     life_side(&r, a);
     return r;
+}
+
+static inline struct records life_records(struct arena *a, size_t gpus)
+{
+    return life_with_power(a, gpus, (struct life_power){life_usual, sizeof life_usual / sizeof *life_usual});
 }
 
 #endif

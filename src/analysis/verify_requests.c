@@ -143,13 +143,16 @@ static void check_usage(struct verify *v)
 {
     const struct records *r = v->r;
     const char *path = r->plan.engine.metrics_path, *how;
-    bool asked = !path || path[0], answered = false;
-    for (size_t i = 0; i < r->metrics_count; i++)
+    bool asked = !path || path[0], answered = false, spoke = r->plan.engine.kind == ENGINE_OPENAI;
+    for (size_t i = 0; i < r->metrics_count; i++) {
         answered = answered || has_count(&r->metrics[i]);
+        spoke = spoke || r->metrics[i].took_ns != ABSENT_I64;
+    }
     int64_t end_ns = records_mark(r, MARK_FORMAL_END);
     const double none = __builtin_nan("");
-    /* A server that has no such count, as far as the plan or all of its answers say: a mark, not a failure. */
-    if (!asked || (r->metrics_count && !answered)) {
+    /* A server that has no such count, as far as the plan or all of its answers say: a mark, not a failure. One that
+     * was only silent is another matter, but for servers of which nothing is known. */
+    if (!asked || (r->metrics_count && spoke && !answered)) {
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_PASSED,
                    "The engine keeps no count of generated tokens; each request's usage was checked by itself only.");
         verify_mark(v, RMARK_USAGE_NOT_VERIFIABLE, CHECK_FAILED, none, none, "%s.",
