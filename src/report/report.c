@@ -42,14 +42,15 @@ void report_item(struct report *p, size_t left, size_t indent, const char *name,
     text_wrap(p->out, text, indent, indent, REPORT_COLUMNS);
 }
 
+void report_line(struct report *p, const char *text)
+{
+    buf_str(p->out, "  ");
+    text_wrap(p->out, text, 2, 4, REPORT_COLUMNS);
+}
+
 const char *report_cell(struct report *p, const struct quantity *q)
 {
     return number_text_quantity(&p->arena, q);
-}
-
-const char *report_double(struct report *p, double value)
-{
-    return number_text(&p->arena, value, NUMBER_DIGITS);
 }
 
 const char *report_percent(struct report *p, const struct quantity *q, bool sign)
@@ -76,8 +77,7 @@ void report_reasons(struct report *p, const struct quantity *const *list, const 
                 all = all ? arena_format(&p->arena, "%s, %s", all, names[j]) : names[j];
         }
         if (first)
-            report_item(p, 2, 4, arena_format(&p->arena, "%s:", all),
-                        arena_format(&p->arena, "%s: %s", quantity_state_text(list[i]->state), why));
+            report_line(p, arena_format(&p->arena, "%s: %s: %s", all, quantity_state_text(list[i]->state), why));
     }
 }
 
@@ -211,7 +211,7 @@ struct metric {
 static void put_metrics(struct report *p, const char *title, const struct metric *list, size_t n)
 {
     struct table t;
-    table_init(&t, &p->arena, "lrlll");
+    table_init(&t, &p->arena, "ldlll");
     table_cell(&t, title);
     table_cell(&t, "");
     table_cell(&t, "");
@@ -278,12 +278,12 @@ static void put_others(struct report *p)
     const struct metric list[] = {
         {"startup energy", "J", &m->startup_j},
         {"release energy", "J", &m->release_j},
-        {"energy per request, formal", "J", &m->j_per_request},
+        {"formal energy per request", "J", &m->j_per_request},
         {"output throughput", "tok/s", &m->throughput_tok_s},
-        {"average power, formal", "W", &m->formal_w},
-        {"average power, steady", "W", &m->steady_w},
-        {"average power, lifecycle", "W", &m->lifecycle_w},
-        {"tokens per kWh, formal", "tokens", &m->tokens_per_kwh},
+        {"average formal power", "W", &m->formal_w},
+        {"average steady power", "W", &m->steady_w},
+        {"average lifecycle power", "W", &m->lifecycle_w},
+        {"formal tokens per kWh", "tokens", &m->tokens_per_kwh},
     };
     put_metrics(p, "Energy, power, throughput", list, sizeof list / sizeof *list);
     if (isnan(m->pue) || isnan(m->server_factor))

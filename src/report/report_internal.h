@@ -24,16 +24,16 @@ void report_heading(struct report *p, const char *format, ...) __attribute__((fo
 /* "    name   text", the text wrapped behind column `indent`. */
 void report_item(struct report *p, size_t left, size_t indent, const char *name, const char *text);
 
+/* A sentence of its own, wrapped. */
+void report_line(struct report *p, const char *text);
+
 /* A quantity in a table's cell: the number, or the state in words. */
 const char *report_cell(struct report *p, const struct quantity *q);
 
-/* A plain double or count: five digits, or "not recorded". */
-const char *report_double(struct report *p, double value);
-
-/* "0.05 % " with sign, of a share; or the state in words. */
+/* "+0.05 %" of a share; or the state in words. */
 const char *report_percent(struct report *p, const struct quantity *q, bool sign);
 
-/* Did a quantity's reason matter? "name: why" lines below a table for those without a value, each reason once. */
+/* Below a table: "names: state: why" for the quantities that are not simply measured, each reason once. */
 void report_reasons(struct report *p, const struct quantity *const *list, const char *const *names, size_t n);
 
 void report_stages(struct report *p);

@@ -21,6 +21,9 @@ static void latency_row(struct report *p, struct table *t, const char *name, con
                         const struct percentiles *x)
 {
     const struct quantity *const all[] = {&x->mean, &x->p50, &x->p90, &x->p95, &x->p99, &x->max};
+    /* What has no median has its reason below the table instead of a row. */
+    if (!quantity_has_value(&x->p50))
+        return;
     table_cell(t, name);
     table_cell(t, unit);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -37,7 +40,7 @@ void report_latencies(struct report *p)
     const struct result_load *l = &p->r->load;
     struct table t;
     report_heading(p, "Latency");
-    table_init(&t, &p->arena, "llrrrrrrr");
+    table_init(&t, &p->arena, "llddddddr");
     head_row(&t, (const char *const[]){"", "", "mean", "P50", "P90", "P95", "P99", "max", "n", NULL});
     latency_row(p, &t, "TTFT", "s", 1, &l->ttft_s);
     if (l->ttft_visible_s.n > 0 && l->reasoning_tokens != ABSENT_I64 && l->reasoning_tokens > 0)
@@ -57,15 +60,20 @@ static const char *token_source_text(int source)
 {
     switch ((enum token_source)source) {
     case TOKENS_RUNNING:
-        return "running counts: yes, the engine told how many tokens each chunk holds";
+        return "yes; the engine told how many tokens each chunk holds";
     case TOKENS_SPREAD:
-        return "running counts: no, each request's usage was spread over its chunks by their bytes";
+        return "no; each request's usage was spread over its chunks by their bytes";
     case TOKENS_MIXED:
-        return "running counts: for some requests only; the others' usage was spread over their chunks";
+        return "for some requests only; the others' usage was spread over their chunks";
     case TOKENS_NONE:
         break;
     }
-    return "running counts: no token chunk was recorded";
+    return "not recorded; no token chunk was recorded";
+}
+
+static void named_line(struct report *p, const char *name, const char *text)
+{
+    report_item(p, 2, 20, name, text);
 }
 
 void report_requests(struct report *p)
@@ -73,27 +81,32 @@ void report_requests(struct report *p)
     const struct result_load *l = &p->r->load;
     struct arena *a = &p->arena;
     report_heading(p, "Requests");
-    buf_fmt(p->out, "  %s sent, %s successful, %s failed; prompt tokens %s, output tokens %s\n",
-            number_text_i64(a, l->requests), number_text_i64(a, l->successful), number_text_i64(a, l->failed),
-            number_text_i64(a, l->prompt_tokens), number_text_i64(a, l->output_tokens));
-    buf_fmt(p->out, "  reasoning tokens %s, token chunks %s\n", number_text_i64(a, l->reasoning_tokens),
-            number_text_i64(a, l->token_chunks));
-    buf_fmt(p->out, "  %s\n", token_source_text(l->token_source));
-    buf_fmt(p->out, "  submitted within %s%s, peak concurrency %s, without a generation interval %s\n",
-            report_cell(p, &l->submit_spread_s), quantity_has_value(&l->submit_spread_s) ? " s" : "",
-            quantity_has_value(&l->peak_concurrency) ? arena_format(a, "%.0f", l->peak_concurrency.value)
-                                                     : report_cell(p, &l->peak_concurrency),
-            number_text_i64(a, l->no_interval));
-    buf_fmt(p->out,
-            "  prompts that repeat an earlier one %s, token chunks with a shared stamp %s, with the read time %s\n",
-            number_text_i64(a, l->repeated_prompts), number_text_i64(a, l->shared_stamps),
-            number_text_i64(a, l->read_stamps));
+    named_line(p, "sent",
+               arena_format(a, "%s; successful: %s, failed: %s", number_text_i64(a, l->requests),
+                            number_text_i64(a, l->successful), number_text_i64(a, l->failed)));
     for (size_t i = 0; i < l->failure_count; i++) {
         const struct result_failure *f = &l->failures[i];
-        report_item(p, 2, 4, arena_format(a, "failed, %s: %lld", verdict_names[f->verdict], (long long)f->count),
-                    arena_format(a, "(first: request %lld%s%s)", (long long)f->first_request, f->detail ? ", " : "",
-                                 f->detail ? f->detail : ""));
+        named_line(p, "  failed",
+                   arena_format(a, "%s: %lld, the first is request %lld%s%s", verdict_names[f->verdict],
+                                (long long)f->count, (long long)f->first_request, f->detail ? ": " : "",
+                                f->detail ? f->detail : ""));
     }
+    named_line(p, "output tokens",
+               arena_format(a, "%s; reasoning among them: %s; prompt tokens: %s", number_text_i64(a, l->output_tokens),
+                            number_text_i64(a, l->reasoning_tokens), number_text_i64(a, l->prompt_tokens)));
+    named_line(p, "token chunks",
+               arena_format(a, "%s; with a shared stamp: %s, with the read time: %s",
+                            number_text_i64(a, l->token_chunks), number_text_i64(a, l->shared_stamps),
+                            number_text_i64(a, l->read_stamps)));
+    named_line(p, "running counts", token_source_text(l->token_source));
+    named_line(p, "submission",
+               arena_format(a, "first to last: %s%s; peak concurrency: %s; without a generation interval: %s",
+                            report_cell(p, &l->submit_spread_s), quantity_has_value(&l->submit_spread_s) ? " s" : "",
+                            quantity_has_value(&l->peak_concurrency)
+                                ? number_text_i64(a, (int64_t)l->peak_concurrency.value)
+                                : report_cell(p, &l->peak_concurrency),
+                            number_text_i64(a, l->no_interval)));
+    named_line(p, "repeated prompts", number_text_i64(a, l->repeated_prompts));
 }
 
 /* ---- stages ---- */
@@ -110,15 +123,19 @@ static const char *series_cell(struct report *p, const struct result_stage *s, i
     return arena_format(&p->arena, "%s%s", report_cell(p, series_of(s, series)), headline ? "*" : " ");
 }
 
+/* A stage with no energy by any series has its reason below the tables instead of a row. */
 static bool happened(const struct result_stage *s)
 {
-    return !isnan(s->duration_s) || quantity_has_value(&s->energy.headline);
+    for (int k = 0; k < SERIES_COUNT; k++)
+        if (quantity_has_value(series_of(s, k)))
+            return true;
+    return quantity_has_value(&s->energy.headline);
 }
 
 static void series_table(struct report *p)
 {
     struct table t;
-    table_init(&t, &p->arena, "lrrrrrrr");
+    table_init(&t, &p->arena, "lddddddd");
     head_row(&t,
              (const char *const[]){"", "s", "counter ", "grid 1 s ", "with marks ", "buffer ", "precise ", "W", NULL});
     for (size_t i = 0; i < p->r->stage_count; i++) {
@@ -140,9 +157,9 @@ static void series_table(struct report *p)
 static void headline_table(struct report *p)
 {
     struct table t;
-    table_init(&t, &p->arena, "lrllrrr");
-    head_row(&t, (const char *const[]){"", "headline", "repeatability", "sensor limit", "grid-counter",
-                                       "buffer-counter", "sampling error", NULL});
+    table_init(&t, &p->arena, "ldllddd");
+    head_row(&t, (const char *const[]){"", "headline", "repeatability", "sensor limit", "grid/counter",
+                                       "buffer/counter", "sampling error", NULL});
     for (size_t i = 0; i < p->r->stage_count; i++) {
         const struct result_stage *s = &p->r->stages[i];
         if (!happened(s))
@@ -159,30 +176,52 @@ static void headline_table(struct report *p)
     table_put(&t, p->out, 2);
 }
 
+static bool same_reason(const struct quantity *x, const struct quantity *y)
+{
+    return x->state == y->state && strcmp(x->why ? x->why : "", y->why ? y->why : "") == 0;
+}
+
+/* Reasons of what is absent in the two tables; a series that lacks every stage for one reason is named once. */
+static void stage_reasons(struct report *p)
+{
+    static const char *const heads[SERIES_COUNT] = {"grid", "with marks", "counter", "buffer", "precise"};
+    const struct quantity *all[(1 + SERIES_COUNT) * STAGE_COUNT];
+    const char *names[(1 + SERIES_COUNT) * STAGE_COUNT];
+    size_t n = 0;
+    for (int k = -1; k < SERIES_COUNT; k++) {
+        size_t first = n;
+        bool same = true;
+        for (size_t i = 0; i < p->r->stage_count && i < STAGE_COUNT; i++) {
+            const struct result_stage *s = &p->r->stages[i];
+            if (!happened(s))
+                continue;
+            all[n] = k < 0 ? &s->energy.headline : series_of(s, k);
+            same = same && (n == first || same_reason(all[n], all[first]));
+            names[n++] = arena_format(&p->arena, "%s (%s)", k < 0 ? "headline" : heads[k], stage_names[s->stage]);
+        }
+        if (same && n > first + 1) {
+            n = first + 1;
+            names[first] = k < 0 ? "headline" : heads[k];
+        }
+    }
+    report_reasons(p, all, names, n);
+}
+
 void report_stages(struct report *p)
 {
     const struct result *r = p->r;
     report_heading(p, "Energy by stage, J, all GPUs together (* the headline: basis %s)", basis_names[r->method.basis]);
     series_table(p);
     headline_table(p);
+    stage_reasons(p);
     for (size_t i = 0; i < r->stage_count; i++) {
         const struct result_stage *s = &r->stages[i];
-        if (!happened(s)) {
-            const char *why = s->why                   ? s->why
-                              : s->energy.headline.why ? s->energy.headline.why
-                                                       : "no reason was recorded";
-            report_item(p, 2, 4, arena_format(&p->arena, "%s:", stage_names[s->stage]),
-                        arena_format(&p->arena, "%s: %s", quantity_state_text(s->energy.headline.state), why));
-        } else {
-            const char *name = stage_names[s->stage];
-            const struct quantity *all[1 + SERIES_COUNT] = {&s->energy.headline};
-            const char *names[1 + SERIES_COUNT] = {arena_format(&p->arena, "%s, headline", name)};
-            for (int k = 0; k < SERIES_COUNT; k++) {
-                all[1 + k] = series_of(s, k);
-                names[1 + k] = arena_format(&p->arena, "%s, %s", name, series_names[k]);
-            }
-            report_reasons(p, all, names, 1 + SERIES_COUNT);
-        }
+        if (!happened(s))
+            report_line(p, arena_format(&p->arena, "%s: %s: %s", stage_names[s->stage],
+                                        quantity_state_text(s->energy.headline.state),
+                                        s->why                   ? s->why
+                                        : s->energy.headline.why ? s->energy.headline.why
+                                                                 : "no reason was recorded"));
     }
 }
 
@@ -235,7 +274,7 @@ void report_steady(struct report *p)
     table_put(&t, p->out, 2);
     buf_fmt(p->out, "  * the reading and K that count; windows of %lld requests, CV below %g\n",
             (long long)r->method.window, r->method.cv_limit);
-    buf_fmt(p->out, "  %s\n", token_source_text(r->load.token_source));
+    buf_fmt(p->out, "  Running counts: %s\n", token_source_text(r->load.token_source));
     if (s->reached)
         report_item(
             p, 2, 4, "Reached:",
@@ -250,47 +289,54 @@ void report_steady(struct report *p)
 
 /* ---- saturation and delivery ---- */
 
-void report_delivery(struct report *p)
+static void put_saturated(struct report *p)
 {
     const struct result_saturated *s = &p->r->saturated;
+    struct arena *a = &p->arena;
+    if (!quantity_has_value(&s->energy_j)) {
+        named_line(p, "saturated",
+                   arena_format(a, "%s: %s", quantity_state_text(s->energy_j.state),
+                                s->energy_j.why ? s->energy_j.why : "no reason was recorded"));
+        return;
+    }
+    named_line(
+        p, "saturated",
+        arena_format(a,
+                     "%.3f s to %.3f s: %s J, %s tokens, %s J/token; from %lld requests at once on, the peak is %lld%s",
+                     s->start_s, s->end_s, report_cell(p, &s->energy_j), number_text_i64(a, s->tokens),
+                     report_cell(p, &s->j_per_token), (long long)s->level, (long long)s->peak,
+                     s->meaningful ? "" : ": means little, as no more were sent than ran at once"));
+    named_line(p, "tail after it",
+               arena_format(a, "%s of the formal stage's time, %s of its energy, %s of its tokens",
+                            report_percent(p, &s->tail_time_share, false),
+                            report_percent(p, &s->tail_energy_share, false),
+                            report_percent(p, &s->tail_token_share, false)));
+}
+
+void report_delivery(struct report *p)
+{
     const struct result_lag *l = &p->r->lag;
     struct arena *a = &p->arena;
-    report_heading(p, "Saturation and delivery");
-    if (quantity_has_value(&s->energy_j)) {
-        report_item(p, 2, 4, "Saturated",
-                    arena_format(
-                        a,
-                        "from %.3f s to %.3f s: %s J, %s tokens, %s J/token; peak %lld requests at once, mark at %lld.",
-                        s->start_s, s->end_s, report_cell(p, &s->energy_j), number_text_i64(a, s->tokens),
-                        report_cell(p, &s->j_per_token), (long long)s->peak, (long long)s->level));
-        report_item(p, 2, 4, "Tail",
-                    arena_format(a, "after it: %s of the formal stage's time, %s of its energy, %s of its tokens.",
-                                 report_percent(p, &s->tail_time_share, false),
-                                 report_percent(p, &s->tail_energy_share, false),
-                                 report_percent(p, &s->tail_token_share, false)));
-        if (!s->meaningful)
-            buf_str(p->out, "  The saturated value means little: no more requests were sent than ran at once.\n");
-    } else {
-        report_item(
-            p, 2, 4, "Saturated:",
-            arena_format(a, "%s: %s", quantity_state_text(s->energy_j.state), s->energy_j.why ? s->energy_j.why : ""));
-    }
+    report_heading(p, "Saturation and delivery (times from the formal start)");
+    put_saturated(p);
     if (l->measurable)
-        report_item(p, 2, 4, "GPUs idle while tokens were owed:",
-                    arena_format(a, "%.2f s, %s J, %s of the formal stage%s.", l->idle_owed_s.value,
-                                 report_cell(p, &l->idle_owed_j), report_percent(p, &l->idle_owed_share, false),
-                                 l->delivery_lag ? ": delivery lag" : ""));
+        named_line(p, "idle while owed",
+                   arena_format(a, "GPUs idle for %.2f s, %s J, %s of the formal stage, with tokens outstanding%s",
+                                l->idle_owed_s.value, report_cell(p, &l->idle_owed_j),
+                                report_percent(p, &l->idle_owed_share, false),
+                                l->delivery_lag ? ": delivery lag" : ""));
     else
-        report_item(p, 2, 4, "GPUs idle while tokens were owed:",
-                    arena_format(a, "not measurable: %s", l->why ? l->why : "no power buffer"));
+        named_line(p, "idle while owed",
+                   arena_format(a, "not measurable: %s", l->why ? l->why : "no reason was recorded"));
     if (l->delivery_lag)
-        report_item(p, 2, 4, "What it means:",
-                    "the front end (HTTP, detokenizer) fell behind the GPUs, so tokens arrived in other windows than "
-                    "the energy that made "
-                    "them. More API server or tokenizer processes, or a larger stream interval, help.");
-    buf_fmt(p->out, "  Merged chunks %s, the largest beyond a first one %s tokens, the largest of all %s\n",
-            number_text_i64(a, l->merged_chunks), number_text_i64(a, l->largest_later_chunk),
-            number_text_i64(a, l->largest_chunk));
+        named_line(p, "",
+                   "The front end (HTTP, detokenizer) fell behind the GPUs, so tokens arrived in other windows than "
+                   "the energy that "
+                   "made them. More API server or tokenizer processes, or a larger stream interval, help.");
+    named_line(p, "merged chunks",
+               arena_format(a, "%s; tokens of the largest later chunk: %s, of the largest of all: %s",
+                            number_text_i64(a, l->merged_chunks), number_text_i64(a, l->largest_later_chunk),
+                            number_text_i64(a, l->largest_chunk)));
 }
 
 /* ---- estimate ---- */
@@ -324,7 +370,7 @@ void report_estimate(struct report *p)
                              report_cell(p, &e->e_formal_j),
                              e->ranged ? ": over 10 % apart, so the range is given." : "."));
     struct table t;
-    table_init(&t, a, "rrrrrr");
+    table_init(&t, a, "rdrddd");
     head_row(&t,
              (const char *const[]){"N", "E(N), kJ", "range, kJ", "J/request", "overhead J/request", "overhead", NULL});
     for (size_t i = 0; i < e->table_count; i++) {
@@ -357,7 +403,7 @@ void report_gpus(struct report *p)
     const struct result_release *x = &r->release;
     report_heading(p, "GPUs and release (times from the formal end, s)");
     struct table t;
-    table_init(&t, &p->arena, "rlrrrrrr");
+    table_init(&t, &p->arena, "rldddddd");
     head_row(&t, (const char *const[]){"", "UUID", "baseline W", "sd W", "formal W", "ready W", "memory back",
                                        "power back", NULL});
     for (size_t i = 0; i < r->gpu_count; i++) {
@@ -385,28 +431,29 @@ void report_gpus(struct report *p)
 
 /* ---- checks ---- */
 
+/* `words`: what each enum check_outcome is called here. */
+static void outcome_line(struct report *p, const char *name, int outcome, const char *const *words, const char *why)
+{
+    enum { NAME = 26, INDENT = 40 };
+    const char *word = words[outcome];
+    buf_fmt(p->out, "  %-*s", NAME - 2, name);
+    if (outcome == CHECK_FAILED)
+        report_look(p, LOOK_BAD, word);
+    else
+        buf_str(p->out, word);
+    buf_fmt(p->out, "%*s", (int)(INDENT - NAME - text_columns(word)), "");
+    text_wrap(p->out, why ? why : "no reason was recorded", INDENT, INDENT, REPORT_COLUMNS);
+}
+
 void report_checks(struct report *p)
 {
+    static const char *const check_words[] = {"not checked", "passed", "FAILED", "not recorded"};
+    static const char *const mark_words[] = {"not checked", "no", "YES", "not recorded"};
     const struct result *r = p->r;
-    enum { INDENT = 40 };
     report_heading(p, "Checks (docs/CHECKS.md says what to do about each)");
-    for (size_t i = 0; i < r->check_count; i++) {
-        const struct result_check *c = &r->checks[i];
-        const char *outcome = c->outcome == CHECK_PASSED         ? "passed"
-                              : c->outcome == CHECK_FAILED       ? "FAILED"
-                              : c->outcome == CHECK_NOT_RECORDED ? "not recorded"
-                                                                 : "not checked";
-        report_item(p, 2, INDENT, arena_format(&p->arena, "%-22s %s", check_code_names[c->code], outcome),
-                    c->why ? c->why : "");
-    }
+    for (size_t i = 0; i < r->check_count; i++)
+        outcome_line(p, check_code_names[r->checks[i].code], r->checks[i].outcome, check_words, r->checks[i].why);
     report_heading(p, "Marks");
-    for (size_t i = 0; i < r->mark_count; i++) {
-        const struct result_mark *m = &r->marks[i];
-        const char *outcome = m->outcome == CHECK_PASSED         ? "no"
-                              : m->outcome == CHECK_FAILED       ? "YES"
-                              : m->outcome == CHECK_NOT_RECORDED ? "not recorded"
-                                                                 : "not checked";
-        report_item(p, 2, INDENT, arena_format(&p->arena, "%-22s %s", mark_code_names[m->code], outcome),
-                    m->why ? m->why : "");
-    }
+    for (size_t i = 0; i < r->mark_count; i++)
+        outcome_line(p, mark_code_names[r->marks[i].code], r->marks[i].outcome, mark_words, r->marks[i].why);
 }

@@ -52,32 +52,65 @@ static void put_spaces(struct buf *out, size_t n)
     buf_fmt(out, "%*s", (int)n, "");
 }
 
-static void put_row(const struct table *t, const char *const *row, const size_t *width, struct buf *out)
+/* Columns of a cell from its decimal point on, or behind its last digit where it has none ("14 910*" has 1). */
+static bool is_number(const char *cell, size_t *ret_fraction)
+{
+    const char *digits = cell + (*cell == '-' || *cell == '+');
+    if (*digits < '0' || *digits > '9')
+        return false;
+    const char *point = digits + strspn(digits, "0123456789 ");
+    while (point > digits && point[-1] == ' ')
+        point--;
+    *ret_fraction = text_columns(point);
+    return true;
+}
+
+struct column {
+    size_t width, fraction; /* widest cell; widest part from the decimal point on */
+};
+
+static void measure(const struct table *t, struct column *ret_columns)
+{
+    size_t whole[TABLE_COLUMNS_MAX] = {0};
+    for (size_t i = 0; i < t->count; i++) {
+        size_t c = i % t->columns, n = text_columns(t->cells[i]), fraction;
+        struct column *column = &ret_columns[c];
+        column->width = n > column->width ? n : column->width;
+        if (t->align[c] != 'd' || !is_number(t->cells[i], &fraction))
+            continue;
+        column->fraction = fraction > column->fraction ? fraction : column->fraction;
+        whole[c] = n - fraction > whole[c] ? n - fraction : whole[c];
+    }
+    for (size_t c = 0; c < t->columns; c++)
+        if (whole[c] + ret_columns[c].fraction > ret_columns[c].width)
+            ret_columns[c].width = whole[c] + ret_columns[c].fraction;
+}
+
+static void put_row(const struct table *t, const char *const *row, const struct column *columns, struct buf *out)
 {
     size_t last = t->columns;
     while (last && !*row[last - 1])
         last--;
     for (size_t c = 0; c < last; c++) {
-        size_t pad = width[c] - text_columns(row[c]);
-        if (t->align[c] == 'r')
-            put_spaces(out, pad);
+        size_t pad = columns[c].width - text_columns(row[c]), behind = 0, fraction;
+        if (t->align[c] == 'l')
+            behind = pad;
+        else if (t->align[c] == 'd' && is_number(row[c], &fraction))
+            behind = columns[c].fraction - fraction;
+        put_spaces(out, pad - behind);
         buf_str(out, row[c]);
         if (c + 1 < last)
-            put_spaces(out, 2 + (t->align[c] == 'r' ? 0 : pad));
+            put_spaces(out, 2 + behind);
     }
 }
 
 void table_put(const struct table *t, struct buf *out, size_t indent)
 {
-    size_t width[TABLE_COLUMNS_MAX] = {0};
-    for (size_t i = 0; i < t->count; i++) {
-        size_t n = text_columns(t->cells[i]);
-        if (n > width[i % t->columns])
-            width[i % t->columns] = n;
-    }
+    struct column columns[TABLE_COLUMNS_MAX] = {0};
+    measure(t, columns);
     for (size_t i = 0; i + t->columns <= t->count; i += t->columns) {
         put_spaces(out, indent);
-        put_row(t, t->cells + i, width, out);
+        put_row(t, t->cells + i, columns, out);
         buf_byte(out, '\n');
     }
 }

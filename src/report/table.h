@@ -11,12 +11,12 @@ enum { TABLE_COLUMNS_MAX = 12 };
 struct table {
     struct arena *arena; /* of the cells' memory */
     size_t columns;
-    char align[TABLE_COLUMNS_MAX + 1]; /* 'l' or 'r' for each column */
+    char align[TABLE_COLUMNS_MAX + 1]; /* 'l', 'r', or 'd' for each column */
     const char **cells;                /* row by row */
     size_t count, capacity;
 };
 
-/* `align` has one letter a column: "lrrr". */
+/* `align` has one letter a column: left, right, or numbers by their decimal point (other text: right). */
 void table_init(struct table *t, struct arena *a, const char *align);
 
 /* The next cell, left to right, row by row. The text must stay until table_put. */

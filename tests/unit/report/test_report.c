@@ -93,7 +93,7 @@ static struct result a_result(struct arena *a)
     r.load.failure_count = 1;
     r.load.failures[0] = (struct result_failure){VERDICT_HTTP_STATUS, 1, 2483,
                                                  "HTTP 400: This model's maximum context length is 8192 tokens."};
-    r.metrics.formal_j_per_token = q(0.0423653, 0.0000106);
+    r.metrics.formal_j_per_token = q(0.0423653, 0.000106);
     r.metrics.saturated_j_per_token = q(0.0336423, 0.0000084);
     r.metrics.lifecycle_j_per_token = q(0.0571787, 0.00016);
     r.metrics.steady_j_per_token =
@@ -149,7 +149,7 @@ static void trust_comes_first_and_steady_follows_when_not_reached(void **state)
     assert_true(place(text, "usage_disagrees") < place(text, "Energy per output token"));
     assert_true(place(text, "repeated_prompts") < place(text, "Energy per output token"));
     assert_true(place(text, "  formal stage ") < place(text, "  steady state "));
-    place(text, "0.042365  J/token  ± 0.000011");
+    place(text, "0.04237    J/token  ± 0.00011");
     place(text, "steady state: not reached: no 2 consecutive windows");
     arena_done(&a);
 }
@@ -249,8 +249,10 @@ static void csv_has_each_value_in_full(void **state)
     struct result r = a_result(&a);
     struct buf b = {0};
     report_csv(&r, &b);
+    if (getenv("JTOK_SHOW"))
+        puts(buf_text(&b));
     assert_true(span_starts(buf_span(&b), "metric,unit,value,state,why,repeatability,absolute\n"));
-    place(buf_text(&b), "\nmetrics.formal_j_per_token,J/token,0.0423653,measured,,0.0000106,0.002541918\n");
+    place(buf_text(&b), "\nmetrics.formal_j_per_token,J/token,0.0423653,measured,,0.000106,0.002541918\n");
     place(buf_text(&b),
           "\nmetrics.steady_j_per_token,J/token,,not reached,no 2 consecutive windows under CV 0.03: lowest 0.0144 in "
           "window 2110,,\n");
