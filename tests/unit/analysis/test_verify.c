@@ -1,0 +1,556 @@
+/* Every reason code and every mark, each from the records of one life with one thing spoilt, and no code beside it. */
+#include "check.h"
+#include "life.h"
+#include "analysis/verify.h"
+
+struct spoilt {
+    const char *name;
+    void (*spoil)(struct records *r, struct arena *a);
+    const char *codes; /* that fail, in the order of enum check_code, a space behind each */
+    const char *marks; /* that the run carries, likewise */
+};
+
+static void failed_names(const struct result *r, char *ret_codes, char *ret_marks)
+{
+    *ret_codes = *ret_marks = 0;
+    for (size_t i = 0; i < r->check_count; i++)
+        if (r->checks[i].outcome == CHECK_FAILED)
+            sprintf(ret_codes + strlen(ret_codes), "%s ", check_code_names[r->checks[i].code]);
+    for (size_t i = 0; i < r->mark_count; i++)
+        if (r->marks[i].outcome == CHECK_FAILED)
+            sprintf(ret_marks + strlen(ret_marks), "%s ", mark_code_names[r->marks[i].code]);
+}
+
+static struct result judge(const struct records *r, struct arena *a)
+{
+    struct method m = method_default();
+    struct result result;
+    struct err e = {0};
+    assert_ok(analyze_and_verify(r, &m, a, &result, &e), e);
+    assert_int_equal(result.check_count, CODE_COUNT);
+    assert_int_equal(result.mark_count, RMARK_COUNT);
+    for (size_t i = 0; i < CODE_COUNT; i++) {
+        assert_int_equal(result.checks[i].code, i);
+        assert_non_null(result.checks[i].why);
+    }
+    for (size_t i = 0; i < RMARK_COUNT; i++) {
+        assert_int_equal(result.marks[i].code, i);
+        assert_non_null(result.marks[i].why);
+    }
+    return result;
+}
+
+static void add_mark(struct records *r, int64_t t_ns, int id, const char *note)
+{
+    r->marks[r->mark_count++] = (struct rec_mark){t_ns, id, note};
+}
+
+static void drop_mark(struct records *r, int id)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->mark_count; i++)
+        if (r->marks[i].id != id)
+            r->marks[n++] = r->marks[i];
+    r->mark_count = n;
+}
+
+/* Only the requests below n were sent. */
+static void keep_requests(struct records *r, uint32_t n)
+{
+    size_t kept = 0, before = r->chunk_count;
+    for (size_t i = 0; i < r->chunk_count; i++)
+        if (r->chunks[i].request < n)
+            r->chunks[kept++] = r->chunks[i];
+    r->chunk_count = kept;
+    r->request_count = n;
+    r->plan.requests.count = n;
+    double lost = 2 * (double)(before - kept);
+    for (size_t i = 0; i < r->metrics_count; i++)
+        r->metrics[i].generation_tokens -= r->metrics[i].t_ns >= 73 * LIFE_S ? lost : 0;
+}
+
+/* ---- what is spoilt ---- */
+
+static void nothing(struct records *r, struct arena *a)
+{
+    (void)r;
+    (void)a;
+}
+static void plan_fact(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->facts[0].outcome = CHECK_FAILED;
+}
+static void other_version(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->plan.engine.version = "0.23.0";
+}
+static void identity_fact(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->facts[2].outcome = CHECK_FAILED;
+}
+static void preflight_fact(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->facts[1].outcome = CHECK_FAILED;
+}
+static void other_gpu(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->plan.gpus[0] = "GPU-other";
+}
+static void one_gpu_more(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->plan.gpu_count = 2;
+    static const char *two[] = {"GPU-00000000-0000-0000-0000-000000000000", "GPU-2"};
+    r->plan.gpus = two;
+}
+static void mig(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].mig = 1;
+}
+static void no_new_memory(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 0; i < r->gpus[0].state_count; i++)
+        r->gpus[0].state[i].memory_used_bytes = (INT64_C(615) << 20) + (i == 50 ? (INT64_C(64) << 20) : 0);
+}
+static void gpu_fact(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->facts[3].outcome = CHECK_FAILED;
+}
+static void foreign(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].process[20].own = 0;
+}
+static void restless(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].instant[10].mw = 95000;
+}
+static void counter_begins_late(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].counter += 435;
+    r->gpus[0].counter_count -= 435;
+}
+static void grid_gap(struct records *r, struct arena *a)
+{
+    (void)a;
+    struct rec_gpu *g = &r->gpus[0];
+    memmove(g->instant + 30, g->instant + 34, (g->instant_count - 34) * sizeof *g->instant);
+    g->instant_count -= 4;
+}
+static void counter_backward(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].counter[300].mj = 1;
+}
+static void buffer_off(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 22 * 50; i < 43 * 50; i++)
+        r->gpus[0].buffer[i].mw = r->gpus[0].buffer[i].mw / 100 * 102;
+}
+static void low_limit(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].power_limit_mw = 450000;
+}
+static void request_missing(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->plan.requests.count = LIFE_REQUESTS + 1;
+}
+static void request_outside(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->requests[7].submit_ns -= 2 * LIFE_MS;
+}
+static void server_counts_more(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 0; i < r->metrics_count; i++)
+        r->metrics[i].generation_tokens += r->metrics[i].t_ns > 60 * LIFE_S;
+}
+static void five_fail(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 0; i < 5; i++)
+        r->requests[80 * i].verdict = VERDICT_TRUNCATED;
+}
+static void never_cools(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 74; i < r->gpus[0].instant_count; i++)
+        r->gpus[0].instant[i].mw = 122000;
+    drop_mark(r, MARK_POWER_RECOVERED);
+    drop_mark(r, MARK_RELEASE_END);
+    drop_mark(r, MARK_HOLD_END);
+}
+static void times_out(struct records *r, struct arena *a)
+{
+    never_cools(r, a);
+    add_mark(r, 107 * LIFE_S, MARK_RELEASE_TIMEOUT, NULL);
+}
+static void gives_up(struct records *r, struct arena *a)
+{
+    (void)a;
+    add_mark(r, 60 * LIFE_S, MARK_FAILED, "the engine closed every connection.");
+}
+static void dies_early(struct records *r, struct arena *a)
+{
+    (void)a;
+    drop_mark(r, MARK_EXIT);
+    add_mark(r, 73 * LIFE_S + 50 * LIFE_MS, MARK_EXIT, NULL);
+}
+static void interrupted(struct records *r, struct arena *a)
+{
+    (void)a;
+    add_mark(r, 60 * LIFE_S, MARK_INTERRUPTED, "SIGINT in the formal stage.");
+}
+static void clock_set(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 50; i < r->clock_count; i++)
+        r->clocks[i].offset_ns += 5 * LIFE_MS;
+}
+static void not_sealed(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->sealed = false;
+}
+static void damaged(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->damage = "chunks.csv.zst: the hash differs";
+}
+static void mark_missing(struct records *r, struct arena *a)
+{
+    (void)a;
+    drop_mark(r, MARK_WARMUP_END);
+}
+static void short_hold(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->plan.method.hold_s = 10;
+}
+
+static void simulated_gpu(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->run.gpu_simulated = true;
+}
+static void few_requests(struct records *r, struct arena *a)
+{
+    (void)a;
+    keep_requests(r, 150);
+}
+static void busy_client(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->client.cpu_ns = 28 * LIFE_S;
+}
+static void late_client(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->client.handle_p99_ns = 21 * LIFE_MS;
+}
+static void slow_sweep(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->client.submit_spread_ns = 1100 * LIFE_MS;
+}
+static void repeats(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->requests[9].prompt_digest = r->requests[8].prompt_digest;
+    r->run.prefix_cache = 1;
+}
+static void slowdown(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].state[50].reasons = 0x40;
+}
+static void silent_identity(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->facts[r->fact_count++] = (struct rec_fact){40 * LIFE_S, "identity.revision", CHECK_NOT_RECORDED, "x", NULL};
+}
+static void no_metrics(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->plan.engine.metrics_path = "";
+    r->metrics_count = 0;
+}
+static void no_server_count(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 0; i < r->metrics_count; i++)
+        r->metrics[i].generation_tokens = NAN;
+}
+static void late_sample(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].instant[50].late_ns = 501 * LIFE_MS;
+}
+
+static void each_code_comes_alone(void **state)
+{
+    (void)state;
+    static const struct spoilt cases[] = {
+        {"nothing", nothing, "", ""},
+        {"plan fact", plan_fact, "plan_mismatch ", ""},
+        {"other version", other_version, "plan_mismatch ", ""},
+        {"identity fact", identity_fact, "identity_wrong ", ""},
+        {"preflight fact", preflight_fact, "preflight_failed ", ""},
+        {"other GPU", other_gpu, "gpu_mismatch ", ""},
+        {"one GPU more", one_gpu_more, "gpu_mismatch ", ""},
+        {"MIG", mig, "gpu_mismatch ", ""},
+        {"no new memory", no_new_memory, "gpu_mismatch ", ""},
+        {"GPU fact", gpu_fact, "gpu_mismatch ", ""},
+        {"foreign process", foreign, "foreign_process ", ""},
+        {"restless baseline", restless, "baseline_not_idle ", ""},
+        {"counter begins late", counter_begins_late, "not_covered ", ""},
+        {"grid gap", grid_gap, "sample_gap ", ""},
+        {"counter backward", counter_backward, "counter_void ", ""},
+        {"buffer off", buffer_off, "counter_disagrees ", ""},
+        {"low limit", low_limit, "power_out_of_range ", ""},
+        {"request missing", request_missing, "request_unaccounted ", ""},
+        {"request outside", request_outside, "request_unaccounted ", ""},
+        {"server counts more", server_counts_more, "usage_disagrees ", ""},
+        {"five fail", five_fail, "too_many_failed ", ""},
+        {"times out", times_out, "release_timed_out release_not_closed ", ""},
+        {"never cools", never_cools, "release_not_closed ", ""},
+        {"gives up", gives_up, "engine_failed ", ""},
+        {"dies early", dies_early, "engine_failed ", ""},
+        {"interrupted", interrupted, "interrupted ", ""},
+        {"clock set", clock_set, "clock_step ", ""},
+        {"not sealed", not_sealed, "records_damaged ", ""},
+        {"damaged", damaged, "records_damaged ", ""},
+        {"mark missing", mark_missing, "records_damaged ", ""},
+        {"short hold", short_hold, "method_shortened ", ""},
+        {"simulated", simulated_gpu, "", "simulated "},
+        {"few requests", few_requests, "", "steady_not_reached "},
+        {"busy client", busy_client, "", "client_limited "},
+        {"late client", late_client, "", "client_limited "},
+        {"slow sweep", slow_sweep, "", "client_limited "},
+        {"repeats", repeats, "", "repeated_prompts "},
+        {"slowdown", slowdown, "", "throttled "},
+        {"silent identity", silent_identity, "", "identity_not_verifiable "},
+        {"no metrics", no_metrics, "", "usage_not_verifiable "},
+        {"no server count", no_server_count, "", "usage_not_verifiable "},
+        {"late sample", late_sample, "", "sampler_late "},
+    };
+    bool code_seen[CODE_COUNT] = {0}, mark_seen[RMARK_COUNT] = {[RMARK_DELIVERY_LAG] = true}; /* its own test */
+    bool right = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct records r = life_records(&a, 1);
+        cases[i].spoil(&r, &a);
+        struct result result = judge(&r, &a);
+        char codes[1000], marks[1000];
+        failed_names(&result, codes, marks);
+        if (strcmp(codes, cases[i].codes) != 0 || strcmp(marks, cases[i].marks) != 0) {
+            print_error("%s: failed \"%s\", marks \"%s\"\n", cases[i].name, codes, marks);
+            for (size_t c = 0; c < result.check_count; c++)
+                print_error("    %-20s %d %s\n", check_code_names[c], result.checks[c].outcome, result.checks[c].why);
+            for (size_t c = 0; c < result.mark_count; c++)
+                print_error("    %-20s %d %s\n", mark_code_names[c], result.marks[c].outcome, result.marks[c].why);
+            right = false;
+        }
+        /* A mark never takes the formal state from a run, a failed code always does. */
+        if (cases[i].codes[0] == 0)
+            assert_true(result.formal);
+        else
+            assert_false(result.formal);
+        for (size_t c = 0; c < CODE_COUNT; c++)
+            code_seen[c] = code_seen[c] || result.checks[c].outcome == CHECK_FAILED;
+        for (size_t c = 0; c < RMARK_COUNT; c++)
+            mark_seen[c] = mark_seen[c] || result.marks[c].outcome == CHECK_FAILED;
+        arena_done(&a);
+    }
+    assert_true(right);
+    for (size_t c = 0; c < CODE_COUNT; c++)
+        assert_true(code_seen[c]);
+    for (size_t c = 0; c < RMARK_COUNT; c++)
+        assert_true(mark_seen[c]);
+}
+
+/* The GPU is done 4 s before its streams: 4 of 30 s idle while owed. */
+static void a_front_end_that_lags_is_marked(void **state)
+{
+    (void)state;
+    static const struct life_step steps[] = {{0, LIFE_IDLE_MW},          {22 * LIFE_S, 122000}, {43 * LIFE_S, 500000},
+                                             {64 * LIFE_S, 122000},      {68 * LIFE_S, 500000}, {73 * LIFE_S, 122000},
+                                             {74 * LIFE_S, LIFE_IDLE_MW}};
+    struct arena a = {0};
+    struct records r = life_with_power(&a, 1, (struct life_power){steps, sizeof steps / sizeof *steps});
+    struct result result = judge(&r, &a);
+    assert_int_equal(result.marks[RMARK_DELIVERY_LAG].outcome, CHECK_FAILED);
+    assert_close(result.marks[RMARK_DELIVERY_LAG].value, 4.0 / 30, 0.002);
+    assert_close(result.marks[RMARK_DELIVERY_LAG].limit, 0.01, 0);
+    arena_done(&a);
+}
+
+struct missing {
+    int code;
+    void (*remove)(struct records *r, struct arena *a);
+};
+
+static void without_facts(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->fact_count = 0;
+}
+static void without_states(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].state_count = r->gpus[0].process_count = 0;
+}
+static void strangers(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 0; i < r->gpus[0].process_count; i++)
+        r->gpus[0].process[i].own = -1;
+}
+static void without_counter(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].counter_count = 0;
+}
+static void without_buffer(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].buffer_count = 0;
+}
+static void without_clocks(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->clock_count = 0;
+}
+static void unsettled(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->metrics_count--;
+}
+static void uncounted_plan(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->plan.requests.count = ABSENT_I64;
+}
+static void without_limit(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].power_limit_mw = ABSENT_I64;
+}
+
+/* What the records lack is neither passed nor failed, and such a run is never formal. */
+static void what_was_not_recorded_is_not_judged(void **state)
+{
+    (void)state;
+    static const struct missing cases[] = {
+        {CODE_PLAN_MISMATCH, without_facts},      {CODE_IDENTITY_WRONG, without_facts},
+        {CODE_PREFLIGHT_FAILED, without_facts},   {CODE_GPU_MISMATCH, without_facts},
+        {CODE_GPU_MISMATCH, without_states},      {CODE_FOREIGN_PROCESS, without_states},
+        {CODE_FOREIGN_PROCESS, strangers},        {CODE_BASELINE_NOT_IDLE, without_states},
+        {CODE_COUNTER_VOID, without_counter},     {CODE_COUNTER_DISAGREES, without_counter},
+        {CODE_COUNTER_DISAGREES, without_buffer}, {CODE_CLOCK_STEP, without_clocks},
+        {CODE_USAGE_DISAGREES, unsettled},        {CODE_REQUEST_UNACCOUNTED, uncounted_plan},
+        {CODE_POWER_OUT_OF_RANGE, without_limit},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct records r = life_records(&a, 1);
+        cases[i].remove(&r, &a);
+        struct result result = judge(&r, &a);
+        if (result.checks[cases[i].code].outcome != CHECK_NOT_RECORDED) {
+            print_error("case %zu, %s: %s\n", i, check_code_names[cases[i].code], result.checks[cases[i].code].why);
+            fail();
+        }
+        assert_false(result.formal);
+        arena_done(&a);
+    }
+}
+
+/* Limits are where the method puts them. */
+static void limits_are_inclusive_as_the_method_says(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    /* 4 of 400 failed is the limit of 1 %, not over it. */
+    struct records r = life_records(&a, 1);
+    for (size_t i = 0; i < 4; i++)
+        r.requests[i].verdict = VERDICT_TRUNCATED;
+    assert_int_equal(judge(&r, &a).checks[CODE_TOO_MANY_FAILED].outcome, CHECK_PASSED);
+    /* A sample half a period late is not yet late. */
+    r = life_records(&a, 1);
+    r.gpus[0].instant[50].late_ns = 500 * LIFE_MS;
+    assert_int_equal(judge(&r, &a).marks[RMARK_SAMPLER_LATE].outcome, CHECK_PASSED);
+    /* With a failed request the counts may be 2 % apart: 16 000 tokens of the clients and 320 more. */
+    r = life_records(&a, 1);
+    r.requests[3].verdict = VERDICT_TRUNCATED;
+    for (size_t i = 0; i < r.metrics_count; i++)
+        r.metrics[i].generation_tokens += r.metrics[i].t_ns > 60 * LIFE_S ? 320 : 0;
+    assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_PASSED);
+    /* Prompts that repeat with the cache off are no mark; with a cache that nobody knows of, not recorded. */
+    r = life_records(&a, 1);
+    r.requests[9].prompt_digest = r.requests[8].prompt_digest;
+    assert_int_equal(judge(&r, &a).marks[RMARK_REPEATED_PROMPTS].outcome, CHECK_PASSED);
+    r.run.prefix_cache = ABSENT_I64;
+    assert_int_equal(judge(&r, &a).marks[RMARK_REPEATED_PROMPTS].outcome, CHECK_NOT_RECORDED);
+    arena_done(&a);
+}
+
+/* Without a reading between warm-up and formal start, the cold engine's count starts at zero with the warm-up's usage.
+ */
+static void the_count_before_may_come_from_the_warm_up(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct records r = life_records(&a, 1);
+    size_t n = 0;
+    for (size_t i = 0; i < r.metrics_count; i++)
+        if (r.metrics[i].t_ns > 43 * LIFE_S)
+            r.metrics[n++] = r.metrics[i];
+    r.metrics_count = n;
+    assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_NOT_RECORDED);
+    r.warmup_count = 9;
+    r.warmups = arena_array(&a, 9, sizeof *r.warmups);
+    for (size_t i = 0; i < 9; i++) {
+        r.warmups[i] = rec_request_absent();
+        r.warmups[i].completion_tokens = i ? 64 : 100; /* 612 in all */
+    }
+    assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_PASSED);
+    r.warmups[0].completion_tokens = 99;
+    assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_FAILED);
+    arena_done(&a);
+}
+
+static void every_code_has_a_meaning(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CODE_COUNT; i++)
+        assert_true(strlen(check_code_meaning(i)) > 10);
+    for (int i = 0; i < RMARK_COUNT; i++)
+        assert_true(strlen(mark_code_meaning(i)) > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_code_comes_alone),
+        cmocka_unit_test(a_front_end_that_lags_is_marked),
+        cmocka_unit_test(what_was_not_recorded_is_not_judged),
+        cmocka_unit_test(limits_are_inclusive_as_the_method_says),
+        cmocka_unit_test(the_count_before_may_come_from_the_warm_up),
+        cmocka_unit_test(every_code_has_a_meaning),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
