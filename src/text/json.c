@@ -3,6 +3,9 @@
 #include <limits.h>
 #include "base/num.h"
 #include "text/scan.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* What the grammar allows next. */
 enum {
@@ -69,6 +72,16 @@ static enum json_kind close_container(struct json *j, const char *p)
 /* The first byte that is a quote, a backslash or a control character. */
 static const char *plain_end(const char *p, const char *end)
 {
+#ifdef __SSE2__
+    for (; end - p >= 16; p += 16) {
+        __m128i word = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(word, _mm_set1_epi8(0x1f)), word);
+        __m128i quote = _mm_cmpeq_epi8(word, _mm_set1_epi8('"')), slash = _mm_cmpeq_epi8(word, _mm_set1_epi8('\\'));
+        int hits = _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, slash)));
+        if (hits)
+            return p + __builtin_ctz((unsigned)hits);
+    }
+#endif
     for (; end - p >= 8; p += 8) {
         uint64_t word = scan_load(p);
         uint64_t hits = scan_equal(word, '"') | scan_equal(word, '\\') | scan_below(word, 0x20);
@@ -168,9 +181,8 @@ static enum json_kind read_number(struct json *j, const char *p)
     return value_done(j, JSON_NUMBER, q);
 }
 
-static enum json_kind read_word(struct json *j, const char *p, const char *word, enum json_kind kind)
+static inline enum json_kind read_word(struct json *j, const char *p, const char *word, size_t n, enum json_kind kind)
 {
-    size_t n = strlen(word);
     if ((size_t)(j->end - p) < n || memcmp(p, word, n) != 0)
         return failed(j, p, "a word that is not true, false or null");
     return value_done(j, kind, p + n);
@@ -187,11 +199,11 @@ static enum json_kind read_value(struct json *j, const char *p)
     case '[':
         return open_container(j, p, false);
     case 't':
-        return read_word(j, p, "true", JSON_TRUE);
+        return read_word(j, p, "true", 4, JSON_TRUE);
     case 'f':
-        return read_word(j, p, "false", JSON_FALSE);
+        return read_word(j, p, "false", 5, JSON_FALSE);
     case 'n':
-        return read_word(j, p, "null", JSON_NULL);
+        return read_word(j, p, "null", 4, JSON_NULL);
     case '-':
     case '0' ... '9':
         return read_number(j, p);
@@ -333,10 +345,8 @@ static struct span next_piece(struct span *rest, char room[4])
     return piece;
 }
 
-bool json_is(const struct json *j, const char *text)
+bool json_is_decoded(const struct json *j, const char *text)
 {
-    if (!j->escaped)
-        return span_is(j->raw, text);
     char room[4];
     size_t left = strlen(text);
     for (struct span rest = j->raw; rest.n;) {

@@ -59,7 +59,7 @@ enum json_kind json_skip(struct json *j);
 size_t json_error_offset(const struct json *j);
 
 /* Is the KEY or STRING just read equal to `text`? Escapes are decoded on the way; no copy. */
-bool json_is(const struct json *j, const char *text);
+static inline bool json_is(const struct json *j, const char *text) __attribute__((always_inline));
 
 /* The decoded bytes of the KEY or STRING just read, appended to b (surrogate pairs joined, lone surrogates as their
  * three bytes, \u0000 as a zero byte). */
@@ -71,6 +71,14 @@ size_t json_text_length(const struct json *j);
 /* The NUMBER just read as an integer; 5.0 and 5e0 are integers. False when it isn't one or out of int64 range. */
 bool json_i64(const struct json *j, int64_t *ret_value);
 bool json_f64(const struct json *j, double *ret_value);
+
+bool json_is_decoded(const struct json *j, const char *text); /* for json_is */
+
+/* In the header, so that a constant text costs a comparison of lengths. */
+static inline bool json_is(const struct json *j, const char *text)
+{
+    return j->escaped ? json_is_decoded(j, text) : span_is(j->raw, text);
+}
 
 /* JSON writer: appends to a buffer, commas and (with indent > 0) line breaks in the right places. Keys come out in the
  * order given. Assertion failure on misuse (a value where a key belongs). */
