@@ -1,6 +1,11 @@
 option(JTOK_TESTS "build the tests" ON)
 option(JTOK_BENCH "build the benchmarks" OFF)
+option(JTOK_FUZZ "build the libFuzzer binaries (clang; with ASan and UBSan)" OFF)
 set(JTOK_SANITIZE "" CACHE STRING "sanitizers, as -fsanitize takes them: address,undefined or thread")
+
+if(JTOK_FUZZ)
+  set(JTOK_SANITIZE address,undefined)
+endif()
 
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
@@ -26,6 +31,9 @@ function(jtok_flags target)
   if(JTOK_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${JTOK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${JTOK_SANITIZE})
+  endif()
+  if(JTOK_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
 endfunction()
 
