@@ -47,6 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     event_max = 16 * 1024 * 1024;
     fuzz_splits((struct span){(const char *)data, n}, run_sse);
+    if (n > 512) /* what a narrow limit does shows on short inputs, at a fraction of the time */
+        return 0;
     event_max = 40;
     fuzz_splits((struct span){(const char *)data, n}, run_sse);
     return 0;
