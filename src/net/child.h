@@ -74,7 +74,8 @@ struct child_stop_times {
 };
 
 /* Forks the guardian. Call early, before any thread is started; costs one idle process. Makes the calling process a
- * child subreaper. */
+ * child subreaper; it must start no other processes while the child is open, as after the guardian's death all that is
+ * below it counts as the tree. */
 bool child_open(struct child **ret_child, const struct child_events *events, struct err *e);
 
 /* Kills what is left of the tree, waits for it (at most 5 s), ends the guardian. */
@@ -84,8 +85,7 @@ void child_close(struct child *c);
 bool child_attach(struct child *c, struct loop *l, struct err *e);
 
 /* Starts the engine; once. Returns when exec has succeeded or failed: an error says which command failed in what way
- * and what to check. *ret_t_ns is the moment just before the fork (METHOD: t2 is stamped just before this call). May be
- * null. */
+ * and what to check. METHOD's t2 is stamped by the caller just before this call. *ret_pid may be null. */
 bool child_start(struct child *c, const struct child_spec *spec, int64_t *ret_pid, struct err *e);
 
 /* Begins the stop sequence; further calls do nothing but shorten what is left to `t`. Where the first process has ended
