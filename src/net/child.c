@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/num.h"
 #include "net/guardian.h"
 #include "net/proctree.h"
 

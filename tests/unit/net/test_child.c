@@ -280,7 +280,7 @@ static void test_gentle_stop(void **state)
     (void)state;
     struct seen s;
     struct child *c = open_child(&s);
-    start_sh(c, "trap 'echo bye; kill $!; exit 0' TERM; sleep 100 & echo ready; wait");
+    start_sh(c, "trap 'echo bye; kill $!; exit 0' TERM; sh -c 'echo ready; exec sleep 100' & wait");
     await_line(&s, "ready");
     int64_t begin_ns = clock_now_ns();
     child_stop(c, &(struct child_stop_times){.main_ns = 20 * S, .group_ns = 20 * S, .kill_ns = 20 * S});
@@ -454,7 +454,7 @@ static void test_everything_dies_with_jtok(void **state)
     assert_true(dies_within(pids[1], 5 * S));
     close(report[0]);
     close(report[1]);
-    while (waitpid(-1, NULL, 0) > 0) /* the guardian came back to this process, a subreaper */
+    while (waitpid(-1, NULL, WNOHANG) > 0) /* the guardian came back to this process, a subreaper */
         ;
 }
 
