@@ -7,8 +7,9 @@
 static const int64_t LEVEL_NS = 100000000, JOIN_NS = 100000000, SKIP_NS = 1000000000;
 static const double IDLE_FACTOR = 1.15, MEASURABLE_SHARE = 0.5;
 
-/* The mean over [t, t + width] is lowest where an end meets a sample, or between two where the powers at both ends are equal:
- * it is enough to look at stretches that begin or end at a sample, but for the little a parabola dips between. */
+/* The mean over [t, t + width] is lowest where an end meets a sample, or between two where the powers at both ends are
+ * equal: it is enough to look at stretches that begin or end at a sample, but for the little a parabola dips between.
+ */
 double lag_lowest_mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns, int64_t width_ns)
 {
     double lowest = (double)NAN;
@@ -66,35 +67,13 @@ static struct stretches both(struct stretches p, struct stretches q, struct aren
     return s;
 }
 
-static int compare_intervals(const void *x, const void *y, const void *context)
-{
-    (void)context;
-    const struct interval *a = x, *b = y;
-    return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
-}
+/* ---- verdict ----
+ *
+ * All requests are submitted at once and the formal stage ends with the last of them (METHOD section 3): from the sweep
+ * of submissions on, a request is outstanding all the time. */
 
-/* Where at least one request is outstanding: submitted and not ended. */
-static struct stretches outstanding(const struct streams *s, struct arena *a)
-{
-    struct stretches r = {.x = arena_array(a, s->request_count, sizeof *r.x)};
-    size_t n = 0;
-    for (size_t i = 0; i < s->request_count; i++) {
-        const struct rec_request *q = &s->requests[i];
-        if (q->submit_ns != ABSENT_I64 && q->end_ns != ABSENT_I64 && q->end_ns > q->submit_ns)
-            r.x[n++] = (struct interval){q->submit_ns, q->end_ns};
-    }
-    order_sort(r.x, n, sizeof *r.x, compare_intervals, NULL);
-    for (size_t i = 0; i < n; i++)
-        if (r.n && r.x[i].from_ns <= r.x[r.n - 1].to_ns)
-            r.x[r.n - 1].to_ns = r.x[i].to_ns > r.x[r.n - 1].to_ns ? r.x[i].to_ns : r.x[r.n - 1].to_ns;
-        else
-            r.x[r.n++] = r.x[i];
-    return r;
-}
-
-/* ---- verdict ---- */
-
-static bool gap_is_idle(const struct gpu_series *series, const struct result_gpu *gpus, size_t n, int64_t from, int64_t to)
+static bool gap_is_idle(const struct gpu_series *series, const struct result_gpu *gpus, size_t n, int64_t from,
+                        int64_t to)
 {
     if (to - from > JOIN_NS)
         return false;
@@ -119,19 +98,22 @@ static const char *levels(const struct gpu_series *series, struct result_gpu *gp
         const struct curve *c = &series[g].buffer;
         double level = lag_lowest_mean_w(c, ready_ns, end_ns, LEVEL_NS);
         if (isnan(level))
-            return arena_format(a, "the buffer of GPU %lld does not cover ready to formal_end", (long long)gpus[g].index);
+            return arena_format(a, "the buffer of GPU %lld does not cover ready to formal_end",
+                                (long long)gpus[g].index);
         gpus[g].ready_level_w = quantity_of(level);
-        gpus[g].formal_mean_w = (curve_energy(c, end_ns) - curve_energy(c, start_ns)) / ((double)(end_ns - start_ns) * 1e-9);
+        gpus[g].formal_mean_w =
+            (curve_energy(c, end_ns) - curve_energy(c, start_ns)) / ((double)(end_ns - start_ns) * 1e-9);
         if (level > MEASURABLE_SHARE * gpus[g].formal_mean_w)
-            return arena_format(a, "GPU %lld idles at %.1f W when ready, over half of its mean of %.1f W in the formal stage",
-                                (long long)gpus[g].index, level, gpus[g].formal_mean_w);
+            return arena_format(
+                a, "GPU %lld idles at %.1f W when ready, over half of its mean of %.1f W in the formal stage",
+                (long long)gpus[g].index, level, gpus[g].formal_mean_w);
         idles |= level > 0;
     }
     return idles ? NULL : "no GPU draws power when ready";
 }
 
 static void sum_idle(struct stretches idle, const struct gpu_series *series, const struct result_gpu *gpus, size_t n,
-                     struct stretches owed, int64_t start_ns, int64_t end_ns, struct arena *a, struct result_lag *ret)
+                     int64_t start_ns, int64_t end_ns, struct arena *a, struct result_lag *ret)
 {
     struct stretches joined = {.x = arena_array(a, idle.n, sizeof *joined.x)};
     for (size_t i = 0; i < idle.n; i++)
@@ -139,13 +121,13 @@ static void sum_idle(struct stretches idle, const struct gpu_series *series, con
             joined.x[joined.n - 1].to_ns = idle.x[i].to_ns;
         else
             joined.x[joined.n++] = idle.x[i];
-    idle = both(joined, owed, a);
     struct sum j = {0};
     int64_t idle_ns = 0;
-    for (size_t i = 0; i < idle.n; i++) {
-        idle_ns += idle.x[i].to_ns - idle.x[i].from_ns;
+    for (size_t i = 0; i < joined.n; i++) {
+        idle_ns += joined.x[i].to_ns - joined.x[i].from_ns;
         for (size_t g = 0; g < n; g++)
-            sum_add(&j, curve_energy(&series[g].buffer, idle.x[i].to_ns) - curve_energy(&series[g].buffer, idle.x[i].from_ns));
+            sum_add(&j, curve_energy(&series[g].buffer, joined.x[i].to_ns) -
+                            curve_energy(&series[g].buffer, joined.x[i].from_ns));
     }
     ret->idle_owed_s = quantity_of((double)idle_ns * 1e-9);
     ret->idle_owed_j = quantity_of(sum_value(&j));
@@ -153,8 +135,8 @@ static void sum_idle(struct stretches idle, const struct gpu_series *series, con
 }
 
 void lag_judge(const struct streams *s, const struct gpu_series *series, struct result_gpu *gpus, size_t gpu_count,
-               int64_t ready_ns, int64_t formal_start_ns, int64_t formal_end_ns, const struct method *m, struct arena *a,
-               struct result_lag *ret)
+               int64_t ready_ns, int64_t formal_start_ns, int64_t formal_end_ns, const struct method *m,
+               struct arena *a, struct result_lag *ret)
 {
     ret->merged_chunks = s->token_chunks ? (int64_t)s->merged_chunks : ABSENT_I64;
     ret->largest_chunk = s->largest >= 0 ? s->largest : ABSENT_I64;
@@ -170,7 +152,8 @@ void lag_judge(const struct streams *s, const struct gpu_series *series, struct 
     idle.x[0] = (struct interval){from, formal_end_ns};
     for (size_t g = 0; g < gpu_count && from < formal_end_ns; g++)
         if (gpus[g].ready_level_w.value > 0)
-            idle = both(idle, below(&series[g].buffer, IDLE_FACTOR * gpus[g].ready_level_w.value, from, formal_end_ns, a), a);
-    sum_idle(idle, series, gpus, gpu_count, outstanding(s, a), formal_start_ns, formal_end_ns, a, ret);
+            idle = both(idle,
+                        below(&series[g].buffer, IDLE_FACTOR * gpus[g].ready_level_w.value, from, formal_end_ns, a), a);
+    sum_idle(idle, series, gpus, gpu_count, formal_start_ns, formal_end_ns, a, ret);
     ret->delivery_lag = ret->idle_owed_share.value > m->lag_share;
 }
