@@ -72,12 +72,24 @@ static void describe_gpus(struct work *w)
     for (size_t i = 0; i < n; i++) {
         const struct rec_gpu *g = &w->r.gpus[i];
         ret->gpus[i] = (struct result_gpu){
-            .uuid = g->uuid, .name = g->name, .index = g->index, .instant_source = g->instant_source,
+            .uuid = g->uuid,
+            .name = g->name,
+            .index = g->index,
+            .instant_source = g->instant_source,
             .power_limit_w = g->power_limit_mw == ABSENT_I64 ? (double)NAN : (double)g->power_limit_mw / 1000,
-            .factor = none, .counter_lag_s = none, .baseline_w = none, .baseline_sd_w = (double)NAN,
-            .baseline_half_1_w = (double)NAN, .baseline_half_2_w = (double)NAN, .baseline_utilisation_max = ABSENT_I64,
-            .baseline_processes_max = ABSENT_I64, .baseline_idle = CHECK_NOT_RECORDED, .memory_released_s = none,
-            .power_recovered_s = none, .ready_level_w = none, .formal_mean_w = (double)NAN,
+            .factor = none,
+            .counter_lag_s = none,
+            .baseline_w = none,
+            .baseline_sd_w = (double)NAN,
+            .baseline_half_1_w = (double)NAN,
+            .baseline_half_2_w = (double)NAN,
+            .baseline_utilisation_max = ABSENT_I64,
+            .baseline_processes_max = ABSENT_I64,
+            .baseline_idle = CHECK_NOT_RECORDED,
+            .memory_released_s = none,
+            .power_recovered_s = none,
+            .ready_level_w = none,
+            .formal_mean_w = (double)NAN,
             .buffer_marked = w->series[i].buffer_marked};
     }
 }
@@ -92,7 +104,9 @@ static void make_meters(struct work *w)
     w->series = arena_array(w->a, n, sizeof *w->series);
     for (size_t i = 0; i < n; i++)
         gpu_series_make(&w->r.gpus[i], &w->clocks, w->a, &w->series[i]);
-    w->meters = (struct meters){.gpus = w->series, .gpu_count = n, .grid_period_s = w->r.plan.method.grid_s,
+    w->meters = (struct meters){.gpus = w->series,
+                                .gpu_count = n,
+                                .grid_period_s = w->r.plan.method.grid_s,
                                 .sensor_share = power->sensor_percent / 100,
                                 .sensor_floor_w = power->sensor_source ? 0 : SENSOR_FLOOR_W,
                                 .factor = arena_array(w->a, n, sizeof(struct quantity)),
@@ -209,12 +223,15 @@ static void measure_lifecycle(struct work *w)
         g->counter_gap_s = fmax(fmax(p[0]->counter_gap_s, p[1]->counter_gap_s), p[2]->counter_gap_s);
         g->grid_gap = p[0]->grid_gap || p[1]->grid_gap || p[2]->grid_gap;
         g->buffer_gap = p[0]->buffer_gap || p[1]->buffer_gap || p[2]->buffer_gap;
-        g->counter_void = p[0]->counter_void ? p[0]->counter_void : p[1]->counter_void ? p[1]->counter_void : p[2]->counter_void;
+        g->counter_void = p[0]->counter_void   ? p[0]->counter_void
+                          : p[1]->counter_void ? p[1]->counter_void
+                                               : p[2]->counter_void;
     }
     compare_series(life);
 }
 
-/* The last moment, no later than `end`, that buffer and counter cover on every GPU, with room for the counter's delay. */
+/* The last moment, no later than `end`, that buffer and counter cover on every GPU, with room for the counter's delay.
+ */
 static int64_t last_of_both(const struct work *w, int64_t end_ns)
 {
     static const int64_t DELAY_NS = 150000000;

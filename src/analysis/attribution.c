@@ -102,7 +102,8 @@ static void finish(struct sweep *s, const struct streams *streams, const struct 
 
 /* ---- gap ---- */
 
-/* The rate of the gap that follows the chunk at place `at`: tokens of the next chunk with another stamp over the gap. */
+/* The rate of the gap that follows the chunk at place `at`: tokens of the next chunk with another stamp over the gap.
+ */
 static inline double rate_after(const struct streams *s, const struct stream *q, const struct flow *f, uint64_t at,
                                 int64_t t_ns)
 {
@@ -304,7 +305,8 @@ double attribution_union_j(const struct course *c, int64_t start_ns, int64_t end
     return sum_value(&sum);
 }
 
-void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens, struct arena *a)
+void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens,
+                          struct arena *a)
 {
     uint64_t *at = arena_array(a, s->request_count, sizeof *at);
     size_t k = 0;

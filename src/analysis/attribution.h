@@ -1,8 +1,9 @@
 /* Splitting the formal stage's energy over its requests (METHOD section 5).
  *
- * With rates r(t) of the requests and R(t) their sum, a request gets the integral of r dE / R. Since r is constant between its
- * own changes, one running integral F = integral of dE / R serves all: a request that changes its rate at a and b gets
- * r (F(b) - F(a)). So a sweep touches each chunk once. F, R and every request's energy are compensated sums. */
+ * With rates r(t) of the requests and R(t) their sum, a request gets the integral of r dE / R. Since r is constant
+ * between its own changes, one running integral F = integral of dE / R serves all: a request that changes its rate at a
+ * and b gets r (F(b) - F(a)). So a sweep touches each chunk once. F, R and every request's energy are compensated sums.
+ */
 #ifndef JTOK_ANALYSIS_ATTRIBUTION_H
 #define JTOK_ANALYSIS_ATTRIBUTION_H
 
@@ -10,13 +11,13 @@
 #include "analysis/tokens.h"
 
 struct attribution {
-    double *energy_j;   /* by row; 0 for requests that take no part */
-    double none_j;      /* no generation */
-    double attributed_j;/* sum of energy_j */
+    double *energy_j;    /* by row; 0 for requests that take no part */
+    double none_j;       /* no generation */
+    double attributed_j; /* sum of energy_j */
 };
 
-/* [start, end] is the formal stage; the course must cover it. What generates outside takes nothing there. `energy_j` of *ret
- * is the arena's. O(chunks) for gap and words, O(requests log requests) for the others. */
+/* [start, end] is the formal stage; the course must cover it. What generates outside takes nothing there. `energy_j` of
+ * *ret is the arena's. O(chunks) for gap and words, O(requests log requests) for the others. */
 void attribute(const struct streams *s, const struct course *c, int64_t start_ns, int64_t end_ns, int reading,
                struct arena *a, struct attribution *ret);
 
@@ -26,7 +27,9 @@ struct interval {
 };
 double attribution_union_j(const struct course *c, int64_t start_ns, int64_t end_ns, struct interval *x, size_t n);
 
-/* Tokens of successful requests that arrived in (bounds[i], bounds[i + 1]], for n ascending bounds: n - 1 sums. O(chunks). */
-void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens, struct arena *a);
+/* Tokens of successful requests that arrived in (bounds[i], bounds[i + 1]], for n ascending bounds: n - 1 sums.
+ * O(chunks). */
+void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens,
+                          struct arena *a);
 
 #endif

@@ -39,8 +39,8 @@ static double half_rule(const struct curve *c, int64_t a_ns, int64_t b_ns, size_
     return sum_value(&sum);
 }
 
-/* At one boundary, squared: the power's change between its neighbours over half their distance, and the call's width times
- * the slope over the same half distance. */
+/* At one boundary, squared: the power's change between its neighbours over half their distance, and the call's width
+ * times the slope over the same half distance. */
 static double boundary_term(const struct curve *c, int64_t t_ns)
 {
     size_t i = stamp_before(c->t_ns, c->n, t_ns);
@@ -71,8 +71,8 @@ static double slope_w(const struct counter *c, size_t i)
     return (double)(c->mj[i + 1] - c->mj[i]) / 1000 / seconds(c->t_ns[i + 1] - c->t_ns[i]);
 }
 
-/* At one end, squared: uncertainty of the change point and width of the call times the power, and (L + T/4) times the cliff,
- * the difference between the power one step before and one step after. */
+/* At one end, squared: uncertainty of the change point and width of the call times the power, and (L + T/4) times the
+ * cliff, the difference between the power one step before and one step after. */
 static double end_term(const struct counter *c, int64_t t_ns, double lag_s)
 {
     size_t i = stamp_before(c->t_ns, c->n, t_ns);
@@ -115,8 +115,9 @@ static const char *counter_void(const struct gpu_series *g, int64_t a_ns, int64_
                                 (long long)(c->mj[i] - c->mj[i + 1]), seconds(c->t_ns[i + 1]));
         double still = seconds(c->t_ns[i + 1] - c->t_ns[i]);
         if (still > STILL_S && power_read_above_1_w(g, c->t_ns[i], c->t_ns[i + 1]))
-            return arena_format(arena, "the counter stood still for %.2f s at %.3f s of the run while power was read above 1 W",
-                                still, seconds(c->t_ns[i]));
+            return arena_format(
+                arena, "the counter stood still for %.2f s at %.3f s of the run while power was read above 1 W", still,
+                seconds(c->t_ns[i]));
     }
     return NULL;
 }
@@ -234,7 +235,8 @@ static struct quantity precise_quantity(const struct quantity *buffer, const str
     if (!quantity_has_value(factor))
         return buffer->value == 0 ? *buffer : quantity_absent(factor->state, factor->why);
     struct quantity q = quantity_of(buffer->value * factor->value);
-    q.repeatability = sqrt(square(buffer->repeatability * factor->value) + square(factor->repeatability * buffer->value));
+    q.repeatability =
+        sqrt(square(buffer->repeatability * factor->value) + square(factor->repeatability * buffer->value));
     return q;
 }
 
@@ -293,7 +295,8 @@ void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, struct en
 {
     struct energy_set sum = {.headline_series = SERIES_COUNTER};
     for (int s = 0; s < SERIES_COUNT; s++) {
-        *energy_series(&sum, s) = m->gpu_count ? quantity_of(0) : quantity_absent(Q_NOT_RECORDED, "no GPU was recorded");
+        *energy_series(&sum, s) =
+            m->gpu_count ? quantity_of(0) : quantity_absent(Q_NOT_RECORDED, "no GPU was recorded");
         energy_series(&sum, s)->repeatability = energy_series(&sum, s)->absolute = m->gpu_count ? 0 : (double)NAN;
     }
     sum.headline = quantity_absent(Q_NOT_RECORDED, "no basis");

@@ -10,8 +10,8 @@ struct meters {
     const struct gpu_series *gpus;
     size_t gpu_count;
     double grid_period_s;
-    double sensor_share; /* 0.06: absolute limit */
-    double sensor_floor_w; /* 5 W where the limit is assumed, 0 where a calibration replaces it */
+    double sensor_share;     /* 0.06: absolute limit */
+    double sensor_floor_w;   /* 5 W where the limit is assumed, 0 where a calibration replaces it */
     struct quantity *factor; /* per GPU, of basis `precise`; absent: no such basis */
     struct quantity *lag_s;  /* per GPU, L */
 };
@@ -27,8 +27,8 @@ void meters_fit(struct meters *m, int64_t a_ns, int64_t b_ns, struct arena *aren
 void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, struct energy_set *ret_sum,
                    struct result_stage_gpu *ret_gpus, struct arena *arena);
 
-/* Sum of stages: values and absolute limits add, repeatability as root of the sum of squares. Absent where one is; NOT_CLOSED
- * where one is. */
+/* Sum of stages: values and absolute limits add, repeatability as root of the sum of squares. Absent where one is;
+ * NOT_CLOSED where one is. */
 struct quantity quantity_sum(const struct quantity *const *q, size_t n);
 
 /* q / divisor, with its uncertainties and state; UNDEFINED with `why` where the divisor is not above 0. */

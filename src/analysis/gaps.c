@@ -4,7 +4,8 @@
 #include <string.h>
 #include "analysis/order.h"
 
-/* A bucket is the exponent and the first MANTISSA bits of the gap in ns as a double: it is monotonic for values >= 0. */
+/* A bucket is the exponent and the first MANTISSA bits of the gap in ns as a double: it is monotonic for values >= 0.
+ */
 enum { MANTISSA = 10, BUCKETS = 64 << MANTISSA, RANKS = 8 };
 
 struct gap {
@@ -111,7 +112,8 @@ struct percentiles gaps_percentiles(const struct streams *s, bool per_token, str
     (void)a;
     struct arena scratch = {0};
     struct cursor *cursors = arena_array(&scratch, s->request_count, sizeof *cursors);
-    uint64_t *weights = arena_array(&scratch, BUCKETS, sizeof *weights), *counts = arena_array(&scratch, BUCKETS, sizeof *counts);
+    uint64_t *weights = arena_array(&scratch, BUCKETS, sizeof *weights),
+             *counts = arena_array(&scratch, BUCKETS, sizeof *counts);
     struct gap g;
     uint64_t total = 0;
     double most = 0;
@@ -174,9 +176,12 @@ struct percentiles gaps_percentiles(const struct streams *s, bool per_token, str
                     pair[end] = in_order[j].value;
         values[i] = pair[0] + (positions[i] - (double)wanted[2 * i].rank) * (pair[1] - pair[0]);
     }
-    struct percentiles p = {.n = (int64_t)total, .mean = quantity_of(sum_value(&sum) / (double)total * 1e-9),
-                            .p50 = quantity_of(values[0] * 1e-9), .p90 = quantity_of(values[1] * 1e-9),
-                            .p95 = quantity_of(values[2] * 1e-9), .p99 = quantity_of(values[3] * 1e-9),
+    struct percentiles p = {.n = (int64_t)total,
+                            .mean = quantity_of(sum_value(&sum) / (double)total * 1e-9),
+                            .p50 = quantity_of(values[0] * 1e-9),
+                            .p90 = quantity_of(values[1] * 1e-9),
+                            .p95 = quantity_of(values[2] * 1e-9),
+                            .p99 = quantity_of(values[3] * 1e-9),
                             .max = quantity_of(most * 1e-9)};
     arena_done(&scratch);
     return p;

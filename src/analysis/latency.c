@@ -11,8 +11,8 @@ static double offset_s(int64_t t_ns, int64_t from_ns)
 
 /* ---- the table ---- */
 
-/* A time that a clock step touches is no time. Only the arrivals are converted stamps; submit and end by read time are not,
- * but then a stamp beside them is as doubtful: all of a request's times near a step go. */
+/* A time that a clock step touches is no time. Only the arrivals are converted stamps; submit and end by read time are
+ * not, but then a stamp beside them is as doubtful: all of a request's times near a step go. */
 static int64_t unstepped(const struct clock_line *clocks, int64_t t_ns, bool *ret_nulled)
 {
     if (clocks->step_count == 0 || t_ns == ABSENT_I64 || !clock_is_stepped(clocks, t_ns))
@@ -45,16 +45,29 @@ struct result_request *latency_table(const struct streams *s, const struct clock
         int64_t last = unstepped(clocks, seen_last, &nulled), end = unstepped(clocks, r->end_ns, &nulled);
         int64_t visible = unstepped(clocks, r->first_visible_ns, &nulled);
         *ret_nulled += nulled;
-        table[i] = (struct result_request){
-            .id = r->id, .verdict = r->verdict, .status = r->status,
-            .submit_s = offset_s(submit, formal_start_ns), .first_s = offset_s(first, formal_start_ns),
-            .last_s = offset_s(last, formal_start_ns), .end_s = offset_s(end, formal_start_ns),
-            .ttft_s = offset_s(first, submit), .ttft_visible_s = offset_s(visible, submit),
-            .tpot_s = q->success ? tpot_s(q, first, last) : (double)NAN, .e2e_s = offset_s(end, submit),
-            .prompt_tokens = r->prompt_tokens, .output_tokens = r->completion_tokens,
-            .reasoning_tokens = r->reasoning_tokens, .token_chunks = r->token_chunks, .generates = q->generates,
-            .order = ABSENT_I64, .gap_j = (double)NAN, .interval_j = (double)NAN, .request_j = (double)NAN,
-            .words_j = (double)NAN, .j_per_token = (double)NAN, .detail = r->detail};
+        table[i] = (struct result_request){.id = r->id,
+                                           .verdict = r->verdict,
+                                           .status = r->status,
+                                           .submit_s = offset_s(submit, formal_start_ns),
+                                           .first_s = offset_s(first, formal_start_ns),
+                                           .last_s = offset_s(last, formal_start_ns),
+                                           .end_s = offset_s(end, formal_start_ns),
+                                           .ttft_s = offset_s(first, submit),
+                                           .ttft_visible_s = offset_s(visible, submit),
+                                           .tpot_s = q->success ? tpot_s(q, first, last) : (double)NAN,
+                                           .e2e_s = offset_s(end, submit),
+                                           .prompt_tokens = r->prompt_tokens,
+                                           .output_tokens = r->completion_tokens,
+                                           .reasoning_tokens = r->reasoning_tokens,
+                                           .token_chunks = r->token_chunks,
+                                           .generates = q->generates,
+                                           .order = ABSENT_I64,
+                                           .gap_j = (double)NAN,
+                                           .interval_j = (double)NAN,
+                                           .request_j = (double)NAN,
+                                           .words_j = (double)NAN,
+                                           .j_per_token = (double)NAN,
+                                           .detail = r->detail};
         if (q->success)
             table[i].token_chunks = (int64_t)(q->end - q->begin);
     }
@@ -84,8 +97,7 @@ static void count_requests(const struct streams *s, struct result_load *ret)
     ret->failed = ret->requests - ret->successful;
     if (ret->successful == 0)
         ret->prompt_tokens = ret->reasoning_tokens = ABSENT_I64;
-    ret->visible_tokens =
-        ret->reasoning_tokens == ABSENT_I64 ? ABSENT_I64 : ret->output_tokens - ret->reasoning_tokens;
+    ret->visible_tokens = ret->reasoning_tokens == ABSENT_I64 ? ABSENT_I64 : ret->output_tokens - ret->reasoning_tokens;
     ret->token_chunks = (int64_t)s->token_chunks;
     ret->token_source = s->source;
     ret->shared_stamps = (int64_t)s->shared_stamps;
@@ -120,9 +132,9 @@ static void list_failures(const struct streams *s, struct arena *a, struct resul
     uint32_t first[VERDICT_COUNT] = {0};
     for (size_t i = s->request_count; i-- > 0;) {
         /* An ok without usage, or an id that is there twice, is a fault of the records. */
-        int verdict = s->streams[i].success                   ? VERDICT_OK
+        int verdict = s->streams[i].success                  ? VERDICT_OK
                       : s->requests[i].verdict == VERDICT_OK ? VERDICT_NOT_RECORDED
-                                                              : s->requests[i].verdict;
+                                                             : s->requests[i].verdict;
         count[verdict]++;
         first[verdict] = (uint32_t)i;
     }
@@ -143,12 +155,13 @@ static struct quantity submit_spread(const struct streams *s)
         from = t < from ? t : from;
         to = t > to ? t : to;
     }
-    return from > to ? quantity_absent(Q_NOT_RECORDED, "no request was submitted") : quantity_of((double)(to - from) * 1e-9);
+    return from > to ? quantity_absent(Q_NOT_RECORDED, "no request was submitted")
+                     : quantity_of((double)(to - from) * 1e-9);
 }
 
 /* Percentiles of one column over successful requests. */
-static struct percentiles column(const struct streams *s, const struct result_request *table, size_t offset, double *scratch,
-                                 const char *why)
+static struct percentiles column(const struct streams *s, const struct result_request *table, size_t offset,
+                                 double *scratch, const char *why)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->request_count; i++) {
@@ -167,9 +180,11 @@ void latency_load(const struct streams *s, const struct result_request *table, s
     list_failures(s, a, ret);
     ret->submit_spread_s = submit_spread(s);
     ret->ttft_s = column(s, table, offsetof(struct result_request, ttft_s), scratch, "no successful request");
-    ret->tpot_s = column(s, table, offsetof(struct result_request, tpot_s), scratch, "no successful request of two tokens");
+    ret->tpot_s =
+        column(s, table, offsetof(struct result_request, tpot_s), scratch, "no successful request of two tokens");
     ret->e2e_s = column(s, table, offsetof(struct result_request, e2e_s), scratch, "no successful request");
-    ret->ttft_visible_s = column(s, table, offsetof(struct result_request, ttft_visible_s), scratch, "no visible output");
+    ret->ttft_visible_s =
+        column(s, table, offsetof(struct result_request, ttft_visible_s), scratch, "no visible output");
     ret->itl_per_token = s->source == TOKENS_RUNNING;
     ret->itl_s = gaps_percentiles(s, ret->itl_per_token, a);
 }

@@ -89,17 +89,16 @@ void metrics_fill(const struct plan *plan, struct result *result)
     m->saturated_j_per_token =
         excluded(m->saturated_j_per_token, !result->saturated.meaningful,
                  "all requests ran at once: without more requests than running slots nothing is saturated");
-    m->throughput_tok_s = formal->why ? quantity_absent(Q_NOT_RECORDED, formal->why)
-                          : load->output_tokens > 0
-                              ? quantity_of((double)load->output_tokens / formal->duration_s)
-                              : quantity_absent(Q_UNDEFINED, NO_TOKENS);
+    m->throughput_tok_s = formal->why               ? quantity_absent(Q_NOT_RECORDED, formal->why)
+                          : load->output_tokens > 0 ? quantity_of((double)load->output_tokens / formal->duration_s)
+                                                    : quantity_absent(Q_UNDEFINED, NO_TOKENS);
     m->tokens_per_kwh = inverse(&m->formal_j_per_token, 3.6e6);
     int64_t total = load->prompt_tokens == ABSENT_I64 || load->output_tokens == ABSENT_I64
                         ? ABSENT_I64
                         : load->prompt_tokens + load->output_tokens;
     m->j_per_total_token = per_known(energy, total, "the engine did not report prompt tokens", NO_TOKENS);
-    m->j_per_visible_token =
-        per_known(energy, load->visible_tokens, "the engine does not report reasoning tokens", "no visible output tokens");
+    m->j_per_visible_token = per_known(energy, load->visible_tokens, "the engine does not report reasoning tokens",
+                                       "no visible output tokens");
     fill_cost(&plan->cost, m);
 }
 
@@ -123,7 +122,8 @@ struct estimate estimate_for(const struct result *r, int64_t requests)
     double n = (double)requests;
     struct quantity running = scaled(&e->e_request_j, n);
     const struct quantity *parts[] = {&e->fixed_j, &running};
-    s.total_j = requests > 0 ? quantity_sum(parts, 2) : quantity_absent(Q_UNDEFINED, "an estimate is for one request or more");
+    s.total_j =
+        requests > 0 ? quantity_sum(parts, 2) : quantity_absent(Q_UNDEFINED, "an estimate is for one request or more");
     const struct quantity *measured = &r->stages[STAGE_LIFECYCLE].energy.headline;
     s.measured = requests == r->load.requests && r->load.failed == 0 && quantity_has_value(measured);
     if (s.measured)
@@ -152,9 +152,8 @@ void estimate_fill(struct result *result, struct arena *a)
     const struct result_load *load = &result->load;
     const struct quantity *fixed[] = {&result->metrics.startup_j, &result->metrics.release_j};
     e->fixed_j = quantity_sum(fixed, 2);
-    e->mean_output_tokens = load->successful > 0
-                                ? quantity_of((double)load->output_tokens / (double)load->successful)
-                                : quantity_absent(Q_UNDEFINED, "no successful request");
+    e->mean_output_tokens = load->successful > 0 ? quantity_of((double)load->output_tokens / (double)load->successful)
+                                                 : quantity_absent(Q_UNDEFINED, "no successful request");
     e->e_formal_j = result->metrics.j_per_request;
     e->e_steady_j = quantity_has_value(&e->mean_output_tokens)
                         ? scaled(&result->steady.j_per_token, e->mean_output_tokens.value)

@@ -5,8 +5,8 @@
 #include "model/record.h"
 #include "model/result.h"
 
-/* Fills result->metrics from stages, load, steady, saturated and lag. Cost and carbon only with the plan's PUE and server
- * factor, of the formal stage: kWh per token = J/token * server factor * PUE / 3.6e6. O(1). */
+/* Fills result->metrics from stages, load, steady, saturated and lag. Cost and carbon only with the plan's PUE and
+ * server factor, of the formal stage: kWh per token = J/token * server factor * PUE / 3.6e6. O(1). */
 void metrics_fill(const struct plan *plan, struct result *result);
 
 /* Fills result->estimate after metrics_fill. Its table: N = 1, 10 ... 10^6 and the run's own count. */

@@ -8,7 +8,7 @@
     return (x) < (y) ? -1 : 1
 
 #define COMPARATOR(name, type, BODY)                                                                                   \
-    static int compare_##name(const void *x, const void *y, const void *context)                                      \
+    static int compare_##name(const void *x, const void *y, const void *context)                                       \
     {                                                                                                                  \
         (void)context;                                                                                                 \
         const struct type *a = x, *b = y;                                                                              \
@@ -99,7 +99,8 @@ struct records records_sorted(const struct records *r, struct arena *a)
     SORT(s.marks, s.mark_count, t_ns, compare_marks);
     SORT(s.clocks, s.clock_count, t_ns, compare_clocks);
     SORT(s.requests, s.request_count, id, compare_requests);
-    s.chunks = sorted(s.chunks, s.chunk_count, sizeof *s.chunks, chunks_in_order(s.chunks, s.chunk_count), compare_chunks, a);
+    s.chunks =
+        sorted(s.chunks, s.chunk_count, sizeof *s.chunks, chunks_in_order(s.chunks, s.chunk_count), compare_chunks, a);
     s.gpus = sorted(s.gpus, s.gpu_count, sizeof *s.gpus, false, compare_gpus, a);
     for (size_t i = 0; i < s.gpu_count; i++) {
         struct rec_gpu *g = &s.gpus[i];

@@ -33,15 +33,15 @@ static int64_t known(int32_t value)
     return value < 0 ? ABSENT_I64 : value;
 }
 
-static void judge_gpu(const struct rec_gpu *g, int64_t period_ns, int64_t start_ns, int64_t end_ns, struct result_gpu *ret,
-                      struct arena *a)
+static void judge_gpu(const struct rec_gpu *g, int64_t period_ns, int64_t start_ns, int64_t end_ns,
+                      struct result_gpu *ret, struct arena *a)
 {
     struct arena scratch = {0};
     struct tick_sample *s = arena_array(&scratch, g->instant_count, sizeof *s);
     size_t n = grid_samples(g, period_ns, INT64_MIN, s);
     struct idle_verdict v = idle_judge(s, n, period_ns, start_ns, end_ns);
-    ret->baseline_w =
-        isnan(v.mean_w) ? quantity_absent(Q_NOT_COVERED, "no grid samples around the baseline window") : quantity_of(v.mean_w);
+    ret->baseline_w = isnan(v.mean_w) ? quantity_absent(Q_NOT_COVERED, "no grid samples around the baseline window")
+                                      : quantity_of(v.mean_w);
     ret->baseline_sd_w = v.sigma_w;
     ret->baseline_half_1_w = v.first_half_w;
     ret->baseline_half_2_w = v.second_half_w;
@@ -75,8 +75,8 @@ void stages_judge_baseline(const struct records *r, struct result_gpu *gpus, str
 
 /* The first state after formal_end without a compute process and with used memory back within 64 MiB of before
  * service_start; ABSENT_I64 and the reason where there is none. */
-static int64_t memory_released(const struct rec_gpu *g, int64_t service_start_ns, int64_t formal_end_ns, struct arena *a,
-                               const char **ret_why)
+static int64_t memory_released(const struct rec_gpu *g, int64_t service_start_ns, int64_t formal_end_ns,
+                               struct arena *a, const char **ret_why)
 {
     int64_t before = ABSENT_I64;
     const struct rec_gpu_state *last = NULL;
@@ -91,8 +91,9 @@ static int64_t memory_released(const struct rec_gpu *g, int64_t service_start_ns
             return s->t_ns;
     }
     if (before == ABSENT_I64 || !last)
-        *ret_why = arena_format(a, "memory and processes of GPU %lld were not recorded before the start and after the end",
-                                (long long)g->index);
+        *ret_why =
+            arena_format(a, "memory and processes of GPU %lld were not recorded before the start and after the end",
+                         (long long)g->index);
     else if (last->processes > 0)
         *ret_why = arena_format(a, "%d compute process%s still on GPU %lld, %lld MiB over before", last->processes,
                                 last->processes > 1 ? "es" : "", (long long)g->index,
@@ -164,7 +165,8 @@ static int64_t later(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
-/* Where the watch ended without a release: the last grid sample that every GPU has, and no later than the run's own mark. */
+/* Where the watch ended without a release: the last grid sample that every GPU has, and no later than the run's own
+ * mark. */
 static int64_t end_of_watch(const struct records *r, int64_t formal_end_ns)
 {
     static const int ends[] = {MARK_HOLD_END, MARK_RELEASE_END, MARK_RELEASE_TIMEOUT};
@@ -238,15 +240,18 @@ void stages_bounds(const struct records *r, const struct result_release *release
     static const struct {
         int stage, from, to;
         const char *why;
-    } bounds[] = {{STAGE_BASELINE, MARK_BASELINE_START, MARK_BASELINE_END, "the run has no baseline window"},
-                  {STAGE_STARTUP, MARK_SERVICE_START, MARK_FORMAL_START, "the run did not reach the formal stage"},
-                  {STAGE_FORMAL, MARK_FORMAL_START, MARK_FORMAL_END, "the run did not reach the end of the formal stage"},
-                  {STAGE_RELEASE, MARK_FORMAL_END, -1, "the run did not reach the end of the formal stage"}};
+    } bounds[] = {
+        {STAGE_BASELINE, MARK_BASELINE_START, MARK_BASELINE_END, "the run has no baseline window"},
+        {STAGE_STARTUP, MARK_SERVICE_START, MARK_FORMAL_START, "the run did not reach the formal stage"},
+        {STAGE_FORMAL, MARK_FORMAL_START, MARK_FORMAL_END, "the run did not reach the end of the formal stage"},
+        {STAGE_RELEASE, MARK_FORMAL_END, -1, "the run did not reach the end of the formal stage"}};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         struct result_stage *s = &stages[bounds[i].stage];
-        int64_t from = records_mark(r, bounds[i].from), to = bounds[i].to < 0 ? release->end_ns : records_mark(r, bounds[i].to);
+        int64_t from = records_mark(r, bounds[i].from),
+                to = bounds[i].to < 0 ? release->end_ns : records_mark(r, bounds[i].to);
         if (from == ABSENT_I64 || to == ABSENT_I64 || to <= from) {
-            s->why = from != ABSENT_I64 && bounds[i].to < 0 ? "nothing was recorded after the formal stage" : bounds[i].why;
+            s->why =
+                from != ABSENT_I64 && bounds[i].to < 0 ? "nothing was recorded after the formal stage" : bounds[i].why;
             continue;
         }
         s->start_ns = from;

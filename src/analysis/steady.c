@@ -109,13 +109,13 @@ static const char *why_not(const struct result_steady *s, const struct method *m
     if (isnan(s->lowest_cv))
         return "no energy could be attributed";
     if (s->longest_stretch == 0)
-        return arena_format(a, "no window has a CV under %g: the lowest of %zu is %.4f in window %lld", m->cv_limit, windows,
-                            s->lowest_cv, (long long)s->lowest_cv_window);
+        return arena_format(a, "no window has a CV under %g: the lowest of %zu is %.4f in window %lld", m->cv_limit,
+                            windows, s->lowest_cv, (long long)s->lowest_cv_window);
     return arena_format(a,
                         "%s under a CV of %g: the lowest is %.4f in window %lld; the longest stretch of neighbouring "
                         "windows under it is %lld, from window %lld",
-                        k == K_ALL ? "no window with all that follow it is" : "too few consecutive windows are", m->cv_limit,
-                        s->lowest_cv, (long long)s->lowest_cv_window, (long long)s->longest_stretch,
+                        k == K_ALL ? "no window with all that follow it is" : "too few consecutive windows are",
+                        m->cv_limit, s->lowest_cv, (long long)s->lowest_cv_window, (long long)s->longest_stretch,
                         (long long)s->longest_stretch_window);
 }
 

@@ -58,8 +58,8 @@ static uint64_t excess(const uint32_t *x, size_t count, uint32_t level)
     return sum;
 }
 
-/* Each chunk at 0 takes one from the chunk with the most. Taking z times from the largest cuts all down to one level L and
- * then takes once more from the earliest at that level. */
+/* Each chunk at 0 takes one from the chunk with the most. Taking z times from the largest cuts all down to one level L
+ * and then takes once more from the earliest at that level. */
 static void fill_zeros(uint32_t *x, size_t count)
 {
     uint64_t zeros = 0;
@@ -262,10 +262,15 @@ static void settle(struct streams *s, struct stream *q, int64_t merged_tokens, u
 
 bool streams_make(const struct records *r, const struct method *m, struct arena *a, struct streams *ret, struct err *e)
 {
-    struct streams s = {.chunks = r->chunks, .chunk_count = r->chunk_count, .requests = r->requests,
-                        .request_count = r->request_count, .largest = -1, .largest_later = -1};
+    struct streams s = {.chunks = r->chunks,
+                        .chunk_count = r->chunk_count,
+                        .requests = r->requests,
+                        .request_count = r->request_count,
+                        .largest = -1,
+                        .largest_later = -1};
     if (r->chunk_count > STREAM_WHERE)
-        return err_set(e, ERR_RECORDS, "The run has %zu chunks, more than the %u that an analysis can number. Analyse a shorter run.",
+        return err_set(e, ERR_RECORDS,
+                       "The run has %zu chunks, more than the %u that an analysis can number. Analyse a shorter run.",
                        r->chunk_count, STREAM_WHERE);
     number_rows(&s, a);
     struct arena scratch = {0};

@@ -1,7 +1,8 @@
 /* Tokens of a chunk (METHOD section 4), and the token chunks of each request as a stream.
  *
- * Chunks come in order of time. Beside them this needs 8 bytes a token chunk, in order of requests: its tokens, and where it
- * stands among all chunks. A pass in order of time walks all streams at once, with a cursor each; nothing is sorted. */
+ * Chunks come in order of time. Beside them this needs 8 bytes a token chunk, in order of requests: its tokens, and
+ * where it stands among all chunks. A pass in order of time walks all streams at once, with a cursor each; nothing is
+ * sorted. */
 #ifndef JTOK_ANALYSIS_TOKENS_H
 #define JTOK_ANALYSIS_TOKENS_H
 
@@ -20,9 +21,9 @@ struct stream {
     int64_t tokens;            /* n, by usage */
     int64_t first_tokens;      /* that arrived at first_ns: k1 */
     bool success;
-    bool generates;            /* two distinct token times or more */
-    bool by_interval;          /* n - k1 < n/2: `gap` treats it as `interval` */
-    bool running;              /* tokens by running counts, else spread */
+    bool generates;   /* two distinct token times or more */
+    bool by_interval; /* n - k1 < n/2: `gap` treats it as `interval` */
+    bool running;     /* tokens by running counts, else spread */
 };
 
 /* Bit of `where`: same request and same stamp as the one before it; its tokens are counted there. */
@@ -54,13 +55,13 @@ static inline uint32_t streams_row(const struct streams *s, uint32_t id)
     return s->row_of ? s->row_of[id] : id;
 }
 
-/* Gives every token chunk of a successful request its tokens. Records in order (analysis/sorted.h), shared with *ret. False
- * with over 2^31 chunks. O(chunks + requests). */
+/* Gives every token chunk of a successful request its tokens. Records in order (analysis/sorted.h), shared with *ret.
+ * False with over 2^31 chunks. O(chunks + requests). */
 bool streams_make(const struct records *r, const struct method *m, struct arena *a, struct streams *ret, struct err *e);
 
-/* n tokens over chunks with b[i] bytes of text, in place: x = n b / sum b, floors, then one more by largest remainder (ties:
- * the earlier); then each chunk at 0 takes one from the chunk with the most (ties: the earlier) while n allows. All b 0:
- * evenly. `scratch` holds twice count values. Expected O(count). */
+/* n tokens over chunks with b[i] bytes of text, in place: x = n b / sum b, floors, then one more by largest remainder
+ * (ties: the earlier); then each chunk at 0 takes one from the chunk with the most (ties: the earlier) while n allows.
+ * All b 0: evenly. `scratch` holds twice count values. Expected O(count). */
 void tokens_spread(uint32_t *b, size_t count, uint64_t n, uint64_t *scratch);
 
 #endif

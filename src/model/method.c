@@ -227,7 +227,8 @@ const struct method_decision method_decisions[] = {
      "their generation interval; shown beside, never instead."},
     {"steady.delivery_lag", "6",
      "Delivery lag: over 1 % of the formal stage in which requests are outstanding while every GPU is below "
-     "1.15 times its ready level, counted from 1 s after the start; a buffer sample stands for the time until the next."},
+     "1.15 times its ready level, counted from 1 s after the start; a buffer sample stands for the time until the "
+     "next."},
     {"metrics.e_ss", "7",
      "The estimate's energy per request is steady-state J/token times the mean output tokens of all successful "
      "formal requests."},

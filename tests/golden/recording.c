@@ -416,6 +416,30 @@ static void mark_memory_released(struct arena *a, struct records *r)
         PUSH(a, r->marks, r->mark_count, room, (struct rec_mark){released, MARK_MEMORY_RELEASED, NULL});
 }
 
+/* Whether the prefix cache was on, as the engine's log tells its settings; the log may be missing. */
+static int64_t prefix_cache(const char *dir, struct arena *a)
+{
+    static const struct {
+        const char *text;
+        int64_t on;
+    } settings[] = {{"enable_prefix_caching=True", 1},
+                    {"enable_prefix_caching=False", 0},
+                    {"disable_radix_cache=False", 1},
+                    {"disable_radix_cache=True", 0}};
+    FILE *log = fopen(arena_format(a, "%s/engine.log", dir), "r");
+    int64_t on = ABSENT_I64;
+    char *line = NULL;
+    size_t capacity = 0;
+    while (log && on == ABSENT_I64 && getline(&line, &capacity, log) >= 0)
+        for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+            if (strstr(line, settings[i].text))
+                on = settings[i].on;
+    free(line);
+    if (log)
+        fclose(log);
+    return on;
+}
+
 static void describe(const char *dir, struct arena *a, struct records *r)
 {
     struct plan *p = &r->plan;
@@ -430,7 +454,7 @@ static void describe(const char *dir, struct arena *a, struct records *r)
                               .method_id = "jtok-1",
                               .stamp_source = "kernel",
                               .engine_exit_status = ABSENT_I64,
-                              .prefix_cache = ABSENT_I64,
+                              .prefix_cache = prefix_cache(dir, a),
                               .snapshot_bytes = ABSENT_I64,
                               .snapshot_resident_bytes = ABSENT_I64};
     r->sealed = true;
