@@ -21,15 +21,15 @@ static void mark_steady(struct verify *v)
 {
     const struct result_steady *s = &v->result->steady;
     bool over = records_mark(v->r, MARK_FORMAL_END) == ABSENT_I64;
+    const char *why = over ? "The run has no whole formal stage"
+                      : s->reached
+                          ? "Steady state was reached"
+                          : arena_format(v->a, "No steady state: %s", s->why ? s->why : "no reason was recorded");
     verify_mark(v, RMARK_STEADY_NOT_REACHED,
                 over         ? CHECK_NOT_RECORDED
                 : s->reached ? CHECK_PASSED
                              : CHECK_FAILED,
-                s->lowest_cv, v->m->cv_limit, "%s.",
-                over         ? "The run has no whole formal stage"
-                : s->reached ? "Steady state was reached"
-                : s->why     ? s->why
-                             : "No steady state");
+                s->lowest_cv, v->m->cv_limit, "%s.", why);
 }
 
 static void mark_lag(struct verify *v)

@@ -196,9 +196,9 @@ static void check_processes(struct verify *v)
     for (size_t i = 0; i < v->r->gpu_count; i++) {
         const struct rec_gpu *g = &v->r->gpus[i];
         if (!states_readable(g) || !processes_told_apart(g)) {
-            verify_set(v, CODE_FOREIGN_PROCESS, CHECK_NOT_RECORDED, "%s of %s.",
-                       states_readable(g) ? "The engine's processes could not be told from others"
-                                          : "No whole list of the compute processes",
+            verify_set(v, CODE_FOREIGN_PROCESS, CHECK_NOT_RECORDED, "%s %s.",
+                       states_readable(g) ? "The engine's processes could not be told from others on"
+                                          : "The compute processes were not always listed on",
                        verify_gpu_name(v, i));
             return;
         }

@@ -23,6 +23,8 @@ static const char *default_text(const struct method *m, const struct field *f, s
 
 static const char *allowed_text(const struct field *f, struct arena *a)
 {
+    if (f->type == FIELD_I64)
+        return arena_format(a, "%.0f to %.0f", f->min, f->max);
     if (f->type != FIELD_ENUM)
         return arena_format(a, "%g to %g", f->min, f->max);
     const char *text = "";

@@ -37,9 +37,9 @@ void report_heading(struct report *p, const char *format, ...)
 
 void report_item(struct report *p, size_t left, size_t indent, const char *name, const char *text)
 {
-    buf_fmt(p->out, "%*s%s%*s", (int)left, "", name,
-            (int)(indent > left + text_columns(name) ? indent - left - text_columns(name) : 1), "");
-    text_wrap(p->out, text, indent, indent, REPORT_COLUMNS);
+    size_t end = left + text_columns(name), at = end < indent ? indent : end + 1;
+    buf_fmt(p->out, "%*s%s%*s", (int)left, "", name, (int)(at - end), "");
+    text_wrap(p->out, text, at, indent, REPORT_COLUMNS);
 }
 
 void report_line(struct report *p, const char *text)
@@ -60,21 +60,25 @@ const char *report_percent(struct report *p, const struct quantity *q, bool sign
     return arena_format(&p->arena, sign ? "%+.2f %%" : "%.2f %%", 100 * q->value);
 }
 
+/* The long reason for no steady state stands once, in its own section and among the marks. */
+static const char *reason_of(struct report *p, const struct quantity *q)
+{
+    const char *why = q->why ? q->why : "no reason was recorded";
+    return p->r->steady.why && strcmp(why, p->r->steady.why) == 0 ? "no steady state, see below" : why;
+}
+
 void report_reasons(struct report *p, const struct quantity *const *list, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (list[i]->state == Q_MEASURED)
             continue;
-        const char *why = list[i]->why ? list[i]->why : "no reason was recorded";
-        const char *all = NULL;
+        const char *why = reason_of(p, list[i]), *all = NULL;
         bool first = true;
         for (size_t j = 0; j < n; j++) {
-            bool same = list[j]->state == list[i]->state &&
-                        strcmp(list[j]->why ? list[j]->why : "no reason was recorded", why) == 0;
-            if (same && j < i)
-                first = false;
-            if (same)
-                all = all ? arena_format(&p->arena, "%s, %s", all, names[j]) : names[j];
+            if (list[j]->state != list[i]->state || strcmp(reason_of(p, list[j]), why) != 0)
+                continue;
+            first = first && j >= i;
+            all = all ? arena_format(&p->arena, "%s, %s", all, names[j]) : names[j];
         }
         if (first)
             report_line(p, arena_format(&p->arena, "%s: %s: %s", all, quantity_state_text(list[i]->state), why));

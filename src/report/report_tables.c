@@ -216,12 +216,11 @@ void report_stages(struct report *p)
     stage_reasons(p);
     for (size_t i = 0; i < r->stage_count; i++) {
         const struct result_stage *s = &r->stages[i];
+        struct quantity absent = s->energy.headline;
+        const struct quantity *one = &absent;
+        absent.why = s->why ? s->why : absent.why;
         if (!happened(s))
-            report_line(p, arena_format(&p->arena, "%s: %s: %s", stage_names[s->stage],
-                                        quantity_state_text(s->energy.headline.state),
-                                        s->why                   ? s->why
-                                        : s->energy.headline.why ? s->energy.headline.why
-                                                                 : "no reason was recorded"));
+            report_reasons(p, &one, &stage_names[s->stage], 1);
     }
 }
 
@@ -370,29 +369,30 @@ void report_estimate(struct report *p)
                              report_cell(p, &e->e_formal_j),
                              e->ranged ? ": over 10 % apart, so the range is given." : "."));
     struct table t;
-    table_init(&t, a, "rdrddd");
-    head_row(&t,
-             (const char *const[]){"N", "E(N), kJ", "range, kJ", "J/request", "overhead J/request", "overhead", NULL});
+    table_init(&t, a, e->ranged ? "rdddrl" : "rdddr");
+    head_row(&t, (const char *const[]){"N", "E(N), kJ", "J/request", "overhead J/request", "overhead",
+                                       e->ranged ? "range of E(N), kJ" : NULL, NULL});
     for (size_t i = 0; i < e->table_count; i++) {
         const struct estimate *x = &e->table[i];
         table_cell(&t, number_text_i64(a, x->requests));
         table_cell(&t, kilojoules(p, &x->total_j));
-        table_cell(&t, isnan(x->low_j) ? ""
-                                       : arena_format(a, "%s to %s", number_text(a, x->low_j / 1000, 4),
-                                                      number_text(a, x->high_j / 1000, 4)));
         table_cell(&t, report_cell(p, &x->per_request_j));
         table_cell(&t, report_cell(p, &x->overhead_per_request_j));
         table_cell(&t, report_percent(p, &x->overhead_share, false));
+        if (e->ranged)
+            table_cell(&t, isnan(x->low_j) ? "one value"
+                                           : arena_format(a, "%s to %s", number_text(a, x->low_j / 1000, 4),
+                                                          number_text(a, x->high_j / 1000, 4)));
     }
     table_put(&t, p->out, 2);
     const struct quantity *const n[] = {&e->n_overhead_10, &e->n_overhead_5, &e->n_overhead_1};
     const char *text[3];
     for (size_t i = 0; i < 3; i++)
         text[i] = quantity_has_value(n[i]) ? number_text_i64(a, (int64_t)n[i]->value) : report_cell(p, n[i]);
-    buf_fmt(p->out,
-            "  Overhead is under 10 %% from N = %s, under 5 %% from %s, under 1 %% from %s. A measured value takes "
-            "precedence.\n",
-            text[0], text[1], text[2]);
+    report_line(p, arena_format(a,
+                                "Overhead is under 10 %% from N = %s, under 5 %% from %s, under 1 %% from %s. A "
+                                "measured value takes precedence.",
+                                text[0], text[1], text[2]));
 }
 
 /* ---- GPUs, release ---- */
@@ -437,23 +437,23 @@ static void outcome_line(struct report *p, const char *name, int outcome, const 
     enum { NAME = 26, INDENT = 40 };
     const char *word = words[outcome];
     buf_fmt(p->out, "  %-*s", NAME - 2, name);
-    if (outcome == CHECK_FAILED)
-        report_look(p, LOOK_BAD, word);
-    else
-        buf_str(p->out, word);
+    buf_str(p->out, word);
     buf_fmt(p->out, "%*s", (int)(INDENT - NAME - text_columns(word)), "");
     text_wrap(p->out, why ? why : "no reason was recorded", INDENT, INDENT, REPORT_COLUMNS);
 }
 
+/* What failed, or could not be decided, and the marks that the run carries stand at the top of the report. */
 void report_checks(struct report *p)
 {
-    static const char *const check_words[] = {"not checked", "passed", "FAILED", "not recorded"};
-    static const char *const mark_words[] = {"not checked", "no", "YES", "not recorded"};
+    static const char *const check_words[] = {"not checked", "passed", "failed", "not recorded"};
+    static const char *const mark_words[] = {"not checked", "no", "yes", "not recorded"};
     const struct result *r = p->r;
-    report_heading(p, "Checks (docs/CHECKS.md says what to do about each)");
+    report_heading(p, "Checks that passed (docs/CHECKS.md has all of them, and what to do about each)");
     for (size_t i = 0; i < r->check_count; i++)
-        outcome_line(p, check_code_names[r->checks[i].code], r->checks[i].outcome, check_words, r->checks[i].why);
-    report_heading(p, "Marks");
+        if (r->checks[i].outcome == CHECK_PASSED)
+            outcome_line(p, check_code_names[r->checks[i].code], CHECK_PASSED, check_words, r->checks[i].why);
+    report_heading(p, "Marks that the run does not carry");
     for (size_t i = 0; i < r->mark_count; i++)
-        outcome_line(p, mark_code_names[r->marks[i].code], r->marks[i].outcome, mark_words, r->marks[i].why);
+        if (r->marks[i].outcome != CHECK_FAILED)
+            outcome_line(p, mark_code_names[r->marks[i].code], r->marks[i].outcome, mark_words, r->marks[i].why);
 }

@@ -74,7 +74,8 @@ struct sample {
     double watts;
 };
 
-/* Buffer stamps on the run's clock, by the clock pair that is nearest in time (METHOD section 1). */
+/* Buffer stamps on the run's clock, by the clock pair that is nearest in time (METHOD section 1); records without pairs
+ * have one clock. */
 static size_t buffer_samples(const struct records *r, const struct rec_gpu *g, struct sample *ret_samples)
 {
     size_t n = 0, pair = 0;
@@ -84,7 +85,8 @@ static size_t buffer_samples(const struct records *r, const struct rec_gpu *g, s
                                                 llabs(real_ns - r->clocks[pair].offset_ns - r->clocks[pair].t_ns))
             pair++;
         if (g->buffer[i].mw >= 0)
-            ret_samples[n++] = (struct sample){real_ns - r->clocks[pair].offset_ns, g->buffer[i].mw / 1000.0};
+            ret_samples[n++] =
+                (struct sample){real_ns - (r->clock_count ? r->clocks[pair].offset_ns : 0), g->buffer[i].mw / 1000.0};
     }
     return n;
 }
@@ -93,7 +95,7 @@ static size_t gpu_samples(const struct records *r, const struct rec_gpu *g, stru
                           struct sample **ret_samples, bool *ret_buffer)
 {
     size_t n = 0;
-    *ret_buffer = g->buffer_count && r->clock_count;
+    *ret_buffer = g->buffer_count > 0;
     *ret_samples = arena_array(a, *ret_buffer ? g->buffer_count : g->instant_count, sizeof **ret_samples);
     if (*ret_buffer)
         return buffer_samples(r, g, *ret_samples);
@@ -103,30 +105,49 @@ static size_t gpu_samples(const struct records *r, const struct rec_gpu *g, stru
     return n;
 }
 
-/* The band from lowest to highest sample of each pixel column: along the tops, back along the bottoms. */
-static void put_series(struct buf *out, const struct frame *f, const struct sample *s, size_t n, const char *colour)
+/* What one pixel column of a GPU's series shows. */
+struct pixel {
+    double low, high, sum;
+    size_t n;
+};
+
+static void fill_pixels(const struct frame *f, const struct sample *s, size_t n, struct pixel *pixels)
 {
-    double low[COLUMNS + 1], high[COLUMNS + 1];
-    for (size_t c = 0; c <= COLUMNS; c++)
-        low[c] = high[c] = NAN;
     for (size_t i = 0; i < n; i++) {
         if (s[i].t_ns < f->from_ns || s[i].t_ns > f->to_ns)
             continue;
-        size_t c = (size_t)(x_of(f, s[i].t_ns) - LEFT);
-        low[c] = isnan(low[c]) ? s[i].watts : fmin(low[c], s[i].watts);
-        high[c] = isnan(high[c]) ? s[i].watts : fmax(high[c], s[i].watts);
+        struct pixel *p = &pixels[(size_t)(x_of(f, s[i].t_ns) - LEFT)];
+        p->low = p->n ? fmin(p->low, s[i].watts) : s[i].watts;
+        p->high = p->n ? fmax(p->high, s[i].watts) : s[i].watts;
+        p->sum += s[i].watts;
+        p->n++;
     }
-    buf_fmt(out, "<path class=\"power\" stroke=\"%s\" fill=\"%s\" d=\"", colour, colour);
+}
+
+/* The band from lowest to highest sample of each column (along the tops, back along the bottoms), and the means as a
+ * line. */
+static void put_series(struct buf *out, const struct frame *f, const struct sample *s, size_t n, const char *colour)
+{
+    struct pixel pixels[COLUMNS + 1] = {0};
+    fill_pixels(f, s, n, pixels);
+    buf_fmt(out, "<path class=\"band\" fill=\"%s\" d=\"", colour);
     char verb = 'M';
     for (size_t c = 0; c <= COLUMNS; c++)
-        if (!isnan(high[c])) {
-            buf_fmt(out, "%c%zu %.1f", verb, LEFT + c, y_of(f, high[c]));
+        if (pixels[c].n) {
+            buf_fmt(out, "%c%zu %.1f", verb, LEFT + c, y_of(f, pixels[c].high));
             verb = 'L';
         }
     for (size_t c = COLUMNS + 1; c-- > 0;)
-        if (!isnan(low[c]))
-            buf_fmt(out, "L%zu %.1f", LEFT + c, y_of(f, low[c]));
-    buf_str(out, "Z\"/>\n");
+        if (pixels[c].n)
+            buf_fmt(out, "L%zu %.1f", LEFT + c, y_of(f, pixels[c].low));
+    buf_fmt(out, "Z\"/>\n<path class=\"power\" stroke=\"%s\" d=\"", colour);
+    verb = 'M';
+    for (size_t c = 0; c <= COLUMNS; c++)
+        if (pixels[c].n) {
+            buf_fmt(out, "%c%zu %.1f", verb, LEFT + c, y_of(f, pixels[c].sum / (double)pixels[c].n));
+            verb = 'L';
+        }
+    buf_str(out, "\"/>\n");
 }
 
 /* ---- axes ---- */
@@ -237,7 +258,7 @@ static void put_head(struct buf *out, const struct records *r, int height)
         "fill:#495057}\n.middle{text-anchor:middle}.end{text-anchor:end}\n"
         ".grid{stroke:#adb5bd;stroke-opacity:.35;fill:none}.axis{stroke:#6c757d;fill:none}\n"
         ".boundary{stroke:#868e96;stroke-dasharray:3 3;fill:none}.leader{stroke:#ced4da;fill:none}\n"
-        ".power{stroke-width:1.1;fill-opacity:.35;stroke-linejoin:round}\n</style>\n"
+        ".band{fill-opacity:.3}.power{stroke-width:1.3;fill:none;stroke-linejoin:round}\n</style>\n"
         "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
         WIDTH, height, WIDTH, height, WIDTH, height);
     const char *name = r->plan.name ? r->plan.name : r->plan.model.id ? r->plan.model.id : "a run";
@@ -258,8 +279,8 @@ static void put_legend(struct buf *out, const struct rec_gpu *g, size_t i, bool 
     double y = PLOT_BOTTOM + 58.0 + 18.0 * (double)i;
     buf_fmt(out, "<rect x=\"%d\" y=\"%.1f\" width=\"14\" height=\"10\" rx=\"2\" fill=\"%s\"/>\n", LEFT, y - 9, colour);
     char text[300];
-    snprintf(text, sizeof text, "GPU %zu  %s  %s  (%s)", i, g->name ? g->name : "", g->uuid ? g->uuid : "",
-             buffer ? "20 ms buffer" : "1 s instant samples");
+    snprintf(text, sizeof text, "GPU %zu · %s · %s · %s", i, g->name ? g->name : "", g->uuid ? g->uuid : "",
+             buffer ? "20 ms buffer: mean, lowest and highest" : "1 s instant samples");
     put_label(out, LEFT + 22, y, "tick", text);
 }
 

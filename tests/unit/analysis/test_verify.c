@@ -1,6 +1,6 @@
 /* Every reason code and every mark, each from the records of one life with one thing spoilt, and no code beside it. */
 #include "check.h"
-#include "life.h"
+#include "whole_life.h"
 #include "analysis/verify.h"
 
 struct spoilt {

@@ -5,8 +5,8 @@
  *     0     1        21  22      40 41 42  43       73  74      75                 108 s
  *     baseline idle      startup   warm-up  formal    exit  power recovered   hold end
  *     78.5 W             122 W              500 W            78.5 W */
-#ifndef JTOK_TESTS_LIFE_H
-#define JTOK_TESTS_LIFE_H
+#ifndef JTOK_TESTS_WHOLE_LIFE_H
+#define JTOK_TESTS_WHOLE_LIFE_H
 
 #include <math.h>
 #include <string.h>
