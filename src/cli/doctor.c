@@ -204,9 +204,9 @@ static void put_text(struct buf *b, const struct doctor *d)
     }
     put_system(b, &d->system);
     put_advice(b, d);
+    size_t count = d->device ? d->device->gpu_count : 0;
     if (d->usable_count > 0)
-        buf_fmt(b, "\n%zu of %zu GPU%s can be measured.\n", d->usable_count, d->device->gpu_count,
-                d->device->gpu_count == 1 ? "" : "s");
+        buf_fmt(b, "\n%zu of %zu GPU%s can be measured.\n", d->usable_count, count, count == 1 ? "" : "s");
     else
         buf_str(b, "\nNothing can be measured here.\n");
 }

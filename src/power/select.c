@@ -39,9 +39,10 @@ static bool is_index(const char *name, size_t *ret_index)
 /* NVML writes the domain with 8 digits, other tools with 4 or not at all. */
 static bool is_pci(const char *name, const char *pci)
 {
-    size_t n = strlen(name), m = pci ? strlen(pci) : 0;
-    return strchr(name, ':') && m >= n && strcasecmp(name, pci + (m - n)) == 0 &&
-           (m == n || pci[m - n - 1] == ':' || pci[m - n - 1] == '0');
+    if (!pci || !strchr(name, ':'))
+        return false;
+    size_t n = strlen(name), m = strlen(pci);
+    return m >= n && strcasecmp(name, pci + (m - n)) == 0 && (m == n || pci[m - n - 1] == ':' || pci[m - n - 1] == '0');
 }
 
 static bool begins_uuid(const char *name, const char *uuid)
