@@ -188,6 +188,8 @@ static void put_advice(struct buf *b, const struct doctor *d)
             if ((int)d->advice[i].kind == kind) {
                 buf_fmt(b, "    %-8s", heads[kind]);
                 put_wrapped(b, d->advice[i].text, 12);
+                if (d->advice[i].command)
+                    buf_fmt(b, "%12s%s\n", "", d->advice[i].command);
             }
 }
 
@@ -336,6 +338,7 @@ static void put_json(struct buf *b, const struct doctor *d)
         json_put_object(&w);
         json_text_or_null(&w, "kind", kinds[d->advice[i].kind]);
         json_text_or_null(&w, "text", d->advice[i].text);
+        json_text_or_null(&w, "command", d->advice[i].command);
         json_put_object_end(&w);
     }
     json_put_array_end(&w);

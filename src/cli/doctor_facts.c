@@ -15,11 +15,16 @@ enum { STREAMS = 15000, FILES_BESIDE = 200, CLOCK_READS = 10000, WAKES = 20 };
 static const int64_t clock_read_slow_ns = 200, wake_late_slow_ns = 5000000;
 static const ino_t first_pid_namespace = 0xEFFFFFFC; /* fixed in Linux */
 
-static void advise(struct doctor *d, enum advice_kind kind, const char *text)
+static void advise(struct doctor *d, enum advice_kind kind, const char *command, const char *text)
 {
     if (d->advice_count < DOCTOR_ADVICE_MAX)
-        d->advice[d->advice_count++] = (struct advice){kind, text};
+        d->advice[d->advice_count++] = (struct advice){kind, text, command};
 }
+
+/* The texts as printf makes them. */
+#define FORMAT(d, ...)                        arena_format(&(d)->arena, __VA_ARGS__)
+#define ADVISE(d, kind, ...)                  advise(d, kind, NULL, FORMAT(d, __VA_ARGS__))
+#define ADVISE_COMMAND(d, kind, command, ...) advise(d, kind, command, FORMAT(d, __VA_ARGS__))
 
 /* ---- GPUs ---- */
 
@@ -28,59 +33,45 @@ static void advise_static(struct doctor *d, const struct device_gpu *g)
     const struct rec_gpu *info = &g->info;
     long long i = (long long)info->index;
     if (g->fault)
-        advise(d, ADVICE_BLOCKS, arena_format(&d->arena, "%s", g->fault));
+        ADVISE(d, ADVICE_BLOCKS, "%s", g->fault);
     else if (info->mig == 1)
-        advise(d, ADVICE_BLOCKS,
-               arena_format(
-                   &d->arena,
-                   "GPU %lld is in MIG mode, and power is the whole board's. Turn it off: nvidia-smi -i %lld -mig 0", i,
-                   i));
+        ADVISE_COMMAND(
+            d, ADVICE_BLOCKS, FORMAT(d, "nvidia-smi -i %lld -mig 0", i),
+            "GPU %lld is in MIG mode, and power is the whole board's. Turn it off, as root, or choose others.", i);
     else if (!info->instant_source)
-        advise(d, ADVICE_BLOCKS, arena_format(&d->arena, "GPU %lld gives no reading of its power.", i));
+        ADVISE(d, ADVICE_BLOCKS, "GPU %lld gives no reading of its power.", i);
     else if (strcmp(info->instant_source, "power_usage") == 0)
-        advise(
-            d, ADVICE_LIMITS,
-            "GPU %lld has no instantaneous power (field 186): PowerUsage stands in, on Ampere and later a mean of one "
-            "second. A driver of the 535 series or newer has it.",
-            i);
+        ADVISE(d, ADVICE_LIMITS,
+               "GPU %lld has no instantaneous power (field 186): PowerUsage stands in, on Ampere and later a mean of "
+               "one second. A driver of the 535 series or newer has it.",
+               i);
     if (!g->fault && info->persistence == 0)
-        advise(d, ADVICE_NOTE,
-               arena_format(&d->arena,
-                            "GPU %lld is not in persistence mode: without a client the driver lets go of it, and its "
-                            "first readings "
-                            "are "
-                            "off. jtok keeps a session open; to be sure: nvidia-smi -i %lld -pm 1",
-                            i, i));
+        ADVISE_COMMAND(d, ADVICE_NOTE, FORMAT(d, "nvidia-smi -i %lld -pm 1", i),
+                       "GPU %lld is not in persistence mode: without a client the driver lets go of it, and its first "
+                       "readings are off. jtok keeps a session open; to be sure, turn it on.",
+                       i);
     if (!g->fault && info->power_limit_mw != ABSENT_I64 && info->power_limit_default_mw != ABSENT_I64 &&
         info->power_limit_mw != info->power_limit_default_mw)
-        advise(d, ADVICE_NOTE,
-               arena_format(&d->arena,
-                            "GPU %lld is limited to %lld W, by default it is %lld W: compare only with its like.", i,
-                            (long long)info->power_limit_mw / 1000, (long long)info->power_limit_default_mw / 1000));
+        ADVISE(d, ADVICE_NOTE, "GPU %lld is limited to %lld W, by default it is %lld W: compare only with its like.", i,
+               (long long)info->power_limit_mw / 1000, (long long)info->power_limit_default_mw / 1000);
 }
 
 static void advise_probe(struct doctor *d, const struct doctor_gpu *g)
 {
     long long i = (long long)g->gpu->info.index;
     if (g->probe.lost)
-        advise(d, ADVICE_BLOCKS,
-               arena_format(&d->arena, "GPU %lld was lost while it was read: %s", i,
-                            d->device->ops->fault(d->device->self, (uint32_t)i)));
+        ADVISE(d, ADVICE_BLOCKS, "GPU %lld was lost while it was read: %s", i,
+               d->device->ops->fault(d->device->self, (uint32_t)i));
     if (!g->probe.counter.supported)
-        advise(d, ADVICE_LIMITS,
-               arena_format(&d->arena,
-                            "GPU %lld has no energy counter (Volta and later have one): the formal stage has no "
-                            "headline energy, so "
-                            "no run "
-                            "on it is formal.",
-                            i));
+        ADVISE(d, ADVICE_LIMITS,
+               "GPU %lld has no energy counter (Volta and later have one): the formal stage has no headline energy, so "
+               "no run on it is formal.",
+               i);
     else if (g->probe.counter.period_ns == ABSENT_I64)
-        advise(d, ADVICE_LIMITS, arena_format(&d->arena, "GPU %lld's energy counter stands still.", i));
+        ADVISE(d, ADVICE_LIMITS, "GPU %lld's energy counter stands still.", i);
     if (!g->probe.buffer.supported)
-        advise(d, ADVICE_LIMITS,
-               arena_format(&d->arena,
-                            "GPU %lld has no power buffer: no check of the counter against it, no basis `precise`.",
-                            i));
+        ADVISE(d, ADVICE_LIMITS,
+               "GPU %lld has no power buffer: no check of the counter against it, no basis `precise`.", i);
 }
 
 static void read_now(struct doctor *d, uint32_t gpu)
@@ -91,16 +82,14 @@ static void read_now(struct doctor *d, uint32_t gpu)
     if (d->device->ops->processes(d->device->self, gpu, g->processes, &n) == READ_OK)
         g->process_count = (int64_t)n;
     else
-        advise(d, ADVICE_LIMITS,
-               arena_format(&d->arena,
-                            "%s So it can't be told whether something else runs there, and no run on it is formal.",
-                            d->device->ops->fault(d->device->self, gpu)));
+        ADVISE(d, ADVICE_LIMITS,
+               "%s So it can't be told whether something else runs there, and no run on it is formal.",
+               d->device->ops->fault(d->device->self, gpu));
     if (d->device->ops->state(d->device->self, gpu, &state) == READ_OK)
         g->memory_used_bytes = state.memory_used_bytes;
     if (n > 0)
-        advise(d, ADVICE_LIMITS,
-               arena_format(&d->arena, "GPU %u is in use by %zu compute process%s: a run needs it idle.", gpu, n,
-                            n == 1 ? "" : "es"));
+        ADVISE(d, ADVICE_LIMITS, "GPU %u is in use by %zu compute process%s: a run needs it idle.", gpu, n,
+               n == 1 ? "" : "es");
 }
 
 static bool look_at_gpus(struct doctor *d, int64_t probe_ns, struct err *e)
@@ -181,16 +170,13 @@ static void look_at_clock(struct doctor *d)
     s->wake_late_p50_ns = late_ns[WAKES / 2];
     s->wake_late_max_ns = late_ns[WAKES - 1];
     if (s->clock_read_ns > clock_read_slow_ns)
-        advise(
-            d, ADVICE_NOTE,
-            "One reading of the clock takes %lld ns (source %s): every time stamp costs that. Where the machine has a "
-            "stable one, choose it: echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
-            (long long)s->clock_read_ns, s->clock_source ? s->clock_source : "unknown");
+        ADVISE_COMMAND(d, ADVICE_NOTE, "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+                       "One reading of the clock takes %lld ns (source %s): every time stamp costs that. Where the "
+                       "machine has a stable time stamp counter, choose it.",
+                       (long long)s->clock_read_ns, s->clock_source ? s->clock_source : "unknown");
     if (s->wake_late_p50_ns > wake_late_slow_ns)
-        advise(d, ADVICE_NOTE,
-               arena_format(&d->arena,
-                            "Deadlines are met %lld ms late: the machine is busy, so end other work before a run.",
-                            (long long)s->wake_late_p50_ns / 1000000));
+        ADVISE(d, ADVICE_NOTE, "Deadlines are met %lld ms late: the machine is busy, so end other work before a run.",
+               (long long)s->wake_late_p50_ns / 1000000);
 }
 
 static int64_t limit_of(rlim_t value)
@@ -213,25 +199,20 @@ static void look_at_limits(struct doctor *d)
     s->cpus = sysconf(_SC_NPROCESSORS_ONLN);
     s->own_pid_namespace = stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != first_pid_namespace;
     if (s->files_hard != ABSENT_I64 && s->files_hard < STREAMS + FILES_BESIDE)
-        advise(d, ADVICE_LIMITS,
-               arena_format(&d->arena,
-                            "At most %lld open files: room for about %lld requests at once. Raise the hard limit: "
-                            "ulimit -Hn %d (as "
-                            "root), "
-                            "LimitNOFILE= of the service, or docker run --ulimit nofile=%d",
-                            (long long)s->files_hard, (long long)s->files_hard - FILES_BESIDE, STREAMS + FILES_BESIDE,
-                            STREAMS + FILES_BESIDE));
+        ADVISE_COMMAND(d, ADVICE_LIMITS,
+                       FORMAT(d, "ulimit -Hn %d && ulimit -n %d", STREAMS + FILES_BESIDE, STREAMS + FILES_BESIDE),
+                       "At most %lld open files: room for about %lld requests at once. Raise the hard limit: as root "
+                       "in the shell, by LimitNOFILE= of a service, or docker run --ulimit nofile=%d.",
+                       (long long)s->files_hard, (long long)s->files_hard - FILES_BESIDE, STREAMS + FILES_BESIDE);
     if (s->ports != ABSENT_I64 && s->ports < STREAMS)
-        advise(
-            d, ADVICE_LIMITS,
-            "%lld ports for outgoing connections to one address: room for about that many requests at once. Raise it: "
-            "sysctl -w net.ipv4.ip_local_port_range=\"10240 65535\"",
-            (long long)s->ports);
+        ADVISE_COMMAND(d, ADVICE_LIMITS, "sysctl -w net.ipv4.ip_local_port_range=\"10240 65535\"",
+                       "%lld ports for outgoing connections to one address: room for about that many requests at once. "
+                       "Raise it, as root.",
+                       (long long)s->ports);
     if (s->own_pid_namespace && d->device)
-        advise(
-            d, ADVICE_NOTE,
-            "This is a container with its own process ids: the driver does not show compute processes outside it, so a "
-            "GPU that others use may look free. Look at memory and power too, or start it with --pid=host.");
+        ADVISE(d, ADVICE_NOTE,
+               "This is a container with its own process ids: the driver does not show compute processes outside it, "
+               "so a GPU that others use may look free. Look at memory and power too, or start it with --pid=host.");
 }
 
 /* ---- */
@@ -241,11 +222,11 @@ bool doctor_look(struct doctor *d, const char *library, int64_t probe_ns, struct
     struct err why = {0};
     *d = (struct doctor){0};
     if (!device_open_nvml(library, &d->device, &why))
-        advise(d, ADVICE_BLOCKS, arena_format(&d->arena, "%s", why.text));
+        ADVISE(d, ADVICE_BLOCKS, "%s", why.text);
     else if (!look_at_gpus(d, probe_ns, e))
         return false;
     if (d->device && d->usable_count == 0)
-        advise(d, ADVICE_BLOCKS, arena_format(&d->arena, "No GPU of this machine can be measured."));
+        ADVISE(d, ADVICE_BLOCKS, "No GPU of this machine can be measured.");
     look_at_clock(d);
     look_at_limits(d);
     return true;

@@ -20,7 +20,8 @@ enum advice_kind {
 
 struct advice {
     enum advice_kind kind;
-    const char *text; /* what is so, and how to change it */
+    const char *text;    /* what is so, and how to change it */
+    const char *command; /* that changes it; null: none */
 };
 
 struct doctor_gpu {

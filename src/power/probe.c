@@ -123,14 +123,12 @@ static int64_t period(struct tally *t)
         return ABSENT_I64;
     qsort(t->gaps_ns, t->gap_count, sizeof *t->gaps_ns, compare_i64);
     int64_t median_ns = t->gaps_ns[t->gap_count / 2], span_ns = 0, steps = 0;
-    if (median_ns <= 0)
-        return ABSENT_I64;
-    for (size_t i = 0; i < t->gap_count; i++) {
+    for (size_t i = 0; i < t->gap_count && median_ns > 0; i++) {
         int64_t n = (t->gaps_ns[i] + median_ns / 2) / median_ns;
         span_ns += t->gaps_ns[i];
         steps += n > 0 ? n : 1;
     }
-    return span_ns / steps;
+    return steps > 0 ? span_ns / steps : ABSENT_I64;
 }
 
 static void *probe_thread(void *self)
