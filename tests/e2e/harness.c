@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "sim/state.h"
+#include "sim/truth.h"
 #include "text/http1.h"
 #include "text/json.h"
 #include "text/prom.h"
@@ -381,4 +382,30 @@ double engine_metric(const struct engine *g, const char *name)
     assert_true(found > 0);
     exchange_done(&x);
     return sum;
+}
+
+char *body_of(const char *prompt, const char *more)
+{
+    struct buf b = {0};
+    buf_fmt(&b,
+            "{\"model\":\"m/m\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}],\"stream\":true,"
+            "\"stream_options\":{\"include_usage\":true}%s}",
+            prompt, more);
+    buf_text(&b);
+    return b.p;
+}
+
+pid_t core_pid(const struct engine *g)
+{
+    return (pid_t)atomic_load(&g->state->gpus[0].pids[0]);
+}
+
+int64_t power_now(const struct engine *g)
+{
+    return sim_power_mw(g->state, 0, clock_now_ns());
+}
+
+int64_t memory(const struct engine *g)
+{
+    return atomic_load(&g->state->gpus[0].memory_bytes);
 }

@@ -74,4 +74,15 @@ bool engine_accepts(const struct engine *g);
 
 double seconds_now(void);
 
+/* A list of words for engine_start. */
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* A streamed chat request with usage; `more` is put before the closing brace. To be freed. */
+char *body_of(const char *prompt, const char *more);
+
+/* GPU 0 as the state has it: the compute process, power now (mW), memory in use. */
+pid_t core_pid(const struct engine *g);
+int64_t power_now(const struct engine *g);
+int64_t memory(const struct engine *g);
+
 #endif
