@@ -16,7 +16,7 @@ static const char *const sums_name = "SHA256SUMS", *const sums_new = "SHA256SUMS
 
 enum { SLUG_MAX = 48, SAME_SECOND_MAX = 1000, PATH_TEXT = 4096 };
 
-/* folder/name; cut paths fail when they are opened. */
+/* folder/name; one that is too long is empty, and fails when it is opened. */
 struct path {
     char text[PATH_TEXT];
 };
@@ -25,7 +25,8 @@ static struct path path_in(const char *folder, const char *name)
 {
     struct path p;
 
-    snprintf(p.text, sizeof p.text, "%s/%s", folder, name);
+    if (snprintf(p.text, sizeof p.text, "%s/%s", folder, name) >= (int)sizeof p.text)
+        p.text[0] = 0;
     return p;
 }
 
@@ -264,11 +265,13 @@ static bool packed_equals(const char *packed, const char *plain, bool *ret_equal
 static bool pack(const char *folder, const char *name, struct err *e)
 {
     struct path plain = path_in(folder, name), packed;
+    char packed_name[64];
     bool equal = false;
 
     if (!exists(folder, name))
         return true;
-    snprintf(packed.text, sizeof packed.text, "%.*s.zst", PATH_TEXT - 8, plain.text);
+    snprintf(packed_name, sizeof packed_name, "%s.zst", name);
+    packed = path_in(folder, packed_name);
     if (access(packed.text, F_OK) == 0) {
         if (!packed_equals(packed.text, plain.text, &equal, e))
             return false;
@@ -387,7 +390,7 @@ bool archive_verify(const char *folder, struct arena *a, struct archive_check *r
     struct verifier v = {.a = a};
     struct names files;
     struct buf sums = {0};
-    struct span rest, hex, name;
+    struct span rest, hex = {0}, name;
     bool *listed;
 
     if (!list_files(folder, a, &files, e))
@@ -427,7 +430,7 @@ static bool find_sum(const char *folder, const char *name, const char *hex, bool
                      struct err *e)
 {
     struct buf sums = {0};
-    struct span rest, line_hex, line_name;
+    struct span rest, line_hex = {0}, line_name;
 
     *ret_listed = *ret_equal = false;
     if (!file_read(path_in(folder, sums_name).text, 1 << 24, &sums, e)) {
