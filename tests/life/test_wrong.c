@@ -1,0 +1,345 @@
+/* Wrong inputs and a machine that is not as it should be: the exit code, and the message to the letter. In messages "@" stands
+ * for this test's scratch folder; times, pids and ports are blanked as digits where they differ from run to run. */
+#include "check.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/buf.h"
+#include "cli/exit.h"
+#include "life/life.h"
+
+#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define ENV(...)  ((const char *const[]){__VA_ARGS__, NULL})
+
+static void write_file(struct life *l, const char *name, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", l->scratch, name);
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A whole plan on the simulation; `engine_options` ends the engine's command, `more` is further YAML. */
+static const char *write_plan(struct life *l, const char *engine_options, const char *more)
+{
+    write_file(l, "prompts.jsonl", "{\"prompt\":\"one\"}\n{\"prompt\":\"two\"}\n{\"prompt\":\"three\"}\n");
+    char *text = arena_format(&l->arena,
+                              "model: {id: simulated/model}\n"
+                              "engine:\n"
+                              "  simulated: true\n"
+                              "  command: [%s/jtok-sim-engine, serve, simulated/model, --sim-start-s, '0.5'%s]\n"
+                              "power: {library: %s/libnvidia-ml.so.1}\n"
+                              "method: {baseline_s: 1, baseline_wait_s: 2, hold_s: 1, grid_s: 0.25, release_wait_s: 20}\n"
+                              "runs: %s/runs\n"
+                              "%s",
+                              JTOK_BIN, engine_options, JTOK_BIN, l->scratch, more);
+    write_file(l, "plan.yaml", text);
+    return arena_format(&l->arena, "%s/plan.yaml", l->scratch);
+}
+
+static const char *requests(struct life *l, const char *more)
+{
+    return arena_format(&l->arena, "requests: {file: %s/prompts.jsonl%s}\n", l->scratch, more);
+}
+
+/* The program's stderr with the scratch folder as "@" and the build folder as "%". */
+static const char *plain(struct life *l)
+{
+    struct buf b = {0};
+    for (const char *c = l->err; *c;) {
+        if (strncmp(c, l->scratch, strlen(l->scratch)) == 0) {
+            buf_byte(&b, '@');
+            c += strlen(l->scratch);
+        } else if (strncmp(c, JTOK_BIN, strlen(JTOK_BIN)) == 0) {
+            buf_byte(&b, '%');
+            c += strlen(JTOK_BIN);
+        } else {
+            buf_byte(&b, *c++);
+        }
+    }
+    const char *text = arena_text(&l->arena, buf_text(&b));
+    buf_done(&b);
+    return text;
+}
+
+static void expect(struct life *l, int code, const char *text)
+{
+    const char *seen = plain(l);
+    if (l->code != code || !strstr(seen, text))
+        print_error("exit code %d, expected %d; stderr:\n%s\nexpected in it:\n%s\n", l->code, code, seen, text);
+    assert_int_equal(l->code, code);
+    assert_non_null(strstr(seen, text));
+    assert_int_equal(life_survivors(l), 0);
+}
+
+static void run_plan(struct life *l, const char *plan, const char *const *env)
+{
+    life_run(l, ARGS("run", "--quiet", "--format", "none", plan), env, 60);
+}
+
+static void no_plan_file(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    run_plan(&l, arena_format(&l.arena, "%s/none.yaml", l.scratch), NULL);
+    expect(&l, EXIT_PLAN, "jtok: @/none.yaml: ");
+    life_close(&l);
+}
+
+static void wrong_keys_all_at_once(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    const char *plan = write_plan(&l, "", arena_format(&l.arena,
+                                                       "requests:\n"
+                                                       "  file: %s/prompts.jsonl\n"
+                                                       "  cuont: 5\n"
+                                                       "  count: many\n"
+                                                       "  api: chatt\n",
+                                                       l.scratch));
+    run_plan(&l, plan, NULL);
+    expect(&l, EXIT_PLAN, "@/plan.yaml:10:3: requests.cuont: ");
+    expect(&l, EXIT_PLAN, "count");
+    expect(&l, EXIT_PLAN, "@/plan.yaml:11:10: requests.count: ");
+    expect(&l, EXIT_PLAN, "@/plan.yaml:12:8: requests.api: ");
+    life_close(&l);
+}
+
+static void request_set_faults(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    const char *plan = write_plan(&l, "", arena_format(&l.arena, "requests: {file: %s/none.jsonl}\n", l.scratch));
+    run_plan(&l, plan, NULL);
+    expect(&l, EXIT_PLAN, "@/none.jsonl");
+    plan = write_plan(&l, "", requests(&l, ""));
+    write_file(&l, "prompts.jsonl", "\n");
+    run_plan(&l, plan, NULL);
+    expect(&l, EXIT_PLAN, "@/prompts.jsonl");
+    write_file(&l, "prompts.jsonl", "{\"prompt\":\"one\"}\n{\"text\":\"two\"}\n{\"prompt\":3}\n{\"prompt\n");
+    run_plan(&l, plan, NULL);
+    expect(&l, EXIT_PLAN, "@/prompts.jsonl:2");
+    expect(&l, EXIT_PLAN, "@/prompts.jsonl:3");
+    expect(&l, EXIT_PLAN, "@/prompts.jsonl:4");
+    life_close(&l);
+}
+
+static void port_in_use(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof address;
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+    char option[64];
+    snprintf(option, sizeof option, ", --port, '%d'", ntohs(address.sin_port));
+    run_plan(&l, write_plan(&l, option, requests(&l, "")), NULL);
+    expect(&l, EXIT_BUSY,
+           arena_format(&l.arena,
+                        "jtok: 127.0.0.1:%d is in use by pid %d (life.wrong). Stop what listens there, or choose another "
+                        "engine.port.\n",
+                        ntohs(address.sin_port), getpid()));
+    close(fd);
+    life_close(&l);
+}
+
+static void engine_exits_at_start(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    run_plan(&l, write_plan(&l, ", --sim-fault, exit-at-start=3", requests(&l, "")), NULL);
+    expect(&l, EXIT_ENGINE,
+           "jtok: The engine ended by itself with exit status 3 in the stage \"start\". The end of its output:\n");
+    expect(&l, EXIT_ENGINE, "Traceback");
+    assert_true(l.folder[0]);
+    assert_true(life_records(&l)->sealed);
+    life_close(&l);
+}
+
+static void engine_cannot_be_found(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    write_plan(&l, "", requests(&l, ""));
+    const char *plan = arena_format(&l.arena, "%s/plan.yaml", l.scratch);
+    life_run(&l, ARGS("run", "--quiet", "--format", "none", plan, "--", "no-such-engine", "serve", "simulated/model"), NULL,
+             60);
+    expect(&l, EXIT_ENGINE, "no-such-engine");
+    life_close(&l);
+}
+
+static void engine_never_ready(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    run_plan(&l, write_plan(&l, ", --sim-fault, never-ready", arena_format(&l.arena, "%slimits: {ready_s: 3}\n",
+                                                                           requests(&l, ""))), NULL);
+    expect(&l, EXIT_ENGINE, "jtok: The engine was not ready after 3 s (limits.ready_s): 127.0.0.1/health answered nothing. "
+                            "The end of its output:\n");
+    life_close(&l);
+}
+
+static void wrong_model(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    run_plan(&l, write_plan(&l, ", --sim-fault, wrong-model", requests(&l, "")), NULL);
+    expect(&l, EXIT_ENGINE, "model");
+    life_close(&l);
+}
+
+static void wrong_context_length(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    run_plan(&l, write_plan(&l, ", --max-model-len, '4096', --sim-fault, wrong-length", requests(&l, "")), NULL);
+    expect(&l, EXIT_ENGINE, "4096");
+    life_close(&l);
+}
+
+static void gpu_is_busy(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    const char *plan = write_plan(&l, "", requests(&l, ""));
+    run_plan(&l, plan, ENV("JTOK_SIM_FAULT=busy_process"));
+    expect(&l, EXIT_BUSY, "is in use by 1 compute process: pid 1 (");
+    assert_false(l.folder[0]);
+    /* Going on is allowed, and excludes the run. Here the baseline still refuses, since a process is there at every sample. */
+    life_run(&l, ARGS("run", "--quiet", "--format", "none", "--despite-preflight", plan), ENV("JTOK_SIM_FAULT=busy_process"),
+             60);
+    expect(&l, EXIT_BUSY, "jtok: The machine did not become idle within 2 s, so there is no baseline. GPU 0");
+    assert_true(l.folder[0]);
+    life_close(&l);
+}
+
+static void gpu_is_not_idle(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    run_plan(&l, write_plan(&l, "", requests(&l, "")), ENV("JTOK_SIM_FAULT=not_idle"));
+    expect(&l, EXIT_BUSY, "jtok: The machine did not become idle within 2 s, so there is no baseline. GPU 0");
+    expect(&l, EXIT_BUSY, "standard deviation");
+    life_close(&l);
+}
+
+static void gpu_is_lost(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    run_plan(&l, write_plan(&l, "", requests(&l, "")), ENV("JTOK_SIM_FAULT=lost@3"));
+    expect(&l, EXIT_DEVICE, "jtok: A GPU was lost during the run");
+    assert_true(life_records(&l)->sealed);
+    life_close(&l);
+}
+
+static void no_driver(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    const char *plan = write_plan(&l, "", requests(&l, ""));
+    life_run(&l, ARGS("run", "--quiet", "--set", "power.library=/nowhere/libnvidia-ml.so.1", plan), NULL, 30);
+    expect(&l, EXIT_DEVICE, "/nowhere/libnvidia-ml.so.1");
+    run_plan(&l, plan, ENV("JTOK_SIM_FAULT=no_driver"));
+    expect(&l, EXIT_DEVICE, "driver");
+    life_close(&l);
+}
+
+static void mig_is_refused(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    run_plan(&l, write_plan(&l, "", requests(&l, "")), ENV("JTOK_SIM_FAULT=mig"));
+    expect(&l, EXIT_DEVICE, "MIG");
+    life_close(&l);
+}
+
+/* A real full disk: a small tmpfs under the runs folder. */
+static void disk_is_full(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    const char *plan = write_plan(&l, ", --sim-step-s, '0.02'",
+                                  requests(&l, ", count: 300, lengths: {kind: fixed, tokens: 400, ignore_eos: true}"));
+    mkdir(l.runs, 0777);
+    if (mount("tmpfs", l.runs, "tmpfs", 0, "size=512k") != 0) {
+        print_message("skipped: mounting a tmpfs needs root\n");
+        life_close(&l);
+        skip();
+    }
+    life_run(&l, ARGS("run", "--quiet", "--format", "none", plan), NULL, 60);
+    expect(&l, EXIT_SYSTEM, "free; the records of this run may take");
+    life_run(&l, ARGS("run", "--quiet", "--format", "none", "--despite-preflight", plan), NULL, 60);
+    const char *seen = plain(&l);
+    int code = l.code;
+    int survivors = life_survivors(&l);
+    assert_int_equal(umount2(l.runs, MNT_DETACH), 0);
+    if (code != EXIT_SYSTEM)
+        print_error("%d: %s\n", code, seen);
+    assert_int_equal(code, EXIT_SYSTEM);
+    assert_non_null(strstr(seen, "No space left on device"));
+    assert_int_equal(survivors, 0);
+    life_close(&l);
+}
+
+/* A key must not be found anywhere in the run folder, in whatever form it came. */
+static void secrets_stay_out(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    const char *plan =
+        write_plan(&l, ", --api-key, sesame-opens-1234", arena_format(&l.arena, "%s", requests(&l, "")));
+    life_run(&l, ARGS("run", "--quiet", "--format", "none", plan),
+             ENV("HF_TOKEN=hf_abcdefghij", "JTOK_API_KEY=sesame-opens-1234"), 60);
+    assert_int_equal(l.code, EXIT_EXCLUDED);
+    char command[700];
+    snprintf(command, sizeof command,
+             "cd '%s' && for f in *.zst; do zstd -dqc \"$f\" > \"$f.txt\"; done; "
+             "! grep -rlE 'sesame-opens|hf_abcdefghij' .",
+             l.folder);
+    assert_int_equal(system(command), 0);
+    assert_true(life_records(&l)->run.secrets_replaced > 0);
+    life_close(&l);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_plan_file),          cmocka_unit_test(wrong_keys_all_at_once),
+        cmocka_unit_test(request_set_faults),    cmocka_unit_test(port_in_use),
+        cmocka_unit_test(engine_exits_at_start), cmocka_unit_test(engine_cannot_be_found),
+        cmocka_unit_test(engine_never_ready),    cmocka_unit_test(wrong_model),
+        cmocka_unit_test(wrong_context_length),  cmocka_unit_test(gpu_is_busy),
+        cmocka_unit_test(gpu_is_not_idle),       cmocka_unit_test(gpu_is_lost),
+        cmocka_unit_test(no_driver),             cmocka_unit_test(mig_is_refused),
+        cmocka_unit_test(disk_is_full),          cmocka_unit_test(secrets_stay_out),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
