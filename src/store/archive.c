@@ -327,7 +327,7 @@ bool archive_seal(const char *folder, struct err *e)
 
 bool archive_is_derived(struct span name)
 {
-    return span_is(name, "result.json") || span_is(name, "windows.csv");
+    return span_is(name, "result.json") || span_is(name, "result_requests.csv") || span_is(name, "windows.csv");
 }
 
 /* ---- checking ---- */
