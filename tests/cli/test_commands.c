@@ -1,0 +1,303 @@
+/* The commands that work on run folders, called as main calls them, on folders written by the store. */
+#include "run_folder.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cli/commands.h"
+#include "cli/evaluate.h"
+#include "cli/exit.h"
+#include "text/compress.h"
+
+struct bench {
+    char root[64];
+    struct arena a;
+    const char *runs, *first, *second, *other, *open; /* formal, formal, another scenario, not sealed */
+    struct buf out, err;
+};
+
+/* Runs one command with stdout and stderr in files, read back into out and err. */
+static int call(struct bench *b, int (*command)(int, char **), const char *const *words)
+{
+    char *argv[16];
+    int argc = 0;
+    for (; words[argc]; argc++)
+        argv[argc] = (char *)(uintptr_t)words[argc];
+    const char *names[] = {arena_format(&b->a, "%s/out", b->root), arena_format(&b->a, "%s/err", b->root)};
+    int saved[2];
+    fflush(NULL);
+    for (int i = 0; i < 2; i++) {
+        int fd = open(names[i], O_CREAT | O_TRUNC | O_WRONLY, 0600);
+        saved[i] = dup(i + 1);
+        dup2(fd, i + 1);
+        close(fd);
+    }
+    int code = command(argc, argv);
+    fflush(NULL);
+    for (int i = 0; i < 2; i++) {
+        dup2(saved[i], i + 1);
+        close(saved[i]);
+    }
+    struct err e = {0};
+    buf_clear(&b->out);
+    buf_clear(&b->err);
+    assert_ok(file_read(names[0], 0, &b->out, &e), e);
+    assert_ok(file_read(names[1], 0, &b->err, &e), e);
+    buf_text(&b->out);
+    buf_text(&b->err);
+    return code;
+}
+#define CALL(b, command, ...) call(b, command, (const char *const[]){#command, __VA_ARGS__, NULL})
+
+static void has(struct buf *text, const char *part)
+{
+    if (!strstr(buf_text(text), part)) {
+        print_error("\"%s\" is not in:\n%s\n", part, buf_text(text));
+        fail();
+    }
+}
+
+static const char *finished(struct bench *b, struct records *r, const char *label, int64_t day)
+{
+    struct err e = {0};
+    const char *folder = write_folder(r, b->runs, label, LIFE_OFFSET_NS + day * 86400 * LIFE_S, &b->a);
+    assert_ok(archive_seal(folder, &e), e);
+    struct evaluation *v = arena_alloc(&b->a, sizeof *v);
+    struct method m = method_default();
+    assert_ok(evaluate_run(folder, &m, &b->a, v, &e), e);
+    assert_ok(evaluate_store(folder, &v->result, &e), e);
+    return folder;
+}
+
+static int setup(void **state)
+{
+    struct bench *b = calloc(1, sizeof *b);
+    strcpy(b->root, "/tmp/jtok-commands-XXXXXX");
+    assert_non_null(mkdtemp(b->root));
+    b->runs = arena_format(&b->a, "%s/runs", b->root);
+    struct records r = life_records(&b->a, 2);
+    b->first = finished(b, &r, "first", 0);
+    b->second = finished(b, &r, "second", 1);
+    r.plan.scenario = "code";
+    b->other = finished(b, &r, "other", 2);
+    b->open = write_folder(&r, b->runs, "open", LIFE_OFFSET_NS + 3 * 86400 * LIFE_S, &b->a);
+    *state = b;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *b = *state;
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", b->root);
+    int code = system(command);
+    buf_done(&b->out);
+    buf_done(&b->err);
+    arena_done(&b->a);
+    free(b);
+    return code;
+}
+
+static void read_whole(const char *path, struct buf *ret)
+{
+    struct err e = {0};
+    buf_clear(ret);
+    assert_ok(file_read(path, 0, ret, &e), e);
+}
+
+static void a_formal_run_verifies(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(CALL(b, cmd_verify, b->first), EXIT_OK);
+    has(&b->out, "seal     right: ");
+    has(&b->out, "records  consistent: 2 GPUs, 400 requests, 8000 chunks\n");
+    has(&b->out, "result   right: result.json is what the records give, byte for byte");
+    has(&b->out, "verdict  formal: all 21 checks passed\n");
+    assert_int_equal(CALL(b, cmd_verify, b->first, "--quiet"), EXIT_OK);
+    assert_int_equal(b->out.n, 0);
+}
+
+static void reports_come_in_every_format(void **state)
+{
+    struct bench *b = *state;
+    struct buf stored = {0};
+    assert_int_equal(CALL(b, cmd_report, b->first), EXIT_OK);
+    has(&b->out, "FORMAL  every one of 21 checks passed");
+    assert_null(strchr(buf_text(&b->out), '\033'));
+    assert_int_equal(CALL(b, cmd_report, b->first, "--format", "json"), EXIT_OK);
+    read_whole(arena_format(&b->a, "%s/result.json", b->first), &stored);
+    assert_int_equal(stored.n, b->out.n);
+    assert_memory_equal(stored.p, b->out.p, stored.n);
+    assert_int_equal(CALL(b, cmd_report, b->first, "--format=csv"), EXIT_OK);
+    has(&b->out, "metric,unit,value,state,why,repeatability,absolute\n");
+    assert_int_equal(CALL(b, cmd_report, b->first, "--format=svg"), EXIT_OK);
+    has(&b->out, "<svg xmlns=");
+    assert_int_equal(CALL(b, cmd_report, b->first, "--format=jsn"), EXIT_USAGE);
+    assert_string_equal(buf_text(&b->err),
+                        "jtok: There is no format \"jsn\"; did you mean json? Give text, json, csv or none.\n");
+    assert_int_equal(CALL(b, cmd_report, b->open), EXIT_RECORDS);
+    has(&b->err, "holds no result.json");
+    buf_done(&stored);
+}
+
+static void other_readings_leave_the_folder_alone(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "attribution=interval", "--set", "k=3"), EXIT_OK);
+    has(&b->out, "NOT THE METHOD'S READING  analysed with attribution=interval, k=3");
+    assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "k=4"), EXIT_USAGE);
+    has(&b->err, "--set k: \"4\" is not allowed. Give one of: all, 1, 2, 3.");
+    assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "atribution=gap"), EXIT_USAGE);
+    has(&b->err, "Did you mean attribution?");
+    assert_int_equal(CALL(b, cmd_verify, b->first, "--quiet"), EXIT_OK);
+    /* The default is the stored result. */
+    struct buf stored = {0};
+    assert_int_equal(CALL(b, cmd_analyze, b->first, "--format", "json"), EXIT_OK);
+    read_whole(arena_format(&b->a, "%s/result.json", b->first), &stored);
+    assert_int_equal(stored.n, b->out.n);
+    assert_memory_equal(stored.p, b->out.p, stored.n);
+    buf_done(&stored);
+}
+
+static void a_run_without_seal_is_analysed_and_excluded(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(CALL(b, cmd_analyze, b->open), EXIT_EXCLUDED);
+    has(&b->out, "records_damaged        The records are not whole: the folder has no seal");
+    assert_int_equal(CALL(b, cmd_verify, b->open), EXIT_RECORDS);
+    has(&b->out, "seal     missing");
+    has(&b->out, "there is no result.json");
+    assert_int_equal(CALL(b, cmd_analyze, b->root), EXIT_RECORDS);
+    assert_int_equal(CALL(b, cmd_verify, "/nowhere/at/all"), EXIT_RECORDS);
+}
+
+static void pairs_are_compared_and_others_refused(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(CALL(b, cmd_compare, b->first, b->second), EXIT_OK);
+    has(&b->out, "on the same boards, scenario chat; output tokens differ by 0.0 %");
+    has(&b->out, "no difference seen");
+    has(&b->out, "One run per configuration");
+    assert_int_equal(CALL(b, cmd_compare, b->first, b->other), EXIT_REFUSED);
+    has(&b->out, "Not compared: the method refuses it.\n  - The scenario differs: chat and code.\n");
+    assert_int_equal(CALL(b, cmd_compare, b->first, b->first), EXIT_REFUSED);
+    has(&b->out, "It is the same run twice.");
+    assert_int_equal(CALL(b, cmd_compare, b->first, b->second, "--format=json"), EXIT_OK);
+    has(&b->out, "\"reasons\": []");
+    assert_int_equal(CALL(b, cmd_compare, b->first), EXIT_USAGE);
+}
+
+static void runs_are_listed(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(CALL(b, cmd_list, b->runs), EXIT_OK);
+    has(&b->out, "-first");
+    has(&b->out, "formal");
+    has(&b->out, "broken off or running");
+    assert_int_equal(CALL(b, cmd_list, b->runs, "--format", "json"), EXIT_OK);
+    has(&b->out, "\"verdict\": \"formal\"");
+}
+
+static void estimates_follow_the_formula(void **state)
+{
+    struct bench *b = *state;
+    struct result r;
+    struct err e = {0};
+    assert_ok(evaluate_stored(b->first, &b->a, &r, &e), e);
+    assert_int_equal(CALL(b, cmd_estimate, b->first, "--requests", "1000", "--format=csv"), EXIT_OK);
+    const char *line = strstr(buf_text(&b->out), "estimate.1000.total_j,J,");
+    assert_non_null(line);
+    assert_close_rel(strtod(line + strlen("estimate.1000.total_j,J,"), NULL),
+                     r.estimate.fixed_j.value + 1000 * r.estimate.e_request_j.value, 1e-12);
+    assert_int_equal(CALL(b, cmd_estimate, b->first, "-n", "10", "-n", "1000000"), EXIT_OK);
+    has(&b->out, "1 000 000");
+    assert_int_equal(CALL(b, cmd_estimate, b->first, "--requests", "0"), EXIT_USAGE);
+    assert_string_equal(buf_text(&b->err), "jtok: estimate: --requests takes a whole number from 1, not \"0\".\n");
+    assert_int_equal(CALL(b, cmd_estimate, b->first), EXIT_USAGE);
+}
+
+static void every_command_has_help_with_an_example(void **state)
+{
+    struct bench *b = *state;
+    int (*const commands[])(int, char **) = {cmd_analyze, cmd_verify,   cmd_report, cmd_compare,
+                                             cmd_list,    cmd_estimate, cmd_method, cmd_schema};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        assert_int_equal(call(b, commands[i], (const char *const[]){"x", "--help", NULL}), EXIT_OK);
+        has(&b->out, "Usage: jtok ");
+        has(&b->out, "\nExample");
+        assert_int_equal(call(b, commands[i], (const char *const[]){"x", "--nonsense", NULL}), EXIT_USAGE);
+        has(&b->err, "there is no option --nonsense");
+    }
+}
+
+static void the_method_prints_every_decision_and_code(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(call(b, cmd_method, (const char *const[]){"method", NULL}), EXIT_OK);
+    for (size_t i = 0; i < method_decision_count; i++)
+        has(&b->out, method_decisions[i].id);
+    for (int i = 0; i < CODE_COUNT; i++)
+        has(&b->out, check_code_names[i]);
+    assert_int_equal(CALL(b, cmd_method, "--format", "json"), EXIT_OK);
+    has(&b->out, "\"id\": \"jtok-1\"");
+}
+
+/* docs/result.schema.json is what `jtok schema result` prints. */
+static void the_schema_in_the_documentation_is_in_step(void **state)
+{
+    struct bench *b = *state;
+    struct buf stored = {0};
+    assert_int_equal(CALL(b, cmd_schema, "result"), EXIT_OK);
+    read_whole(JTOK_SOURCE "/docs/result.schema.json", &stored);
+    assert_int_equal(stored.n, b->out.n);
+    assert_memory_equal(stored.p, b->out.p, stored.n);
+    assert_int_equal(CALL(b, cmd_schema, "resul"), EXIT_USAGE);
+    has(&b->err, "did you mean result?");
+    buf_done(&stored);
+}
+
+/* docs/CHECKS.md has a section for each code and mark. */
+static void every_code_is_documented(void **state)
+{
+    struct bench *b = *state;
+    struct buf text = {0};
+    read_whole(JTOK_SOURCE "/docs/CHECKS.md", &text);
+    for (int i = 0; i < CODE_COUNT; i++)
+        has(&text, arena_format(&b->a, "\n### `%s`\n", check_code_names[i]));
+    for (int i = 0; i < RMARK_COUNT; i++)
+        has(&text, arena_format(&b->a, "\n### `%s`\n", mark_code_names[i]));
+    buf_done(&text);
+}
+
+/* Last: it damages the second run. */
+static void a_changed_file_is_found(void **state)
+{
+    struct bench *b = *state;
+    FILE *f = fopen(arena_format(&b->a, "%s/marks.csv", b->second), "a");
+    assert_non_null(f);
+    fputs("1,hold_end,\n", f);
+    fclose(f);
+    assert_int_equal(CALL(b, cmd_verify, b->second), EXIT_RECORDS);
+    has(&b->out, "seal     BROKEN: 1 of ");
+    has(&b->out, "marks.csv");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_formal_run_verifies),
+        cmocka_unit_test(reports_come_in_every_format),
+        cmocka_unit_test(other_readings_leave_the_folder_alone),
+        cmocka_unit_test(a_run_without_seal_is_analysed_and_excluded),
+        cmocka_unit_test(pairs_are_compared_and_others_refused),
+        cmocka_unit_test(runs_are_listed),
+        cmocka_unit_test(estimates_follow_the_formula),
+        cmocka_unit_test(every_command_has_help_with_an_example),
+        cmocka_unit_test(the_method_prints_every_decision_and_code),
+        cmocka_unit_test(the_schema_in_the_documentation_is_in_step),
+        cmocka_unit_test(every_code_is_documented),
+        cmocka_unit_test(a_changed_file_is_found),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
