@@ -1,67 +1,29 @@
 /* The NVML side against the simulated library, loaded by its path as in a run. */
 #include "check.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
 #include <unistd.h>
-#include "power/device.h"
 #include "power/nvml_abi.h"
 #include "power/nvml_session.h"
-#include "sim/state.h"
-#include "sim/truth.h"
+#include "simulated.h"
 
-static const char library[] = JTOK_BIN "/libnvidia-ml.so.1";
+static const char library[] = SIMULATED_LIBRARY;
 
-#define SECOND INT64_C(1000000000)
-
-struct world {
-    struct device *device;
-    struct sim_state *state;
-    void (*set_time)(int64_t);
-    int64_t (*time)(void);
-    void *handle;
-};
-
-static void *symbol(void *handle, const char *name)
+/* On a clock that stands still between calls. */
+static void world_open(struct simulated *w, const char *gpus, const char *fault)
 {
-    void *p = dlsym(handle, name);
-    assert_non_null(p);
-    return p;
-}
-
-static void world_open(struct world *w, const char *gpus, const char *fault)
-{
-    struct err e;
-    setenv("JTOK_SIM_GPUS", gpus, 1);
-    setenv("JTOK_SIM_FAULT", fault, 1);
-    unsetenv("JTOK_SIM_STATE");
-    assert_ok(device_open_nvml(library, &w->device, &e), e);
-    w->handle = dlopen(library, RTLD_NOW);
-    assert_non_null(w->handle);
-    struct sim_state *(*state)(void);
-    *(void **)&state = symbol(w->handle, "jtok_sim_state");
-    *(void **)&w->set_time = symbol(w->handle, "jtok_sim_set_time_ns");
-    *(void **)&w->time = symbol(w->handle, "jtok_sim_time_ns");
-    w->state = state();
+    simulated_open(w, gpus, fault);
     w->set_time(w->state->created_ns);
 }
 
-static void at(struct world *w, double seconds)
+static void at(struct simulated *w, double seconds)
 {
     w->set_time(w->state->created_ns + (int64_t)(seconds * 1e9));
-}
-
-static void world_close(struct world *w)
-{
-    device_close(w->device);
-    w->set_time(0);
-    dlclose(w->handle);
 }
 
 static void what_does_not_change_is_read(void **state)
 {
     (void)state;
-    struct world w;
+    struct simulated w;
     world_open(&w, "3", "");
     assert_int_equal(w.device->gpu_count, 3);
     assert_true(w.device->simulated);
@@ -78,17 +40,17 @@ static void what_does_not_change_is_read(void **state)
     assert_int_equal(g->mig, 0);
     assert_int_equal(g->architecture, 9);
     assert_int_equal(g->memory_total_bytes, 150754820096);
-    world_close(&w);
+    simulated_close(&w);
 }
 
-static int32_t power(struct world *w, uint32_t gpu)
+static int32_t power(struct simulated *w, uint32_t gpu)
 {
     int32_t mw = -7;
     assert_int_equal(w->device->ops->power(w->device->self, gpu, &mw), READ_OK);
     return mw;
 }
 
-static int64_t energy(struct world *w, uint32_t gpu)
+static int64_t energy(struct simulated *w, uint32_t gpu)
 {
     int64_t mj = -7;
     assert_int_equal(w->device->ops->energy(w->device->self, gpu, &mj), READ_OK);
@@ -99,7 +61,7 @@ static int64_t energy(struct world *w, uint32_t gpu)
 static void readings_follow_the_steps(void **state)
 {
     (void)state;
-    struct world w;
+    struct simulated w;
     world_open(&w, "1", "");
     int64_t t0 = w.state->created_ns;
     sim_step_add(w.state, 0, t0 + 10 * SECOND, 700000);
@@ -120,13 +82,13 @@ static void readings_follow_the_steps(void **state)
     /* Two readings of a stair of 100.06 ms: each is up to one step behind, all of it idle here. */
     double expected_mj = 78500 * 9.7 + 700000 * 0.3;
     assert_close((double)(after_mj - before_mj), expected_mj, 78500 * 0.101);
-    world_close(&w);
+    simulated_close(&w);
 }
 
 static void the_buffer_gives_each_sample_once(void **state)
 {
     (void)state;
-    struct world w;
+    struct simulated w;
     world_open(&w, "1", "");
     struct rec_buffer samples[DEVICE_BUFFER_MAX], more[DEVICE_BUFFER_MAX];
     size_t n = 0, m = 0;
@@ -147,13 +109,13 @@ static void the_buffer_gives_each_sample_once(void **state)
     }
     assert_close(sum / 118, 0, 12);
     assert_close(sqrt(square / 118), 300, 90);
-    world_close(&w);
+    simulated_close(&w);
 }
 
 static void a_counter_read_takes_some_ms(void **state)
 {
     (void)state;
-    struct world w;
+    struct simulated w;
     world_open(&w, "1", "");
     at(&w, 1);
     int64_t begin_ns = w.time();
@@ -162,13 +124,13 @@ static void a_counter_read_takes_some_ms(void **state)
     begin_ns = w.time();
     power(&w, 0);
     assert_int_equal(w.time(), begin_ns);
-    world_close(&w);
+    simulated_close(&w);
 }
 
 static void processes_and_memory_are_read(void **state)
 {
     (void)state;
-    struct world w;
+    struct simulated w;
     struct device_process list[DEVICE_PROCESSES_MAX];
     struct rec_gpu_state s;
     size_t n = 9;
@@ -199,7 +161,7 @@ static void processes_and_memory_are_read(void **state)
     assert_int_equal(n, 0);
     assert_int_equal(w.device->ops->state(w.device->self, 1, &s), READ_OK);
     assert_int_equal(s.memory_used_bytes, 615ll << 20);
-    world_close(&w);
+    simulated_close(&w);
 }
 
 /* What the R535 guard sees: entries 32 bytes apart, with four more fields after those of 24. */
@@ -224,7 +186,7 @@ static void a_wrong_stride_is_seen(void **state)
 static void faults_are_told(void **state)
 {
     (void)state;
-    struct world w;
+    struct simulated w;
     int32_t mw = -7;
     int64_t mj = -7;
     size_t n = 9;
@@ -254,7 +216,7 @@ static void faults_are_told(void **state)
     assert_int_equal(o->processes(d, 1, list, &n), READ_UNSUPPORTED);
     assert_int_equal(mj, -7);
     assert_int_equal(n, 9);
-    world_close(&w);
+    simulated_close(&w);
 }
 
 static void expect_no_device(const char *path, const char *fault, const char *const *words)

@@ -3,18 +3,10 @@
  * README says of the recording. Nothing of this shares code with the analysis. */
 #include "check.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
 #include <unistd.h>
 #include "collect.h"
-#include "power/lane.h"
-#include "sim/state.h"
-#include "sim/truth.h"
+#include "simulated.h"
 
-#define MS     INT64_C(1000000)
-#define SECOND INT64_C(1000000000)
-
-static const char library[] = JTOK_BIN "/libnvidia-ml.so.1";
 static const char recording[] = JTOK_SHARED "/h200/vllm-0.24.0/front4/power.csv.xz";
 
 /* Of the recording, in microseconds on its clock: the first sample_mw row and the marks. */
@@ -29,36 +21,13 @@ enum {
 };
 
 struct replay {
-    struct device *device;
-    struct sim_state *state;
-    void (*set_time)(int64_t);
-    int64_t (*time)(void);
-    int64_t (*offset)(void);
-    void *handle;
+    struct simulated sim;
     struct collect c;
     char path[64];
     int64_t origin_ns;
 };
 
 static struct replay r;
-
-static int64_t sim_now(void *self)
-{
-    (void)self;
-    return r.time();
-}
-
-static struct clock_pair sim_pair(void *self)
-{
-    return (struct clock_pair){sim_now(self), r.offset(), 50};
-}
-
-static void *symbol(const char *name)
-{
-    void *p = dlsym(r.handle, name);
-    assert_non_null(p);
-    return p;
-}
 
 static void unpack(void)
 {
@@ -74,7 +43,7 @@ static void unpack(void)
 /* A moment of the recording on the simulation's clock. */
 static int64_t sim_ns(int64_t us)
 {
-    return r.state->created_ns + (us - FIRST_SAMPLE_US) * 1000;
+    return r.sim.state->created_ns + (us - FIRST_SAMPLE_US) * 1000;
 }
 
 /* The same on the records' clock. */
@@ -86,40 +55,13 @@ static int64_t record_ns(int64_t us)
 static int setup(void **state)
 {
     (void)state;
-    struct err e;
     unpack();
     setenv("JTOK_SIM_REPLAY", r.path, 1);
-    setenv("JTOK_SIM_GPUS", "1", 1);
-    assert_ok(device_open_nvml(library, &r.device, &e), e);
+    simulated_open(&r.sim, "1", "");
     unlink(r.path);
-    r.handle = dlopen(library, RTLD_NOW);
-    struct sim_state *(*get_state)(void);
-    *(void **)&get_state = symbol("jtok_sim_state");
-    *(void **)&r.set_time = symbol("jtok_sim_set_time_ns");
-    *(void **)&r.time = symbol("jtok_sim_time_ns");
-    *(void **)&r.offset = symbol("jtok_sim_realtime_offset_ns");
-    r.state = get_state();
     r.origin_ns = sim_ns(FIRST_SAMPLE_US + 1000000);
-    static struct record_sink sink;
-    static const uint32_t gpus[] = {0};
-    sink = collect_sink(&r.c);
-    struct sampler_options o = {.gpus = gpus,
-                                .gpu_count = 1,
-                                .origin_ns = r.origin_ns,
-                                .t0_ns = sim_ns(BASELINE_US),
-                                .grid_ns = SECOND,
-                                .stagger_ns = SAMPLER_SPREAD,
-                                .sink = &sink};
-    struct lane lane;
-    r.set_time(r.origin_ns);
-    lane_init(&lane, r.device, &o, 0, &(struct lane_clock){NULL, sim_now, sim_pair});
-    for (int64_t end_ns = sim_ns(EXIT_US + 5000000); r.time() < end_ns;) {
-        int64_t next_ns = lane_turn(&lane, false);
-        if (next_ns > r.time())
-            r.set_time(next_ns);
-    }
-    lane_finish(&lane);
-    lane_done(&lane);
+    struct record_sink sink = collect_sink(&r.c);
+    simulated_record(&r.sim, &sink, r.origin_ns, sim_ns(BASELINE_US), r.origin_ns, sim_ns(EXIT_US + 5000000));
     return 0;
 }
 
@@ -127,9 +69,7 @@ static int teardown(void **state)
 {
     (void)state;
     collect_done(&r.c);
-    device_close(r.device);
-    r.set_time(0);
-    dlclose(r.handle);
+    simulated_close(&r.sim);
     return 0;
 }
 
@@ -259,7 +199,7 @@ static void change_points_are_locked(void **state)
         reads++;
         if (g->counter[i].mj == g->counter[i - 1].mj)
             continue;
-        int64_t late_ns = (g->counter[i].t_ns + r.origin_ns - r.state->created_ns) % 100060000;
+        int64_t late_ns = (g->counter[i].t_ns + r.origin_ns - r.sim.state->created_ns) % 100060000;
         over += late_ns > 10 * MS + g->counter[i].width_ns / 2;
         changes++;
         assert_true(late_ns <= 22 * MS);
@@ -276,7 +216,7 @@ static void the_truth_is_the_recordings(void **state)
     for (size_t i = 0; i < 3; i++) {
         int64_t behind_ns = 10 * MS; /* the recorded stamps behind the truth */
         double j =
-            sim_energy_mj(r.state, 0, sim_ns(stages[i].from_us) - behind_ns, sim_ns(stages[i].to_us) - behind_ns) /
+            sim_energy_mj(r.sim.state, 0, sim_ns(stages[i].from_us) - behind_ns, sim_ns(stages[i].to_us) - behind_ns) /
             1000;
         assert_close_rel(j, stages[i].counter_j * (1 + stages[i].buffer_percent / 100), 0.0005);
     }

@@ -2,68 +2,10 @@
  * through a lane for many cliffs, and once in real time through the threads. */
 #include "check.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
 #include "collect.h"
-#include "power/lane.h"
-#include "sim/state.h"
-#include "sim/truth.h"
+#include "simulated.h"
 
-#define MS     INT64_C(1000000)
-#define SECOND INT64_C(1000000000)
-
-static const char library[] = JTOK_BIN "/libnvidia-ml.so.1";
-
-struct world {
-    struct device *device;
-    struct sim_state *state;
-    void (*set_time)(int64_t);
-    int64_t (*time)(void);
-    int64_t (*offset)(void);
-    void *handle;
-};
-
-static struct world w;
-
-static void *symbol(const char *name)
-{
-    void *p = dlsym(w.handle, name);
-    assert_non_null(p);
-    return p;
-}
-
-static void world_open(const char *gpus)
-{
-    struct err e;
-    setenv("JTOK_SIM_GPUS", gpus, 1);
-    unsetenv("JTOK_SIM_STATE");
-    assert_ok(device_open_nvml(library, &w.device, &e), e);
-    w.handle = dlopen(library, RTLD_NOW);
-    struct sim_state *(*get_state)(void);
-    *(void **)&get_state = symbol("jtok_sim_state");
-    *(void **)&w.set_time = symbol("jtok_sim_set_time_ns");
-    *(void **)&w.time = symbol("jtok_sim_time_ns");
-    *(void **)&w.offset = symbol("jtok_sim_realtime_offset_ns");
-    w.state = get_state();
-}
-
-static void world_close(void)
-{
-    device_close(w.device);
-    w.set_time(0);
-    dlclose(w.handle);
-}
-
-static int64_t sim_now(void *self)
-{
-    (void)self;
-    return w.time();
-}
-
-static struct clock_pair sim_pair(void *self)
-{
-    return (struct clock_pair){sim_now(self), w.offset(), 50};
-}
+static struct simulated w;
 
 /* The counter at t, mJ, linear between change points; NaN where one is missing. */
 static double counter_at(const struct rec_gpu *g, int64_t t_ns)
@@ -114,24 +56,9 @@ static void play_load(uint32_t seed, int64_t cliff_at_ns, int64_t cliff_mw)
 
 static void record_virtual(struct collect *c, int64_t until_ns)
 {
-    static const uint32_t gpus[] = {0};
     struct record_sink sink = collect_sink(c);
-    struct lane lane;
-    struct sampler_options o = {.gpus = gpus,
-                                .gpu_count = 1,
-                                .origin_ns = w.state->created_ns,
-                                .t0_ns = w.state->created_ns + 4 * SECOND,
-                                .grid_ns = SECOND,
-                                .sink = &sink};
-    w.set_time(w.state->created_ns + SECOND);
-    lane_init(&lane, w.device, &o, 0, &(struct lane_clock){NULL, sim_now, sim_pair});
-    while (w.time() < until_ns) {
-        int64_t next_ns = lane_turn(&lane, false);
-        if (next_ns > w.time())
-            w.set_time(next_ns);
-    }
-    lane_finish(&lane);
-    lane_done(&lane);
+    int64_t created_ns = w.state->created_ns;
+    simulated_record(&w, &sink, created_ns, created_ns + 4 * SECOND, created_ns + SECOND, until_ns);
 }
 
 /* Load of 30 s: both within 0.5 % of the truth. From the cliff on: the counter within 35 ms x cliff (10 ms of a change
@@ -140,7 +67,7 @@ static void energies_agree_with_the_truth(void **state)
 {
     (void)state;
     for (uint32_t run = 0; run < 20; run++) {
-        world_open("1");
+        simulated_open(&w, "1", "");
         int64_t created_ns = w.state->created_ns, cliff_mw = 600000;
         int64_t load_ns = 10 * SECOND, cliff_ns = 40 * SECOND + run * 7 * MS, end_ns = 44 * SECOND;
         struct collect c;
@@ -155,7 +82,7 @@ static void energies_agree_with_the_truth(void **state)
         assert_close(counter_at(g, end_ns) - counter_at(g, cliff_ns), truth, 0.035 * (double)cliff_mw);
         assert_close(buffer_between(g, offset_ns, cliff_ns, end_ns), truth, 0.020 * (double)cliff_mw);
         collect_done(&c);
-        world_close();
+        simulated_close(&w);
     }
 }
 
@@ -163,21 +90,21 @@ static void energies_agree_with_the_truth(void **state)
 static void noise_adds_no_energy(void **state)
 {
     (void)state;
-    world_open("1");
+    simulated_open(&w, "1", "");
     struct collect c;
     record_virtual(&c, w.state->created_ns + 600 * SECOND);
     double mj = buffer_between(&c.gpus[0], c.clocks[0].offset_ns, 10 * SECOND, 590 * SECOND);
     assert_close_rel(mj, 78500.0 * 580, 1e-5);
     assert_close_rel(counter_at(&c.gpus[0], 590 * SECOND) - counter_at(&c.gpus[0], 10 * SECOND), 78500.0 * 580, 1e-4);
     collect_done(&c);
-    world_close();
+    simulated_close(&w);
 }
 
 /* Two GPUs in real time: 1 s of 500 W on the second of them, the first idle. */
 static void threads_record_the_truth(void **state)
 {
     (void)state;
-    world_open("2");
+    simulated_open(&w, "2", "");
     struct err e;
     struct collect c;
     struct record_sink sink = collect_sink(&c);
@@ -203,7 +130,7 @@ static void threads_record_the_truth(void **state)
         assert_close_rel(buffer_between(&c.gpus[gpu], c.clocks[0].offset_ns, SECOND, 2800 * MS), truth, 0.005);
     }
     collect_done(&c);
-    world_close();
+    simulated_close(&w);
 }
 
 int main(void)
