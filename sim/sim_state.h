@@ -1,8 +1,8 @@
-/* What the simulated engine and the simulated libnvidia-ml.so.1 share: one mapped file, named by the environment variable
- * JTOK_SIM_STATE. Whoever comes first creates it (O_CREAT | O_EXCL, else waits for `ready`).
+/* What the simulated engine and the simulated libnvidia-ml.so.1 share: one mapped file, named by the environment
+ * variable JTOK_SIM_STATE. Whoever comes first creates it (O_CREAT | O_EXCL, else waits for `ready`).
  *
- * A GPU's true power is a step function: step i holds from its time to the next one's. The engine appends steps; the library
- * computes every reading from them. So the true energy of any stretch of time is a sum of rectangles. */
+ * A GPU's true power is a step function: step i holds from its time to the next one's. The engine appends steps; the
+ * library computes every reading from them. So the true energy of any stretch of time is a sum of rectangles. */
 #ifndef JTOK_SIM_STATE_H
 #define JTOK_SIM_STATE_H
 
@@ -17,10 +17,11 @@ struct sim_step {
 };
 
 struct sim_gpu {
-    _Atomic uint64_t step_count;              /* published after the step is written */
-    _Atomic int64_t memory_bytes;             /* used by processes, without the reserved part */
-    _Atomic int64_t utilisation;              /* percent */
-    _Atomic int64_t pids[SIM_PROCESSES_MAX];  /* compute processes; 0: free place. A dead process is dropped by the reader */
+    _Atomic uint64_t step_count;  /* published after the step is written */
+    _Atomic int64_t memory_bytes; /* used by processes, without the reserved part */
+    _Atomic int64_t utilisation;  /* percent */
+    _Atomic int64_t
+        pids[SIM_PROCESSES_MAX]; /* compute processes; 0: free place. A dead process is dropped by the reader */
     _Atomic int64_t pid_bytes[SIM_PROCESSES_MAX];
     struct sim_step steps[SIM_STEPS_MAX];
 };
@@ -28,7 +29,7 @@ struct sim_gpu {
 struct sim_state {
     _Atomic uint32_t ready; /* SIM_MAGIC */
     uint32_t gpu_count;
-    int64_t created_ns;     /* CLOCK_MONOTONIC; before the first step a GPU idles */
+    int64_t created_ns;         /* CLOCK_MONOTONIC; before the first step a GPU idles */
     _Atomic uint32_t replaying; /* 1: the steps are a recording's, put there at once; the engine adds none */
     struct sim_gpu gpus[SIM_GPUS_MAX];
 };
