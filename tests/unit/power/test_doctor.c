@@ -88,7 +88,7 @@ static void readings_are_measured(void **state)
     const char *counter = strstr(buf_text(&printed), "\"counter\": {");
     assert_non_null(counter);
     int64_t period_ns = strtoll(strstr(counter, "\"period_ns\":") + 12, NULL, 10);
-    assert_close((double)period_ns, 100.06e6, 1e6);
+    assert_close((double)period_ns, 100.06e6, 4e6); /* each end is right to a read, over 28 steps */
 }
 
 static void what_can_not_be_measured_says_why(void **state)
