@@ -98,7 +98,7 @@ static double count_before(const struct records *r, const char **ret_how)
             (!last || m->t_ns > last->t_ns))
             last = m;
     }
-    *ret_how = "read before the formal stage";
+    *ret_how = "its count before the formal stage";
     if (last)
         return last->generation_tokens;
     double tokens = 0;
@@ -132,11 +132,10 @@ static void compare_usage(struct verify *v, double server, const char *how)
     double client = (double)s.tokens, high = server > client ? server : client;
     double apart = high > 0 ? (server > client ? server - client : client - server) / high : 0;
     bool wrong = s.failed ? apart > USAGE_FAILED_LIMIT : server != client;
-    verify_set(
-        v, CODE_USAGE_DISAGREES, wrong ? CHECK_FAILED : CHECK_PASSED,
-        "The engine counted %.0f generated tokens (over %s), the requests' usage sums to %lld: %s%.3g %% apart%s.",
-        server, how, (long long)s.tokens, apart == 0 ? "equal, " : "", 100 * apart,
-        s.failed ? "; 2 % is allowed where requests failed" : "");
+    const char *apart_text = server == client ? "equal" : arena_format(v->a, "%.3g %% apart", 100 * apart);
+    verify_set(v, CODE_USAGE_DISAGREES, wrong ? CHECK_FAILED : CHECK_PASSED,
+               "The engine counted %.0f generated tokens (above %s), the requests' usage sums to %lld: %s%s.", server,
+               how, (long long)s.tokens, apart_text, s.failed ? "; 2 % is allowed where requests failed" : "");
 }
 
 static void check_usage(struct verify *v)

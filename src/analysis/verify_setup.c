@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+/* "1 property was", "3 properties were". */
+static const char *properties(struct verify *v, size_t n)
+{
+    return n == 1 ? "1 property was" : arena_format(v->a, "%zu properties were", n);
+}
+
 static bool differs(const char *expected, const char *seen)
 {
     return expected && seen && strcmp(expected, seen) != 0;
@@ -26,8 +32,8 @@ static void check_plan(struct verify *v)
         verify_set(v, CODE_PLAN_MISMATCH, CHECK_NOT_RECORDED,
                    "The records hold no comparison of the run with its plan.");
     else
-        verify_set(v, CODE_PLAN_MISMATCH, CHECK_PASSED, "%zu properties were compared with the plan and are its.",
-                   g.count);
+        verify_set(v, CODE_PLAN_MISMATCH, CHECK_PASSED, "%s compared with the plan, without a difference.",
+                   properties(v, g.count));
 }
 
 /* What the engine can't tell is a mark (identity_not_verifiable), not a failure, as long as something could be checked.
@@ -44,9 +50,8 @@ static void check_identity(struct verify *v)
         verify_set(v, CODE_IDENTITY_WRONG, CHECK_NOT_RECORDED,
                    "The records hold nothing that the engine said of itself.");
     else
-        verify_set(v, CODE_IDENTITY_WRONG, CHECK_PASSED,
-                   "%zu properties are as the engine says and the plan wants%s%s.", passed,
-                   g.open ? "; the engine gives no way to check " : "", g.open ? g.open : "");
+        verify_set(v, CODE_IDENTITY_WRONG, CHECK_PASSED, "%s asked of the engine and found as planned%s%s.",
+                   properties(v, passed), g.open ? "; the engine gives no way to check " : "", g.open ? g.open : "");
 }
 
 static void check_preflight(struct verify *v)
@@ -60,8 +65,9 @@ static void check_preflight(struct verify *v)
         verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_NOT_RECORDED,
                    "The records hold no look at the machine before the start.");
     else
-        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_PASSED, "%zu looks at the machine before the start found it normal.",
-                   g.count);
+        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_PASSED,
+                   "The machine was looked at before the start (%zu %s) and found normal.", g.count,
+                   g.count == 1 ? "fact" : "facts");
 }
 
 /* ---- GPUs ---- */

@@ -35,29 +35,30 @@ static void put_text(const struct result *r, const struct estimate *list, size_t
     buf_fmt(out, "E(N) = %s J + N x %s J; per request by: %s.\n\n", with_uncertainty(a, &x->fixed_j),
             with_uncertainty(a, &x->e_request_j), x->source ? x->source : "not recorded");
     struct table t;
-    table_init(&t, a, "rrrrrrr");
-    static const char *const head[] = {"N",       "E(N), J", "range, J", "J/request", "J/token", "overhead J/request",
-                                       "overhead"};
-    for (size_t i = 0; i < 7; i++)
+    table_init(&t, a, "rrrrrrl");
+    static const char *const head[] = {"N", "E(N), J", "J/request", "J/token", "overhead J/request", "overhead"};
+    for (size_t i = 0; i < 6; i++)
         table_cell(&t, head[i]);
+    table_cell(&t, x->ranged ? "range of E(N), J" : "");
     for (size_t i = 0; i < n; i++) {
         const struct estimate *s = &list[i];
         table_cell(&t, number_text_i64(a, s->requests));
-        table_cell(&t, number_text_quantity(a, &s->total_j));
-        table_cell(&t, isnan(s->low_j)
-                           ? "one value"
-                           : arena_format(a, "%s to %s", number_text(a, s->low_j, 5), number_text(a, s->high_j, 5)));
+        table_cell(&t, with_uncertainty(a, &s->total_j));
         table_cell(&t, number_text_quantity(a, &s->per_request_j));
         table_cell(&t, number_text_quantity(a, &s->j_per_token));
         table_cell(&t, number_text_quantity(a, &s->overhead_per_request_j));
         table_cell(&t, quantity_has_value(&s->overhead_share)
                            ? arena_format(a, "%.2f %%", 100 * s->overhead_share.value)
                            : number_text_quantity(a, &s->overhead_share));
+        table_cell(&t, isnan(s->low_j)
+                           ? ""
+                           : arena_format(a, "%s to %s", number_text(a, s->low_j, 5), number_text(a, s->high_j, 5)));
     }
     table_put(&t, out, 0);
     if (x->ranged)
         buf_str(out, "\nThe three ways to the energy of a request differ by over 10 %, so the range is given.\n");
-    buf_str(out, "\nHolds for this load and configuration, without idle gaps between requests. A measured value takes "
+    buf_str(out, "\n± is repeatability, k = 2; the sensors' limit is in the JSON's `absolute`.\nHolds for this load "
+                 "and configuration, without idle gaps between requests. A measured value takes "
                  "precedence.\n");
 }
 

@@ -67,9 +67,9 @@ static struct line line_of(const struct archive_entry *x, struct arena *a)
 static void put_text(const struct line *lines, size_t n, struct arena *a, struct buf *out)
 {
     struct table t;
-    table_init(&t, a, "lllrrrrl");
-    static const char *const head[] = {"run",    "model",  "engine",    "tokens",
-                                       "steady", "formal", "lifecycle", "J/token; verdict"};
+    table_init(&t, a, "lllrdddl");
+    static const char *const head[] = {"run",    "model",     "engine", "tokens", "steady J/token",
+                                       "formal", "lifecycle", "verdict"};
     for (size_t i = 0; i < 8; i++)
         table_cell(&t, head[i]);
     for (size_t i = 0; i < n; i++) {

@@ -6,6 +6,8 @@
 #include "cli/evaluate.h"
 #include "cli/exit.h"
 #include "cli/show.h"
+#include "report/report.h"
+#include "report/table.h"
 #include "store/archive.h"
 #include "text/compress.h"
 
@@ -73,12 +75,18 @@ static void tell_verdict(struct verification *v, const struct result *r)
                 r->simulated ? "; SIMULATED" : "");
         return;
     }
-    buf_fmt(&v->out, "verdict  excluded: %zu checks failed, %zu could not be decided%s\n", failed, open,
-            r->simulated ? "; SIMULATED" : "");
-    for (size_t i = 0; i < r->check_count; i++)
-        if (r->checks[i].outcome != CHECK_PASSED)
-            buf_fmt(&v->out, "         %s (%s): %s\n", check_code_names[r->checks[i].code],
-                    check_outcome_names[r->checks[i].outcome], r->checks[i].why ? r->checks[i].why : "");
+    buf_fmt(&v->out, "verdict  excluded: %zu check%s failed, %zu could not be decided%s\n", failed,
+            failed == 1 ? "" : "s", open, r->simulated ? "; SIMULATED" : "");
+    for (size_t i = 0; i < r->check_count; i++) {
+        const struct result_check *c = &r->checks[i];
+        if (c->outcome == CHECK_PASSED)
+            continue;
+        buf_str(&v->out, "         ");
+        text_wrap(&v->out,
+                  arena_format(v->a, "%s (%s): %s", check_code_names[c->code], check_outcome_names[c->outcome],
+                               c->why ? c->why : ""),
+                  9, 11, REPORT_COLUMNS);
+    }
 }
 
 static bool check_all(struct verification *v, bool *ret_formal, struct err *e)
@@ -95,8 +103,8 @@ static bool check_all(struct verification *v, bool *ret_formal, struct err *e)
         buf_fmt(&v->out, "records  DAMAGED: %s\n", x->records.damage);
         v->sound = false;
     } else {
-        buf_fmt(&v->out, "records  consistent: %zu GPUs, %zu requests, %zu chunks\n", x->records.gpu_count,
-                x->records.request_count, x->records.chunk_count);
+        buf_fmt(&v->out, "records  consistent: %zu GPU%s, %zu requests, %zu chunks\n", x->records.gpu_count,
+                x->records.gpu_count == 1 ? "" : "s", x->records.request_count, x->records.chunk_count);
     }
     struct document documents[EVALUATE_DOCUMENTS];
     evaluate_documents(&x->result, documents);

@@ -57,6 +57,9 @@ const char *report_percent(struct report *p, const struct quantity *q, bool sign
 {
     if (!quantity_has_value(q) || isnan(q->value))
         return report_cell(p, q);
+    /* Neither "-0.00" nor "+0.00". */
+    if (fabs(q->value) < 0.00005)
+        return "0.00 %";
     return arena_format(&p->arena, sign ? "%+.2f %%" : "%.2f %%", 100 * q->value);
 }
 

@@ -101,7 +101,9 @@ void report_requests(struct report *p)
     named_line(p, "running counts", token_source_text(l->token_source));
     named_line(p, "submission",
                arena_format(a, "first to last: %s%s; peak concurrency: %s; without a generation interval: %s",
-                            report_cell(p, &l->submit_spread_s), quantity_has_value(&l->submit_spread_s) ? " s" : "",
+                            quantity_has_value(&l->submit_spread_s) ? number_text(a, l->submit_spread_s.value, 3)
+                                                                    : report_cell(p, &l->submit_spread_s),
+                            quantity_has_value(&l->submit_spread_s) ? " s" : "",
                             quantity_has_value(&l->peak_concurrency)
                                 ? number_text_i64(a, (int64_t)l->peak_concurrency.value)
                                 : report_cell(p, &l->peak_concurrency),
@@ -452,7 +454,7 @@ void report_checks(struct report *p)
     for (size_t i = 0; i < r->check_count; i++)
         if (r->checks[i].outcome == CHECK_PASSED)
             outcome_line(p, check_code_names[r->checks[i].code], CHECK_PASSED, check_words, r->checks[i].why);
-    report_heading(p, "Marks that the run does not carry");
+    report_heading(p, "Other marks");
     for (size_t i = 0; i < r->mark_count; i++)
         if (r->marks[i].outcome != CHECK_FAILED)
             outcome_line(p, mark_code_names[r->marks[i].code], r->marks[i].outcome, mark_words, r->marks[i].why);

@@ -150,7 +150,8 @@ static void trust_comes_first_and_steady_follows_when_not_reached(void **state)
     assert_true(place(text, "repeated_prompts") < place(text, "Energy per output token"));
     assert_true(place(text, "  formal stage ") < place(text, "  steady state "));
     place(text, "0.04237    J/token  ± 0.00011");
-    place(text, "steady state: not reached: no 2 consecutive windows");
+    place(text, "steady state: not reached: no steady state, see below");
+    place(text, "Not reached: no 2 consecutive windows under CV 0.03: lowest 0.0144 in window 2110\n");
     arena_done(&a);
 }
 
