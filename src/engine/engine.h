@@ -1,9 +1,9 @@
 /* What jtok knows of inference engines: pure translation, no I/O.
  *
- * From the plan to a command, an environment and request bytes; from answers and log lines to readiness and identity; from
- * /metrics to neutral figures. Two kinds: vLLM, and any server with the OpenAI interface, started by the user's own command.
- * What differs between engines stands in one vtable each (struct engine); callers use the functions below it. Memory comes
- * from the caller's arena; texts given are not copied unless said. */
+ * From the plan to a command, an environment and request bytes; from answers and log lines to readiness and identity;
+ * from /metrics to neutral figures. Two kinds: vLLM, and any server with the OpenAI interface, started by the user's
+ * own command. What differs between engines stands in one vtable each (struct engine); callers use the functions below
+ * it. Memory comes from the caller's arena; texts given are not copied unless said. */
 #ifndef JTOK_ENGINE_ENGINE_H
 #define JTOK_ENGINE_ENGINE_H
 
@@ -18,17 +18,15 @@
 #include "model/record.h"
 
 struct engine_identity;
-struct engine_command;
 
 /* One engine. Tables end with null. */
 struct engine {
     const char *name;
-    const char *health_path;   /* asked until ready; a plan's health_path takes its place */
-    const char *metrics_path;  /* null: none known */
-    const char *version_path;  /* null: none */
+    const char *health_path;      /* asked until ready; a plan's health_path takes its place */
+    const char *metrics_path;     /* null: none known */
+    const char *version_path;     /* null: none */
     const char *const *log_marks; /* parts of log lines that show progress of a start, in their usual order */
-    void (*read_command)(const struct plan *p, struct engine_command *c);
-    void (*complete_command)(const struct plan *p, struct engine_command *c);
+    bool options_are_vllm;        /* its command line is vLLM's: all of it is read, and completed */
     void (*read_log)(struct engine_identity *id, struct span line);
 };
 
@@ -38,71 +36,66 @@ const struct engine *engine_of(int engine_kind);
 
 /* Completes a plan from its engine command, before it is frozen. What the plan left open is taken from the command (for
  * vLLM: model, --host, --port, --served-model-name, --max-model-len, -tp/-pp/-dp and their long forms, --dtype,
- * --quantization, --revision; in the forms `--x y`, `--x=y` and with `_` for `-`; the last of several counts, as argparse
- * has it). Open means: null, 0 for the port, ABSENT_I64, and 0 for the parallel sizes, which become 1. A snapshot is taken
- * where the model is an absolute path, a revision from .../snapshots/<40 hex digits>. Then served_model (the id) and host
- * (127.0.0.1) get their defaults. A command that contradicts the plan is an error that names both values. */
+ * --quantization, --revision; in the forms `--x y`, `--x=y` and with `_` for `-`; the last of several counts, as
+ * argparse has it). Open means: null, 0 for the port, ABSENT_I64, 1 or 0 for a parallel size, and the default 127.0.0.1
+ * for the host. A snapshot is taken where the model is an absolute path, a revision from .../snapshots/<40 hex digits>;
+ * served_model becomes the id. A command that contradicts the plan is an error that names both values. */
 bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e);
 
-/* Can jtok choose the port, because the command has {port} or (vLLM) lacks --port? */
+/* Can jtok choose the port, because the command has {port} or (vLLM) lacks --port? Also of an uncompleted
+ * plan. */
 bool engine_port_is_free(const struct plan *p);
 
 /* Does the vLLM command say that prefix caching is on (1) or off (0); -1: it does not say. */
 int engine_prefix_cache_argument(const struct plan *p);
 
 struct engine_site {
-    const char *cache_folder;        /* absolute; the run's own, empty; null: no cache variables are set */
-    const char *const *environment;  /* inherited, null-terminated "NAME=value" */
+    const char *cache_folder;       /* absolute; the run's own, empty; null: no cache variables are set */
+    const char *const *environment; /* inherited, null-terminated "NAME=value" */
 };
 
 struct engine_launch {
     const char **argv; /* null-terminated */
     size_t argc;
-    const char **env;  /* null-terminated, each name once; later sources win: inherited, jtok's, the plan's own */
+    const char **env; /* null-terminated, each name once; later sources win: inherited, jtok's, the plan's own */
     size_t env_count;
     const char **cache_folders; /* null-terminated: to be made before the start */
 };
 
 /* The final command and environment of a completed plan whose port and GPUs are resolved. "{port}", "{host}", "{model}"
- * (the served name), "{snapshot}" in arguments are replaced; vLLM gets --host, --port and --served-model-name where missing.
- * Set: CUDA_VISIBLE_DEVICES (UUIDs), CUDA_DEVICE_ORDER=PCI_BUS_ID, the cold-start folders of METHOD section 3 below
- * cache_folder, HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE=1, VLLM_NO_USAGE_STATS, DO_NOT_TRACK=1, PYTHONUNBUFFERED=1. Of the
- * inherited variables, proxies and those that preset a GPU choice go. A plan's variable that fights METHOD (another
- * CUDA_VISIBLE_DEVICES, offline switched off) is an error. */
+ * (the served name), "{snapshot}" in arguments are replaced; vLLM gets --host, --port and --served-model-name where
+ * missing. Set: CUDA_VISIBLE_DEVICES (UUIDs), CUDA_DEVICE_ORDER=PCI_BUS_ID, the cold-start folders of METHOD section 3
+ * below cache_folder, HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE=1, VLLM_NO_USAGE_STATS, DO_NOT_TRACK=1,
+ * PYTHONUNBUFFERED=1. Of the inherited variables, proxies and those that preset a GPU choice go. A plan's variable that
+ * fights METHOD (another CUDA_VISIBLE_DEVICES, offline switched off) is an error. */
 bool engine_launch_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                         struct engine_launch *ret_launch, struct err *e);
-
-/* Value of a variable in a launch, or null. */
-const char *engine_launch_env(const struct engine_launch *l, const char *name);
 
 /* ---- requests ---- */
 
 struct engine_request {
     bool has_messages;
-    struct span prompt;     /* decoded text: a completions prompt, or one user message */
-    struct span messages;   /* with has_messages: the JSON array as it stands in the request set (chat only) */
-    int64_t max_tokens;     /* ABSENT_I64: left to the engine */
-    bool forced;            /* the length is to be exactly max_tokens: ignore_eos and min_tokens are sent */
-    bool plain;             /* readiness and warm-up: without the plan's extra_body, running counts and seed */
+    struct span prompt;   /* decoded text: a completions prompt, or one user message */
+    struct span messages; /* with has_messages: the JSON array as it stands in the request set (chat only) */
+    int64_t max_tokens;   /* ABSENT_I64: left to the engine */
+    bool forced;          /* the length is to be exactly max_tokens: ignore_eos and min_tokens are sent */
+    bool plain;           /* readiness and warm-up: without the plan's extra_body, running counts and seed */
 };
 
 /* Is the plan's extra_body a JSON object that sets nothing jtok decides itself (model, messages, prompt, stream,
  * stream_options, max_tokens, min_tokens, ignore_eos, n)? */
 bool engine_check_extra_body(const struct plan *p, struct err *e);
 
-/* The body of one streamed request. Members in fixed order, so equal requests have equal bytes. extra_body must have passed
- * the check; a member that it shares with jtok's own (temperature, top_p, seed) is sent once, with extra_body's value. */
+/* The body of one streamed request. Members in fixed order, so equal requests have equal bytes. extra_body must have
+ * passed the check; a member that it shares with jtok's own (temperature, top_p, seed) is sent once, with extra_body's
+ * value. */
 void engine_put_body(const struct plan *p, const struct engine_request *r, struct buf *b);
 
 /* The path of the plan's interface: /v1/chat/completions or /v1/completions. */
 const char *engine_request_path(const struct plan *p);
 
-/* The head of a POST with a body of that many bytes, or of a GET (body_bytes < 0). api_key null: no Authorization. keep: the
- * connection stays open behind it. */
-void engine_put_head(const struct plan *p, const char *path, int64_t body_bytes, const char *api_key, bool keep,
-                     struct buf *b);
-
-/* The 8 warm-up prompts: short original texts of different kinds that share no opening with one another. Index modulo 8. */
+/* The 8 warm-up prompts: short original texts of different kinds that share no opening with one another. Index
+ * modulo 8. */
 enum { ENGINE_WARMUP_PROMPTS = 8 };
 const char *engine_warmup_prompt(size_t i);
 
@@ -128,18 +121,18 @@ enum engine_answer engine_health_answer(const struct plan *p, int status, struct
 struct engine_identity {
     struct arena *arena;
     bool models_answered;
-    const char *model;          /* the id among /v1/models that requests will carry, else the first */
-    const char *models;         /* all ids, joined by ", " */
-    const char *root;           /* what it is served from: a path or a repository */
+    const char *model;  /* the id among /v1/models that requests will carry, else the first */
+    const char *models; /* all ids, joined by ", " */
+    const char *root;   /* what it is served from: a path or a repository */
     int64_t context_length;
     const char *version;
     const char *dtype, *quantization, *kv_cache_dtype, *revision, *log_model; /* quantization "none": said to be none */
     int64_t tensor_parallel, pipeline_parallel, data_parallel;
-    int prefix_cache;           /* 1, 0, -1 */
+    int prefix_cache;                                               /* 1, 0, -1 */
     double weights_s, model_loading_s, compile_s, graphs_s, init_s; /* as the log tells them; NaN */
     double model_gib;
     int64_t kv_cache_tokens;
-    const char *fingerprint;    /* system_fingerprint of a stream, set by the caller */
+    const char *fingerprint; /* system_fingerprint of a stream, set by the caller */
 };
 
 void engine_identity_init(struct engine_identity *id, struct arena *a);
@@ -147,25 +140,26 @@ void engine_identity_init(struct engine_identity *id, struct arena *a);
 /* One line of the engine's output. Lines without news cost a few comparisons. */
 void engine_read_log(const struct plan *p, struct engine_identity *id, struct span line);
 
-/* The answer of /v1/models, and of engine_version_path (which may be null). False with an error that names the path and what
- * was wrong with the answer; a status other than 200 counts as "did not say" for the version only. */
+/* The answer of /v1/models, and of engine_version_path (which may be null). False with an error that names the path and
+ * what was wrong with the answer; a status other than 200 counts as "did not say" for the version only. */
 bool engine_read_models(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e);
 const char *engine_version_path(const struct plan *p);
 bool engine_read_version(struct engine_identity *id, int status, struct span body, struct err *e);
 
-/* The checks: identity.model, .root, .snapshot, .context_length, .version, .precision, .parallel, .revision, .prefix_cache.
- * Passed: equal, or the plan does not state it (`expected` null). Not recorded: the plan states it and the engine gives no
- * way to see it. Not .snapshot's content: that is preflight's. */
+/* The checks: identity.model, .root, .snapshot, .context_length, .version, .precision, .parallel, .revision,
+ * .prefix_cache. Passed: equal, or the plan does not state it (`expected` null). Not recorded: the plan states it and
+ * the engine gives no way to see it. Not .snapshot's content: that is preflight's. */
 void engine_identity_facts(const struct plan *p, const struct engine_identity *id, int64_t t_ns,
                            struct rec_fact **ret_facts, size_t *ret_n);
 
-/* All facts that failed, as one error for a person: what was seen, what the plan says, what to do. True when none did. */
+/* All facts that failed, as one error for a person: what was seen, what the plan says, what to do. True when none did.
+ */
 bool engine_identity_judge(const struct rec_fact *facts, size_t n, struct err *e);
 
 /* ---- metrics ---- */
 
-/* Sums what a scrape holds over engines, ranks and servers into neutral figures; NaN for those that no sample gives. Times
- * are the caller's. One table of names, new and old, of all engines: O(bytes). */
+/* Sums what a scrape holds over engines, ranks and servers into neutral figures (KV-cache use: the mean); NaN for those
+ * that no sample gives. Times are the caller's. One table of names, new and old, of all engines: O(bytes). */
 struct rec_metrics engine_read_metrics(struct span text);
 
 #endif

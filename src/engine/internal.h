@@ -1,0 +1,32 @@
+/* Private to this folder. */
+#ifndef JTOK_ENGINE_INTERNAL_H
+#define JTOK_ENGINE_INTERNAL_H
+
+#include "engine/engine.h"
+
+/* What a command line says. Null, ABSENT_I64 and -1: nothing. */
+struct command {
+    const char *model, *host, *dtype, *quantization, *revision;
+    const char *served[8]; /* --served-model-name takes several */
+    size_t served_count;
+    int64_t port, context_length, tensor_parallel, pipeline_parallel, data_parallel;
+    int prefix_cache;
+    bool has_port, has_host; /* also as a placeholder */
+};
+
+struct command command_read(const struct plan *p);
+
+/* The short name of a number format as plans write it: torch.bfloat16 and bfloat16 are "bf16"; awq_marlin is "awq".
+ * Unknown names are given back. */
+const char *precision_name(const char *text);
+
+/* The commit in .../snapshots/<40 hex digits>[/...], copied to the arena; null. */
+const char *snapshot_revision(const char *path, struct arena *a);
+
+/* The "org/name" of a path in the Hugging Face cache (.../models--org--name/...), of the arena; null. */
+const char *hub_model_id(const char *path, struct arena *a);
+
+/* vLLM's log: the engine's configuration and how long the parts of its start took. */
+void vllm_read_log(struct engine_identity *id, struct span line);
+
+#endif

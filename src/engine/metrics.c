@@ -1,0 +1,77 @@
+#include "engine/engine.h"
+
+#include <math.h>
+#include <stddef.h>
+#include "text/prom.h"
+
+struct metric {
+    const char *name;
+    size_t offset;
+};
+
+#define AT(field) offsetof(struct rec_metrics, field)
+
+/* New names before old ones: a server that still gives both counts once (the first that has a sample). */
+static const struct metric metrics[] = {
+    {"vllm:num_requests_running", AT(running)},
+    {"vllm:num_requests_waiting", AT(waiting)},
+    {"vllm:kv_cache_usage_perc", AT(kv_cache_used)},
+    {"vllm:gpu_cache_usage_perc", AT(kv_cache_used)},
+    {"vllm:num_preemptions_total", AT(preemptions)},
+    {"vllm:prompt_tokens_total", AT(prompt_tokens)},
+    {"vllm:generation_tokens_total", AT(generation_tokens)},
+    {"vllm:prefix_cache_queries_total", AT(prefix_queries)},
+    {"vllm:gpu_prefix_cache_queries_total", AT(prefix_queries)},
+    {"vllm:prefix_cache_hits_total", AT(prefix_hits)},
+    {"vllm:gpu_prefix_cache_hits_total", AT(prefix_hits)},
+    {"sglang:num_running_reqs", AT(running)},
+    {"sglang:num_queue_reqs", AT(waiting)},
+    {"sglang:token_usage", AT(kv_cache_used)},
+    {"sglang:num_retracted_requests_total", AT(preemptions)},
+    {"sglang:num_retracted_reqs", AT(preemptions)},
+    {"sglang:prompt_tokens_total", AT(prompt_tokens)},
+    {"sglang:generation_tokens_total", AT(generation_tokens)},
+    {"llamacpp:requests_processing", AT(running)},
+    {"llamacpp:requests_deferred", AT(waiting)},
+    {"llamacpp:kv_cache_usage_ratio", AT(kv_cache_used)},
+    {"llamacpp:prompt_tokens_total", AT(prompt_tokens)},
+    {"llamacpp:tokens_predicted_total", AT(generation_tokens)},
+    {"lmdeploy:num_requests_running", AT(running)},
+    {"lmdeploy:num_requests_waiting", AT(waiting)},
+    {"lmdeploy:gpu_cache_usage_perc", AT(kv_cache_used)},
+    {"lmdeploy:generation_tokens_total", AT(generation_tokens)},
+    {"tgi_queue_size", AT(waiting)},
+    {"tgi_batch_current_size", AT(running)},
+};
+enum { METRICS = sizeof metrics / sizeof *metrics };
+
+struct rec_metrics engine_read_metrics(struct span text)
+{
+    double sum[METRICS] = {0};
+    unsigned count[METRICS] = {0};
+    struct prom_sample s;
+    while (prom_next(&text, &s, NULL))
+        for (size_t i = 0; i < METRICS; i++)
+            if (span_is(s.name, metrics[i].name) && isfinite(s.value)) {
+                sum[i] += s.value;
+                count[i]++;
+            }
+    struct rec_metrics m = {.t_ns = ABSENT_I64,
+                            .took_ns = ABSENT_I64,
+                            .running = NAN,
+                            .waiting = NAN,
+                            .kv_cache_used = NAN,
+                            .preemptions = NAN,
+                            .prompt_tokens = NAN,
+                            .generation_tokens = NAN,
+                            .prefix_queries = NAN,
+                            .prefix_hits = NAN};
+    for (size_t i = 0; i < METRICS; i++) {
+        double *field = (double *)((char *)&m + metrics[i].offset);
+        if (!count[i] || !isnan(*field))
+            continue;
+        /* A share does not add up over engines: their mean. */
+        *field = metrics[i].offset == AT(kv_cache_used) ? sum[i] / count[i] : sum[i];
+    }
+    return m;
+}
