@@ -15,12 +15,12 @@ static int fail(const struct err *e)
     return 1;
 }
 
-/* 1000 streams of 20 ms steps, with some jitter: about what a server under load sends. */
+/* 1000 streams that get a token each 20 ms, in an order that is off by some places: as a server under load sends. */
 static struct rec_chunk chunk_of(size_t i, uint32_t *seed)
 {
     *seed = *seed * 1664525 + 1013904223;
-    return (struct rec_chunk){.t_ns = 90000000000 + (int64_t)(i / 1000) * 20000000 + (int64_t)(*seed >> 8),
-                              .request = (uint32_t)(i % 1000),
+    return (struct rec_chunk){.t_ns = 90000000000 + (int64_t)i * 20000 + (int64_t)(*seed >> 14),
+                              .request = (uint32_t)(i * 7919 % 1000),
                               .running = -1,
                               .bytes = 2 + (*seed >> 30),
                               .kind = CHUNK_TEXT,

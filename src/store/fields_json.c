@@ -147,8 +147,8 @@ static bool fault(struct reader *r, const struct field *f, enum field_type type)
         return false;
     }
     typing_allowed(f, type, &allowed);
-    err_set(r->e, ERR_RECORDS, "%s: %s: the value is wrong; expected: %s", r->source, buf_text(&r->path),
-            buf_text(&allowed));
+    err_set(r->e, ERR_RECORDS, "%s%s%s: the value is wrong; expected: %s", r->source, r->path.n ? ": " : "",
+            buf_text(&r->path), buf_text(&allowed));
     buf_done(&allowed);
     return false;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "model/fields.h"
+#include "store/rows_chunks.h"
 #include "text/csv.h"
 
 enum kind {
@@ -501,7 +502,17 @@ struct rows rows_read(enum row_table t, struct span text, struct arena *a)
     set_absent(table, absent);
     rows.records = out = arena_array(a, most, table->size);
     rows.gpus = table->columns[1].kind != COL_GPU ? NULL : arena_array(a, most, sizeof *rows.gpus);
-    while ((n = csv_next(&csv, fields, COLUMNS_MAX)) != 0) {
+    bool usual = t == ROWS_CHUNKS && span_starts(text, rows_chunks_header);
+    for (;;) {
+        if (usual) {
+            size_t taken = rows_chunks_read(&csv.rest, (struct rec_chunk *)out);
+
+            csv.line += taken;
+            rows.count += taken;
+            out += taken * table->size;
+        }
+        if ((n = csv_next(&csv, fields, COLUMNS_MAX)) == 0)
+            break;
         uint32_t gpu = 0;
         const char *wrong = NULL;
         size_t i = 0;

@@ -8,7 +8,9 @@
 #include <zstd.h>
 #include "base/arena.h"
 
-enum { BLOCK = 256 * 1024, ZSTD_LEVEL = 9 };
+/* On a million recorded chunks, level 1 takes 0.2 s for 7.5 MB and level 9 takes 2.4 s for 6.9 MB, and reads back
+ * slower. */
+enum { BLOCK = 256 * 1024, ZSTD_LEVEL = 1 };
 
 /* A file read block by block. `at` bytes of the block are used up; `offset` is where the block lies in the file. */
 struct source {

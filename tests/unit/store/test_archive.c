@@ -380,6 +380,51 @@ static void sorts_stably(void **state)
     }
 }
 
+/* The quick reader of usual lines and the general one (taken where there is a further column) read the same. */
+static void quick_reader_agrees(void **state)
+{
+    static const char *const odd[] = {"-5,1,text,1,,kernel",
+                                      "1,2,text,1,3,kernel,",
+                                      "\"7\",1,held,2,,read",
+                                      "8,1,tex,1,,kernel",
+                                      "",
+                                      "9,4294967295,other,4294967295,-7,shared",
+                                      "999999999999999999,999999999,usage,999999999,999999999,shared",
+                                      "9999999999999999999,1,text,1,,kernel",
+                                      "1,1,textx,1,,kernel",
+                                      "1,,text,1,,kernel"};
+    struct buf usual = {0}, wide = {0};
+    struct arena a = {0};
+    uint32_t seed = 5;
+
+    (void)state;
+    buf_str(&usual, "t_ns,request,kind,bytes,running,stamp\n");
+    buf_str(&wide, "t_ns,request,kind,bytes,running,stamp,more\n");
+    for (int i = 0; i < 3000; i++) {
+        char line[100];
+
+        seed = seed * 1664525 + 1013904223;
+        if (seed >> 28 == 0)
+            strcpy(line, odd[(seed >> 8) % (sizeof odd / sizeof *odd)]);
+        else
+            snprintf(line, sizeof line, "%u,%d,%s,%u,%s,%s", seed, i, chunk_kind_names[seed >> 8 & 3 ? 1 : i % 7],
+                     seed >> 20, seed >> 9 & 1 ? "12" : "", chunk_stamp_names[(seed >> 12) % 3]);
+        buf_fmt(&usual, "%s\n", line);
+        buf_fmt(&wide, "%s,\n", line);
+    }
+    struct rows quick = rows_read(ROWS_CHUNKS, buf_span(&usual), &a);
+    struct rows general = rows_read(ROWS_CHUNKS, buf_span(&wide), &a);
+    assert_true(quick.count > 2500);
+    assert_true(quick.bad_count > 0);
+    assert_int_equal(quick.count, general.count);
+    assert_int_equal(quick.bad_count, general.bad_count);
+    assert_string_equal(quick.bad, general.bad);
+    assert_memory_equal(quick.records, general.records, quick.count * sizeof(struct rec_chunk));
+    arena_done(&a);
+    buf_done(&usual);
+    buf_done(&wide);
+}
+
 /* docs/FORMAT.md names every file and column that is written. */
 static void format_is_documented(void **state)
 {
@@ -433,6 +478,7 @@ int main(void)
         TEST(lists_runs),
         TEST(no_run_folder),
         TEST(sorts_stably),
+        TEST(quick_reader_agrees),
         TEST(format_is_documented),
     };
 

@@ -1,0 +1,67 @@
+#include "store/rows_chunks.h"
+
+const char rows_chunks_header[] = "t_ns,request,kind,bytes,running,stamp\n";
+
+/* No line of the usual form is longer, so no bound need be looked at within it. */
+enum { LINE_BYTES = 128 };
+
+/* Up to `most` digits and the byte behind them, which must be `stop`; null otherwise. */
+static inline const char *digits(const char *p, int most, char stop, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    const char *start = p;
+
+    for (unsigned digit; (digit = (unsigned char)*p - (unsigned)'0') <= 9; p++) {
+        if (p - start >= most)
+            return NULL;
+        value = value * 10 + digit;
+    }
+    *ret_value = value;
+    return p > start && *p == stop ? p + 1 : NULL;
+}
+
+/* One of `names` and the byte behind it. The last name that fit is tried first: it mostly fits again. */
+static inline const char *name(const char *p, const char *const *names, char stop, unsigned *index)
+{
+    for (unsigned tries = 0, i = *index;; i = tries++) {
+        size_t n;
+
+        if (!names[i])
+            return NULL;
+        n = strlen(names[i]);
+        if (memcmp(p, names[i], n) == 0 && p[n] == stop) {
+            *index = i;
+            return p + n + 1;
+        }
+    }
+}
+
+size_t rows_chunks_read(struct span *rest, struct rec_chunk *out)
+{
+    const char *p = rest->p, *end = rest->p + rest->n;
+    unsigned kind = CHUNK_TEXT, stamp = STAMP_KERNEL;
+    size_t count = 0;
+
+    for (; end - p >= LINE_BYTES; count++) {
+        uint64_t t_ns, request, bytes, running = 0;
+        const char *at;
+        bool has_running;
+
+        if (!(at = digits(p, 18, ',', &t_ns)) || !(at = digits(at, 9, ',', &request)) ||
+            !(at = name(at, chunk_kind_names, ',', &kind)) || !(at = digits(at, 9, ',', &bytes)))
+            break;
+        has_running = *at != ',';
+        at = has_running ? digits(at, 9, ',', &running) : at + 1;
+        if (!at || !(at = name(at, chunk_stamp_names, '\n', &stamp)))
+            break;
+        out[count] = (struct rec_chunk){.t_ns = (int64_t)t_ns,
+                                        .request = (uint32_t)request,
+                                        .running = has_running ? (int32_t)running : -1,
+                                        .bytes = (uint32_t)bytes,
+                                        .kind = (uint8_t)kind,
+                                        .stamp = (uint8_t)stamp};
+        p = at;
+    }
+    *rest = (struct span){p, (size_t)(end - p)};
+    return count;
+}
