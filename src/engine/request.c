@@ -10,8 +10,10 @@ static const char *const reserved[] = {
 
 static bool extra_fault(struct err *e, const struct json *j)
 {
-    return err_set(e, ERR_PLAN, "requests.extra_body can't be read as a JSON object: %s at byte %zu.",
-                   j->fault ? j->fault : "it is no object", json_error_offset(j) + 1);
+    if (!j->fault)
+        return err_set(e, ERR_PLAN, "requests.extra_body must be one JSON object, like {\"top_k\": 20}.");
+    return err_set(e, ERR_PLAN, "requests.extra_body can't be read as JSON: %s at byte %zu.", j->fault,
+                   json_error_offset(j) + 1);
 }
 
 bool engine_check_extra_body(const struct plan *p, struct err *e)
