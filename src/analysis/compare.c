@@ -126,8 +126,7 @@ static void want_alike(struct compare *c)
     if (mark_outcome(x, RMARK_REPEATED_PROMPTS) != mark_outcome(y, RMARK_REPEATED_PROMPTS))
         against(c, "One run repeats prompts with the prefix cache on (repeated_prompts) and the other does not.");
     if (!same_text(x->method_id, y->method_id))
-        against(c,
-                arena_format(c->a, "The method differs: %s and %s.", text_of(x->method_id), text_of(y->method_id)));
+        against(c, arena_format(c->a, "The method differs: %s and %s.", text_of(x->method_id), text_of(y->method_id)));
     if (strcmp(x->differences ? x->differences : "", y->differences ? y->differences : "") != 0)
         against(c, arena_format(c->a, "The analyses differ: \"%s\" and \"%s\".",
                                 x->differences ? x->differences : "the method's defaults",

@@ -41,7 +41,7 @@ bool show_colour(void)
 
 bool show_flush(struct buf *out, struct err *e)
 {
-    bool written = fwrite(out->p, 1, out->n, stdout) == out->n && fflush(stdout) == 0;
+    bool written = (out->n == 0 || fwrite(out->p, 1, out->n, stdout) == out->n) && fflush(stdout) == 0;
     int number = errno;
     buf_clear(out);
     return written || err_set_errno(e, ERR_SYSTEM, number, "The output could not be written to stdout");

@@ -144,7 +144,8 @@ struct result_load {
  * one. */
 struct result_request {
     int64_t id;
-    int verdict, status;                     /* status -1: none */
+    int verdict;                             /* enum verdict */
+    int64_t status;                          /* HTTP; -1: none */
     double submit_s, first_s, last_s, end_s; /* from formal_start */
     double ttft_s, ttft_visible_s, tpot_s, e2e_s;
     int64_t prompt_tokens, output_tokens, reasoning_tokens, token_chunks;
