@@ -214,7 +214,7 @@ bool preflight_port(struct preflight *p, const char *host, int64_t port, struct 
     }
     int number = errno;
     if (number != EADDRINUSE) {
-        preflight_fact(p, "preflight.port", CHECK_FAILED, name, strerror(number));
+        preflight_fact(p, "preflight.port", CHECK_FAILED, name, arena_text(p->arena, strerror(number)));
         return err_set_errno(e, ERR_SYSTEM, number, "%s can't be listened on", name);
     }
     const char *holder = port_holder(p->arena, port);
@@ -257,6 +257,28 @@ static bool looks_like_engine(const char *name, const char *command)
     return false;
 }
 
+static long parent_of(long pid)
+{
+    char path[64], stat[512];
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    long parent = 0;
+    if (read_line(path, stat, sizeof stat) && strrchr(stat, ')') &&
+        sscanf(strrchr(stat, ')') + 1, " %*c %ld", &parent) != 1)
+        parent = 0;
+    return parent;
+}
+
+/* jtok carries the engine's command among its arguments, and so do the shells and drivers above it, and another jtok.
+ */
+static bool is_jtok(long pid, const char *command)
+{
+    for (long at = getpid(); at > 0; at = parent_of(at))
+        if (at == pid)
+            return true;
+    size_t n = strcspn(command, " ");
+    return n >= 4 && strncmp(command + n - 4, "jtok", 4) == 0 && (n == 4 || command[n - 5] == '/');
+}
+
 void preflight_leftovers(struct preflight *p, size_t *ret_n)
 {
     DIR *proc = opendir("/proc");
@@ -264,17 +286,15 @@ void preflight_leftovers(struct preflight *p, size_t *ret_n)
     size_t n = 0;
     for (struct dirent *d; proc && (d = readdir(proc));) {
         long pid = strtol(d->d_name, NULL, 10);
-        if (pid <= 0 || pid == getpid() || pid == getppid())
+        if (pid <= 0)
             continue;
         char path[280], name[64] = "", command[512] = "";
         snprintf(path, sizeof path, "/proc/%ld/comm", pid);
         read_line(path, name, sizeof name);
         snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
         read_line(path, command, sizeof command);
-        /* jtok itself carries the engine's command as its arguments, and so does a shell that started it. */
-        if (!looks_like_engine(name, command) || strstr(command, "jtok"))
-            continue;
-        buf_fmt(&b, "%spid %ld (%s)", n++ ? ", " : "", pid, name);
+        if (looks_like_engine(name, command) && !is_jtok(pid, command))
+            buf_fmt(&b, "%spid %ld (%s)", n++ ? ", " : "", pid, name);
     }
     if (proc)
         closedir(proc);

@@ -103,6 +103,12 @@ static int64_t resident_of(int fd, int64_t bytes)
     struct cache_state state = {0};
     if (syscall(SYSCALL_CACHESTAT, fd, &range, &state, 0) == 0)
         return (int64_t)state.cached * page;
+    /* To others than a file's owner and writers the kernel calls every page resident. */
+    struct stat st;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (fstat(fd, &st) != 0 || (st.st_uid != geteuid() && access(path, W_OK) != 0))
+        return ABSENT_I64;
     if (bytes == 0)
         return 0;
     void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, 0);
@@ -177,7 +183,7 @@ bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct sna
 {
     char *folder;
     if (!check_folder(plan, &folder, e)) {
-        preflight_fact(p, "preflight.snapshot", CHECK_FAILED, plan->model.snapshot, e->text);
+        preflight_fact(p, "preflight.snapshot", CHECK_FAILED, plan->model.snapshot, arena_text(p->arena, e->text));
         return false;
     }
     struct snapshot s = {.folder = arena_text(p->arena, folder)};
