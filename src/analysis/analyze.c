@@ -397,7 +397,7 @@ static struct bounds count_arrivals(struct work *w)
         if (!b.n || b.t_ns[b.n - 1] != b.t_ns[i])
             b.t_ns[b.n++] = b.t_ns[i];
     b.tokens = arena_array(w->a, b.n, sizeof *b.tokens);
-    attribution_arrivals(&w->streams, b.t_ns, b.n, b.tokens, w->a);
+    attribution_arrivals(&w->streams, b.t_ns, b.n, b.tokens);
     return b;
 }
 

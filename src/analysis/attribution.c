@@ -47,8 +47,7 @@ static inline double walk_to(struct walk *w, int64_t to)
 struct flow {
     double rate; /* tokens per ns; 0: not generating */
     struct sum since, energy;
-    uint64_t at;
-    double scale;
+    double scale; /* tokens generated for one that arrives in a later gap; 0: by interval; below: takes no part */
 };
 
 struct sweep {
@@ -73,15 +72,13 @@ static inline void advance(struct sweep *s, int64_t t_ns)
 /* The request's rate from now on. A last change to nobody leaves R exactly 0. */
 static inline void set_rate(struct sweep *s, struct flow *f, double rate)
 {
-    if (f->rate > 0) {
-        sum_add(&f->energy, f->rate * sum_since(&s->field, &f->since));
-        sum_add(&s->total, -f->rate);
-        s->active--;
-    }
-    if (rate > 0) {
-        sum_add(&s->total, rate);
-        s->active++;
-    }
+    /* The change as two doubles, exactly: what one request adds to R it also takes away again. */
+    struct sum change = {rate, 0};
+    sum_add(&change, -f->rate);
+    sum_add(&f->energy, f->rate * sum_since(&s->field, &f->since));
+    sum_add(&s->total, change.high);
+    s->total.low += change.low;
+    s->active += (uint64_t)(rate > 0) - (uint64_t)(f->rate > 0);
     if (s->active == 0)
         s->total = (struct sum){0};
     f->rate = rate;
@@ -102,48 +99,32 @@ static void finish(struct sweep *s, const struct streams *streams, const struct 
 
 /* ---- gap ---- */
 
-/* The rate of the gap that follows the chunk at place `at`: tokens of the next chunk with another stamp over the gap.
- */
-static inline double rate_after(const struct streams *s, const struct stream *q, const struct flow *f, uint64_t at,
-                                int64_t t_ns)
-{
-    uint64_t next = at + 1;
-    while (next < q->end && (s->where[next] & STREAM_MERGED))
-        next++;
-    if (next >= q->end)
-        return 0;
-    return s->tokens[next] * f->scale / (double)(s->chunks[s->where[next]].t_ns - t_ns);
-}
-
 static void sweep_gap(const struct streams *s, struct sweep *w, struct flow *flows)
 {
     for (size_t i = 0; i < s->request_count; i++) {
         const struct stream *q = &s->streams[i];
-        flows[i].at = q->begin;
-        if (q->generates && !q->by_interval)
-            flows[i].scale = (double)q->tokens / (double)(q->tokens - q->first_tokens);
+        flows[i].scale = !q->generates    ? -1
+                         : q->by_interval ? 0
+                                          : (double)q->tokens / (double)(q->tokens - q->first_tokens);
     }
     for (size_t i = 0; i < s->chunk_count; i++) {
         const struct rec_chunk *c = &s->chunks[i];
-        uint32_t row = streams_row(s, c->request);
-        if (row == STREAM_NONE || !chunk_has_tokens(c))
-            continue;
-        const struct stream *q = &s->streams[row];
-        if (!q->generates)
+        uint32_t row = streams_row(s, c->request), next = s->next[i];
+        if (row == STREAM_NONE || !chunk_has_tokens(c) || next == STREAM_MERGED)
             continue;
         struct flow *f = &flows[row];
-        uint64_t at = f->at++;
-        if (s->where[at] & STREAM_MERGED)
-            continue;
-        double rate;
-        if (!q->by_interval)
-            rate = rate_after(s, q, f, at, c->t_ns);
-        else if (c->t_ns == q->first_ns)
-            rate = (double)q->tokens / (double)(q->last_ns - q->first_ns);
-        else if (c->t_ns == q->last_ns)
-            rate = 0;
-        else
-            continue;
+        double rate = 0;
+        if (f->scale > 0) {
+            /* The tokens of the next chunk are generated evenly from this one to it. */
+            if (next)
+                rate = s->tokens[next] * f->scale / (double)(s->chunks[next].t_ns - c->t_ns);
+        } else {
+            const struct stream *q = &s->streams[row];
+            if (f->scale < 0 || (c->t_ns != q->first_ns && c->t_ns != q->last_ns))
+                continue;
+            if (c->t_ns == q->first_ns)
+                rate = (double)q->tokens / (double)(q->last_ns - q->first_ns);
+        }
         advance(w, c->t_ns);
         set_rate(w, f, rate);
     }
@@ -214,38 +195,24 @@ static size_t make_cuts(const struct streams *s, int64_t *cuts)
     return kept;
 }
 
-/* Visits the token chunks of the streams that take part, in order of time: BODY sees `row`, `t_ns` and `tokens`. */
-#define EACH_CHUNK(s, at, takes_part, BODY)                                                                            \
-    for (size_t i_ = 0; i_ < (s)->chunk_count; i_++) {                                                                 \
-        const struct rec_chunk *c_ = &(s)->chunks[i_];                                                                 \
-        uint32_t row = streams_row((s), c_->request);                                                                  \
-        if (row == STREAM_NONE || !chunk_has_tokens(c_) || !(s)->streams[row].takes_part)                              \
-            continue;                                                                                                  \
-        int64_t t_ns = c_->t_ns;                                                                                       \
-        uint32_t tokens = (s)->tokens[(at)[row]++];                                                                    \
-        BODY                                                                                                           \
-    }
-
-static void start_cursors(const struct streams *s, uint64_t *at)
-{
-    for (size_t i = 0; i < s->request_count; i++)
-        at[i] = s->streams[i].begin;
-}
-
 static void sweep_words(const struct streams *s, struct sweep *w, struct flow *flows)
 {
     struct arena scratch = {0};
     int64_t *cuts = arena_array(&scratch, 2 * s->request_count, sizeof *cuts);
     size_t n = make_cuts(s, cuts), p = 0;
-    uint64_t *at = arena_array(&scratch, s->request_count, sizeof *at);
     uint64_t *arrived = arena_array(&scratch, n, sizeof *arrived); /* piece p is (cuts[p - 1], cuts[p]] */
     double *per_token = arena_array(&scratch, n, sizeof *per_token);
-    start_cursors(s, at);
-    EACH_CHUNK(s, at, generates, {
-        while (cuts[p] < t_ns)
-            p++;
-        arrived[p] += tokens;
-    })
+    bool *takes_part = arena_array(&scratch, s->request_count, sizeof *takes_part);
+    struct sum *energy = arena_array(&scratch, s->request_count, sizeof *energy);
+    for (size_t i = 0; i < s->request_count; i++)
+        takes_part[i] = s->streams[i].generates;
+    /* Chunks with tokens have a row. */
+    for (size_t i = 0; i < s->chunk_count; i++)
+        if (s->tokens[i] && takes_part[streams_row(s, s->chunks[i].request)]) {
+            while (cuts[p] < s->chunks[i].t_ns)
+                p++;
+            arrived[p] += s->tokens[i];
+        }
     for (p = 0; p < n; p++) {
         double j = walk_to(&w->walk, cuts[p]);
         if (arrived[p])
@@ -254,12 +221,16 @@ static void sweep_words(const struct streams *s, struct sweep *w, struct flow *f
             sum_add(&w->none, j);
     }
     p = 0;
-    start_cursors(s, at);
-    EACH_CHUNK(s, at, generates, {
-        while (cuts[p] < t_ns)
+    for (size_t i = 0; i < s->chunk_count; i++) {
+        uint32_t row = s->tokens[i] ? streams_row(s, s->chunks[i].request) : STREAM_NONE;
+        if (row == STREAM_NONE || !takes_part[row])
+            continue;
+        while (cuts[p] < s->chunks[i].t_ns)
             p++;
-        sum_add(&flows[row].energy, tokens * per_token[p]);
-    })
+        sum_add(&energy[row], s->tokens[i] * per_token[p]);
+    }
+    for (size_t i = 0; i < s->request_count; i++)
+        flows[i].energy = energy[i];
     arena_done(&scratch);
 }
 
@@ -305,19 +276,15 @@ double attribution_union_j(const struct course *c, int64_t start_ns, int64_t end
     return sum_value(&sum);
 }
 
-void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens,
-                          struct arena *a)
+void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens)
 {
-    uint64_t *at = arena_array(a, s->request_count, sizeof *at);
     size_t k = 0;
     for (size_t i = 0; i + 1 < n; i++)
         ret_tokens[i] = 0;
-    start_cursors(s, at);
-    EACH_CHUNK(s, at, success, {
-        while (k < n && bounds[k] < t_ns)
+    for (size_t i = 0; i < s->chunk_count; i++) {
+        while (k < n && bounds[k] < s->chunks[i].t_ns)
             k++;
         if (k > 0 && k < n)
-            ret_tokens[k - 1] += tokens;
-        (void)row;
-    })
+            ret_tokens[k - 1] += s->tokens[i];
+    }
 }

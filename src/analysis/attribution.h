@@ -29,7 +29,6 @@ double attribution_union_j(const struct course *c, int64_t start_ns, int64_t end
 
 /* Tokens of successful requests that arrived in (bounds[i], bounds[i + 1]], for n ascending bounds: n - 1 sums.
  * O(chunks). */
-void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens,
-                          struct arena *a);
+void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* A bucket is the exponent and the first MANTISSA bits of the gap in ns as a double: it is monotonic for values >= 0.
  */
-enum { MANTISSA = 10, BUCKETS = 64 << MANTISSA, RANKS = 8 };
+enum { MANTISSA = 10, BUCKETS = 64 << MANTISSA, QUANTILES = 4 };
 
 struct gap {
     double ns;
@@ -23,51 +23,40 @@ static uint32_t bucket_of(double ns)
     return b < BUCKETS ? (uint32_t)b : BUCKETS - 1;
 }
 
-struct cursor {
-    uint64_t at;
-    int64_t before_ns;
-    bool known, shared;
-};
-
-/* Calls BODY with `g` for every gap. */
+/* A pass over all gaps in order of time. */
 struct gap_walk {
     const struct streams *s;
-    struct cursor *cursors;
     bool per_token;
     size_t i;
 };
-
-static struct gap_walk gap_walk(const struct streams *s, struct cursor *cursors, bool per_token)
-{
-    for (size_t i = 0; i < s->request_count; i++)
-        cursors[i] = (struct cursor){.at = s->streams[i].begin};
-    return (struct gap_walk){s, cursors, per_token, 0};
-}
 
 static inline bool next_gap(struct gap_walk *w, struct gap *ret)
 {
     const struct streams *s = w->s;
     while (w->i < s->chunk_count) {
-        const struct rec_chunk *c = &s->chunks[w->i++];
-        uint32_t row = streams_row(s, c->request);
-        if (row == STREAM_NONE || !chunk_has_tokens(c) || !s->streams[row].success)
+        size_t i = w->i++;
+        uint32_t next = s->next[i];
+        if (next == 0 || next == STREAM_MERGED)
             continue;
-        struct cursor *q = &w->cursors[row];
-        uint64_t at = q->at++;
-        uint32_t tokens = s->tokens[at];
-        bool shared = c->stamp == STAMP_SHARED, merged = w->per_token && (s->where[at] & STREAM_MERGED);
-        bool usable = q->known && !q->shared && !shared && !merged && (!w->per_token || tokens > 0);
-        double ns = usable ? (double)(c->t_ns - q->before_ns) : 0;
-        q->known = true;
-        q->shared = shared;
-        q->before_ns = c->t_ns;
-        if (!usable)
+        const struct rec_chunk *from = &s->chunks[i], *to = &s->chunks[next];
+        uint32_t tokens = w->per_token ? s->tokens[next] : 1;
+        if (from->stamp == STAMP_SHARED || to->stamp == STAMP_SHARED || tokens == 0)
             continue;
-        *ret = w->per_token ? (struct gap){ns / tokens, tokens} : (struct gap){ns, 1};
+        *ret = (struct gap){(double)(to->t_ns - from->t_ns) / tokens, tokens};
         return true;
     }
     return false;
 }
+
+/* ---- the few that are wanted ---- */
+
+/* A bucket that holds a wanted rank: its gaps, and what lies before it. */
+struct bucket {
+    uint32_t number;
+    uint64_t skipped; /* weight of the buckets before */
+    size_t n, room;
+    struct gap *gaps;
+};
 
 static int compare_gaps(const void *x, const void *y, const void *context)
 {
@@ -76,52 +65,78 @@ static int compare_gaps(const void *x, const void *y, const void *context)
     return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
-/* The value at a rank (from 0) of the whole, from the sorted gaps of its bucket, before which `skipped` values lie. */
-static double value_at(const struct gap *gaps, size_t n, uint64_t rank, uint64_t skipped)
+/* Runs of equal gaps are kept as one. */
+static void bucket_add(struct bucket *b, struct gap g, struct arena *scratch)
 {
-    for (size_t i = 0; i < n; i++) {
-        skipped += gaps[i].weight;
-        if (rank < skipped)
-            return gaps[i].ns;
+    if (b->n && b->gaps[b->n - 1].ns == g.ns) {
+        b->gaps[b->n - 1].weight += g.weight;
+        return;
     }
-    return gaps[n - 1].ns;
+    if (b->n == b->room) {
+        size_t room = b->room ? 2 * b->room : 256;
+        struct gap *wider = arena_array(scratch, room, sizeof *wider);
+        if (b->n)
+            memcpy(wider, b->gaps, b->n * sizeof *wider);
+        b->gaps = wider;
+        b->room = room;
+    }
+    b->gaps[b->n++] = g;
 }
 
-struct wanted {
-    uint32_t bucket;
-    uint64_t rank, skipped;
-    double value;
-};
-
-static void find_buckets(const uint64_t *weights, struct wanted *wanted)
+/* The buckets that hold n ascending ranks. */
+static size_t find_buckets(const uint64_t *weights, const uint64_t *ranks, size_t n, struct bucket *ret)
 {
     uint64_t skipped = 0;
-    size_t k = 0;
-    for (uint32_t b = 0; b < BUCKETS && k < RANKS; b++) {
-        for (; k < RANKS && wanted[k].rank < skipped + weights[b]; k++) {
-            wanted[k].bucket = b;
-            wanted[k].skipped = skipped;
-        }
+    size_t found = 0, k = 0;
+    for (uint32_t b = 0; b < BUCKETS && k < n; b++) {
+        if (ranks[k] < skipped + weights[b])
+            ret[found++] = (struct bucket){.number = b, .skipped = skipped};
         skipped += weights[b];
+        while (k < n && ranks[k] < skipped)
+            k++;
     }
+    return found;
 }
 
-struct percentiles gaps_percentiles(const struct streams *s, bool per_token, struct arena *a)
+/* The value at a rank (from 0) of the whole. */
+static double value_at(const struct bucket *buckets, size_t n, uint64_t rank)
 {
-    static const double quantiles[RANKS / 2] = {0.50, 0.90, 0.95, 0.99};
-    (void)a;
+    size_t b = 0;
+    while (b + 1 < n && buckets[b + 1].skipped <= rank)
+        b++;
+    uint64_t before = buckets[b].skipped;
+    for (size_t i = 0; i < buckets[b].n; i++) {
+        before += buckets[b].gaps[i].weight;
+        if (rank < before)
+            return buckets[b].gaps[i].ns;
+    }
+    return buckets[b].gaps[buckets[b].n - 1].ns;
+}
+
+static void collect(struct gap_walk w, struct bucket *buckets, size_t n, struct arena *scratch)
+{
+    uint8_t *slot = arena_array(scratch, BUCKETS, sizeof *slot); /* 1 + index */
+    for (size_t i = 0; i < n; i++)
+        slot[buckets[i].number] = (uint8_t)(i + 1);
+    for (struct gap g; next_gap(&w, &g);) {
+        uint8_t k = slot[bucket_of(g.ns)];
+        if (k)
+            bucket_add(&buckets[k - 1], g, scratch);
+    }
+    for (size_t i = 0; i < n; i++)
+        order_sort(buckets[i].gaps, buckets[i].n, sizeof *buckets[i].gaps, compare_gaps, NULL);
+}
+
+struct percentiles gaps_percentiles(const struct streams *s, bool per_token)
+{
+    static const double quantiles[QUANTILES] = {0.50, 0.90, 0.95, 0.99};
     struct arena scratch = {0};
-    struct cursor *cursors = arena_array(&scratch, s->request_count, sizeof *cursors);
-    uint64_t *weights = arena_array(&scratch, BUCKETS, sizeof *weights),
-             *counts = arena_array(&scratch, BUCKETS, sizeof *counts);
-    struct gap g;
-    uint64_t total = 0;
+    uint64_t *weights = arena_array(&scratch, BUCKETS, sizeof *weights), total = 0;
     double most = 0;
     struct sum sum = {0};
-    for (struct gap_walk w = gap_walk(s, cursors, per_token); next_gap(&w, &g);) {
-        uint32_t b = bucket_of(g.ns);
-        weights[b] += g.weight;
-        counts[b]++;
+    struct gap_walk w = {s, per_token, 0};
+    for (struct gap g; next_gap(&w, &g);) {
+        weights[bucket_of(g.ns)] += g.weight;
         total += g.weight;
         most = g.ns > most ? g.ns : most;
         sum_add(&sum, g.ns * (double)g.weight);
@@ -130,51 +145,24 @@ struct percentiles gaps_percentiles(const struct streams *s, bool per_token, str
         arena_done(&scratch);
         return order_percentiles(NULL, 0, "no request has two token chunks with stamps of their own");
     }
-    struct wanted wanted[RANKS];
-    double positions[RANKS / 2];
-    for (size_t i = 0; i < RANKS / 2; i++) {
-        positions[i] = (double)(total - 1) * quantiles[i];
-        wanted[2 * i].rank = (uint64_t)positions[i];
-        wanted[2 * i + 1].rank = wanted[2 * i].rank + 1 < total ? wanted[2 * i].rank + 1 : total - 1;
+    /* Type 7: between the values at the ranks around (total - 1) q. Sorted, since they overlap in tiny samples. */
+    double ranks[2 * QUANTILES], values[QUANTILES];
+    uint64_t whole[2 * QUANTILES];
+    for (size_t i = 0; i < QUANTILES; i++) {
+        ranks[2 * i] = floor((double)(total - 1) * quantiles[i]);
+        ranks[2 * i + 1] = fmin(ranks[2 * i] + 1, (double)(total - 1));
     }
-    /* Ranks ascend but for overlaps in tiny samples: the next one's lower rank may lie below this one's upper. */
-    struct wanted in_order[RANKS];
-    memcpy(in_order, wanted, sizeof in_order);
-    for (size_t i = 1; i < RANKS; i++)
-        for (size_t j = i; j > 0 && in_order[j].rank < in_order[j - 1].rank; j--) {
-            struct wanted swap = in_order[j];
-            in_order[j] = in_order[j - 1];
-            in_order[j - 1] = swap;
-        }
-    find_buckets(weights, in_order);
-    uint32_t *slot = arena_array(&scratch, BUCKETS, sizeof *slot); /* 1 + index of the list of a wanted bucket */
-    struct gap *lists[RANKS];
-    size_t lengths[RANKS] = {0};
-    uint32_t slots = 0;
-    for (size_t i = 0; i < RANKS; i++)
-        if (!slot[in_order[i].bucket]) {
-            lists[slots] = arena_array(&scratch, counts[in_order[i].bucket], sizeof **lists);
-            slot[in_order[i].bucket] = ++slots;
-        }
-    for (struct gap_walk w = gap_walk(s, cursors, per_token); next_gap(&w, &g);) {
-        uint32_t k = slot[bucket_of(g.ns)];
-        if (k)
-            lists[k - 1][lengths[k - 1]++] = g;
-    }
-    for (uint32_t k = 0; k < slots; k++)
-        order_sort(lists[k], lengths[k], sizeof *lists[k], compare_gaps, NULL);
-    for (size_t i = 0; i < RANKS; i++) {
-        uint32_t k = slot[in_order[i].bucket] - 1;
-        in_order[i].value = value_at(lists[k], lengths[k], in_order[i].rank, in_order[i].skipped);
-    }
-    double values[RANKS / 2];
-    for (size_t i = 0; i < RANKS / 2; i++) {
-        double pair[2] = {0, 0};
-        for (size_t j = 0; j < RANKS; j++)
-            for (int end = 0; end < 2; end++)
-                if (in_order[j].rank == wanted[2 * i + (size_t)end].rank)
-                    pair[end] = in_order[j].value;
-        values[i] = pair[0] + (positions[i] - (double)wanted[2 * i].rank) * (pair[1] - pair[0]);
+    order_sort_doubles(ranks, 2 * QUANTILES);
+    for (size_t i = 0; i < 2 * QUANTILES; i++)
+        whole[i] = (uint64_t)ranks[i];
+    struct bucket buckets[2 * QUANTILES];
+    size_t n = find_buckets(weights, whole, 2 * QUANTILES, buckets);
+    collect((struct gap_walk){s, per_token, 0}, buckets, n, &scratch);
+    for (size_t i = 0; i < QUANTILES; i++) {
+        double at = (double)(total - 1) * quantiles[i];
+        uint64_t low = (uint64_t)at, high = low + 1 < total ? low + 1 : low;
+        double below = value_at(buckets, n, low);
+        values[i] = below + (at - (double)low) * (value_at(buckets, n, high) - below);
     }
     struct percentiles p = {.n = (int64_t)total,
                             .mean = quantity_of(sum_value(&sum) / (double)total * 1e-9),

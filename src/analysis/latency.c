@@ -69,7 +69,7 @@ struct result_request *latency_table(const struct streams *s, const struct clock
                                            .j_per_token = (double)NAN,
                                            .detail = r->detail};
         if (q->success)
-            table[i].token_chunks = (int64_t)(q->end - q->begin);
+            table[i].token_chunks = q->chunks;
     }
     return table;
 }
@@ -186,5 +186,5 @@ void latency_load(const struct streams *s, const struct result_request *table, s
     ret->ttft_visible_s =
         column(s, table, offsetof(struct result_request, ttft_visible_s), scratch, "no visible output");
     ret->itl_per_token = s->source == TOKENS_RUNNING;
-    ret->itl_s = gaps_percentiles(s, ret->itl_per_token, a);
+    ret->itl_s = gaps_percentiles(s, ret->itl_per_token);
 }

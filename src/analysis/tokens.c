@@ -92,40 +92,85 @@ static void fill_zeros(uint32_t *x, size_t count)
     }
 }
 
+/* Sizes below SMALL: chunks of one size have one share and one remainder, so ranking sizes ranks chunks. */
+static void spread_small(uint32_t *b, size_t count, const uint32_t *counts, uint64_t n, uint64_t total)
+{
+    uint32_t whole[SMALL], sizes[SMALL], kinds = 0;
+    uint64_t rest[SMALL], given = 0;
+    for (uint32_t k = 0; k < SMALL; k++) {
+        if (!counts[k])
+            continue;
+        whole[k] = (uint32_t)(n * k / total);
+        rest[k] = n * k % total;
+        given += (uint64_t)whole[k] * counts[k];
+        uint32_t at = kinds++;
+        for (; at > 0 && rest[sizes[at - 1]] < rest[k]; at--)
+            sizes[at] = sizes[at - 1];
+        sizes[at] = k;
+    }
+    uint64_t left = n - given, limit = 0, ties = 0;
+    bool extra[SMALL] = {0};
+    for (uint32_t i = 0; i < kinds && left > 0; i++) {
+        uint64_t group = 0;
+        uint32_t j = i;
+        for (; j < kinds && rest[sizes[j]] == rest[sizes[i]]; j++)
+            group += counts[sizes[j]];
+        limit = rest[sizes[i]];
+        if (group > left) {
+            ties = left;
+            break;
+        }
+        for (; i < j; i++)
+            extra[sizes[i]] = true;
+        i--;
+        left -= group;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t k = b[i];
+        bool tie = ties > 0 && !extra[k] && rest[k] == limit;
+        ties -= tie;
+        b[i] = whole[k] + (extra[k] || tie);
+    }
+}
+
+static void spread_large(uint32_t *b, size_t count, uint64_t n, uint64_t total, uint64_t *remainders, uint64_t *scratch)
+{
+    uint64_t given = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t share = n * b[i];
+        remainders[i] = share % total;
+        b[i] = (uint32_t)(share / total);
+        given += b[i];
+    }
+    if (n > given)
+        give_remainders(b, remainders, count, n - given, scratch);
+}
+
 void tokens_spread(uint32_t *b, size_t count, uint64_t n, uint64_t *scratch)
 {
-    uint64_t total = 0, given = 0;
-    for (size_t i = 0; i < count; i++)
+    uint64_t total = 0;
+    uint32_t counts[SMALL] = {0};
+    bool small = true;
+    for (size_t i = 0; i < count; i++) {
         total += b[i];
+        if (b[i] < SMALL)
+            counts[b[i]]++;
+        else
+            small = false;
+    }
     if (count == 0)
         return;
     if (total == 0) {
         for (size_t i = 0; i < count; i++)
             b[i] = 1;
+        counts[0] = 0;
+        counts[1] = (uint32_t)count;
         total = count;
     }
-    uint64_t *remainders = scratch;
-    uint32_t small[SMALL];
-    uint64_t small_rest[SMALL];
-    memset(small, 0xff, sizeof small);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bytes = b[i], whole;
-        if (bytes < SMALL && small[bytes] != UINT32_MAX) {
-            whole = small[bytes];
-            remainders[i] = small_rest[bytes];
-        } else {
-            whole = (uint32_t)(n * bytes / total);
-            remainders[i] = n * bytes % total;
-            if (bytes < SMALL) {
-                small[bytes] = whole;
-                small_rest[bytes] = remainders[i];
-            }
-        }
-        b[i] = whole;
-        given += whole;
-    }
-    if (n > given)
-        give_remainders(b, remainders, count, n - given, scratch + count);
+    if (small)
+        spread_small(b, count, counts, n, total);
+    else
+        spread_large(b, count, n, total, scratch, scratch + count);
     fill_zeros(b, count);
 }
 
@@ -147,20 +192,30 @@ static void number_rows(struct streams *s, struct arena *a)
     s->row_of = row_of;
 }
 
-/* What the two passes over the chunks keep of a request. */
+/* What the passes over the chunks keep of a request; two to a cache line. */
 struct tally {
-    uint64_t at;
     int64_t last_ns;
-    int64_t running; /* first pass: 1 where some count was seen; second: the highest so far */
+    uint64_t at;     /* token chunks; then the place of its first one among the grouped sizes, and on */
+    uint32_t last;   /* place of its latest stamp */
+    uint32_t value;  /* tokens of its latest chunk, not yet in the extremes */
+    int32_t running; /* first pass: 1 where some count was seen; then the highest so far */
+    uint8_t success, by_counts, started, several;
 };
 
-static void count_chunks(struct streams *s, bool asked, struct tally *tallies)
+static void begin_tallies(struct streams *s, struct tally *tallies)
 {
     for (size_t i = 0; i < s->request_count; i++) {
+        struct stream *q = &s->streams[i];
         bool first = !s->row_of || s->row_of[s->requests[i].id] == i;
-        s->streams[i].success = first && s->requests[i].verdict == VERDICT_OK && s->requests[i].completion_tokens >= 1;
-        s->streams[i].tokens = s->requests[i].completion_tokens;
+        q->success = first && s->requests[i].verdict == VERDICT_OK && s->requests[i].completion_tokens >= 1;
+        q->tokens = s->requests[i].completion_tokens;
+        q->first_ns = q->last_ns = ABSENT_I64;
+        tallies[i].success = q->success;
     }
+}
+
+static void count_chunks(struct streams *s, struct tally *tallies)
+{
     for (size_t i = 0; i < s->chunk_count; i++) {
         const struct rec_chunk *c = &s->chunks[i];
         uint32_t row = streams_row(s, c->request);
@@ -168,96 +223,143 @@ static void count_chunks(struct streams *s, bool asked, struct tally *tallies)
             s->stray_chunks++;
             continue;
         }
-        if (!chunk_has_tokens(c) || !s->streams[row].success)
+        struct tally *y = &tallies[row];
+        if (!chunk_has_tokens(c) || !y->success)
             continue;
-        tallies[row].at++;
-        tallies[row].running |= c->running >= 0;
+        y->at++;
+        y->running |= c->running >= 0;
     }
-    uint64_t at = 0;
-    bool some = false, none = false;
-    for (size_t i = 0; i < s->request_count; i++) {
-        struct stream *q = &s->streams[i];
-        q->running = asked && tallies[i].running;
-        q->begin = at;
-        at += tallies[i].at;
-        q->end = at;
-        q->first_ns = q->last_ns = ABSENT_I64;
-        tallies[i] = (struct tally){.at = q->begin, .last_ns = ABSENT_I64};
-        if (q->end > q->begin) {
-            some |= q->running;
-            none |= !q->running;
-        }
-    }
-    s->token_chunks = at;
-    s->source = some && none ? TOKENS_MIXED : some ? TOKENS_RUNNING : none ? TOKENS_SPREAD : TOKENS_NONE;
 }
 
-static void fill_streams(struct streams *s, struct tally *tallies)
+/* Chunks of requests without running counts, to be grouped by request. */
+static uint64_t place_streams(struct streams *s, bool asked, struct tally *tallies)
+{
+    uint64_t at = 0, counted = 0;
+    for (size_t i = 0; i < s->request_count; i++) {
+        struct stream *q = &s->streams[i];
+        struct tally *y = &tallies[i];
+        q->chunks = (int64_t)y->at;
+        q->running = asked && y->running;
+        y->by_counts = q->running;
+        y->running = 0;
+        s->token_chunks += y->at;
+        counted += q->running ? y->at : 0;
+        uint64_t own = q->running ? 0 : y->at;
+        y->at = at;
+        at += own;
+    }
+    s->source = at && counted ? TOKENS_MIXED : counted ? TOKENS_RUNNING : at ? TOKENS_SPREAD : TOKENS_NONE;
+    return at;
+}
+
+/* Usage over the chunks of each request without running counts. Their sizes are grouped by request in `next`, which is
+ * free until the chunks are linked, made into tokens there, and read back in order of time. */
+static void spread_all(struct streams *s, struct tally *tallies)
+{
+    struct arena scratch = {0};
+    uint32_t *grouped = s->next;
+    size_t longest = 0;
+    for (int back = 0; back < 2; back++) {
+        for (size_t i = 0; i < s->chunk_count; i++) {
+            const struct rec_chunk *c = &s->chunks[i];
+            uint32_t row = streams_row(s, c->request);
+            if (row == STREAM_NONE || !chunk_has_tokens(c) || !tallies[row].success || tallies[row].by_counts)
+                continue;
+            if (back)
+                s->tokens[i] = grouped[tallies[row].at++];
+            else
+                grouped[tallies[row].at++] = c->bytes;
+        }
+        for (size_t i = 0; i < s->request_count && !back; i++)
+            longest = !s->streams[i].running && (size_t)s->streams[i].chunks > longest ? (size_t)s->streams[i].chunks
+                                                                                       : longest;
+        uint64_t *room = back ? NULL : arena_array(&scratch, 2 * longest, sizeof *room);
+        for (size_t i = 0; i < s->request_count && !back; i++) {
+            const struct stream *q = &s->streams[i];
+            if (q->running || q->chunks == 0)
+                continue;
+            tallies[i].at -= (uint64_t)q->chunks;
+            tokens_spread(grouped + tallies[i].at, (size_t)q->chunks, (uint64_t)q->tokens, room);
+        }
+    }
+    arena_done(&scratch);
+}
+
+static void note_extremes(struct streams *s, const struct tally *y, int64_t merged_tokens)
+{
+    s->largest = y->value > s->largest ? y->value : s->largest;
+    if (y->several) {
+        s->largest_later = y->value > s->largest_later ? y->value : s->largest_later;
+        s->merged_chunks += y->value > merged_tokens;
+    }
+}
+
+/* Running counts are differences, the highest so far standing in for one that is missing or falls, and usage for one
+ * beyond it. */
+static uint32_t count_rise(struct tally *y, const struct rec_chunk *c, int64_t usage)
+{
+    int32_t running = c->running < usage ? c->running : (int32_t)usage;
+    if (running <= y->running)
+        return 0;
+    uint32_t rise = (uint32_t)(running - y->running);
+    y->running = running;
+    return rise;
+}
+
+static void link_chunks(struct streams *s, struct tally *tallies, int64_t merged_tokens)
 {
     for (size_t i = 0; i < s->chunk_count; i++) {
         const struct rec_chunk *c = &s->chunks[i];
         uint32_t row = streams_row(s, c->request);
-        if (row == STREAM_NONE || !chunk_has_tokens(c) || !s->streams[row].success)
+        s->next[i] = 0;
+        if (row == STREAM_NONE || !chunk_has_tokens(c) || !tallies[row].success)
             continue;
         struct tally *y = &tallies[row];
-        uint32_t value = c->bytes;
-        if (s->streams[row].running) {
-            value = c->running > y->running ? (uint32_t)(c->running - y->running) : 0;
-            y->running += value;
+        uint32_t value = y->by_counts ? count_rise(y, c, s->streams[row].tokens) : s->tokens[i];
+        if (y->started) {
+            note_extremes(s, y, merged_tokens);
+            y->several = 1;
+        } else {
+            s->streams[row].first_ns = c->t_ns;
+            s->streams[row].first_tokens = (int64_t)i; /* its place, until the tokens stand */
         }
-        s->tokens[y->at] = value;
-        s->where[y->at] = (uint32_t)i | (c->t_ns == y->last_ns ? STREAM_MERGED : 0);
-        y->at++;
-        y->last_ns = c->t_ns;
+        y->value = value;
         s->shared_stamps += c->stamp == STAMP_SHARED;
         s->read_stamps += c->stamp == STAMP_READ;
+        if (y->started && c->t_ns == y->last_ns) {
+            s->tokens[y->last] += value;
+            s->tokens[i] = 0;
+            s->next[i] = STREAM_MERGED;
+            continue;
+        }
+        s->tokens[i] = value;
+        if (y->started)
+            s->next[y->last] = (uint32_t)i;
+        y->started = 1;
+        y->last = (uint32_t)i;
+        y->last_ns = c->t_ns;
     }
 }
 
-/* Running counts below usage: the rest to the last chunk. (Above it, which no valid usage is: cut from the end.) */
-static void settle_running(uint32_t *x, size_t count, uint64_t n)
+/* What running counts leave of usage goes to the last chunk; then the request's own figures stand. */
+static void finish_streams(struct streams *s, struct tally *tallies, int64_t merged_tokens)
 {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += x[i];
-    if (sum <= n) {
-        x[count - 1] += (uint32_t)(n - sum);
-        return;
-    }
-    for (size_t i = count; i-- > 0 && sum > n;) {
-        uint64_t cut = sum - n < x[i] ? sum - n : x[i];
-        x[i] -= (uint32_t)cut;
-        sum -= cut;
-    }
-}
-
-static void settle(struct streams *s, struct stream *q, int64_t merged_tokens, uint64_t *scratch)
-{
-    size_t count = q->end - q->begin;
-    uint32_t *x = s->tokens + q->begin, *where = s->where + q->begin;
-    if (q->running)
-        settle_running(x, count, (uint64_t)q->tokens);
-    else
-        tokens_spread(x, count, (uint64_t)q->tokens, scratch);
-    size_t head = 0;
-    for (size_t i = 0; i < count; i++) {
-        s->largest = x[i] > s->largest ? x[i] : s->largest;
-        if (i > 0) {
-            s->largest_later = x[i] > s->largest_later ? x[i] : s->largest_later;
-            s->merged_chunks += x[i] > merged_tokens;
+    for (size_t i = 0; i < s->request_count; i++) {
+        struct stream *q = &s->streams[i];
+        struct tally *y = &tallies[i];
+        if (!y->started)
+            continue;
+        if (q->running) {
+            uint32_t rest = (uint32_t)(q->tokens - y->running);
+            y->value += rest;
+            s->tokens[y->last] += rest;
         }
-        if (!(where[i] & STREAM_MERGED)) {
-            head = i;
-        } else {
-            x[head] += x[i];
-            x[i] = 0;
-        }
+        note_extremes(s, y, merged_tokens);
+        q->first_tokens = s->tokens[q->first_tokens];
+        q->last_ns = y->last_ns;
+        q->generates = q->last_ns > q->first_ns;
+        q->by_interval = q->generates && 2 * (q->tokens - q->first_tokens) < q->tokens;
     }
-    q->first_ns = s->chunks[where[0] & STREAM_WHERE].t_ns;
-    q->last_ns = s->chunks[where[count - 1] & STREAM_WHERE].t_ns;
-    q->first_tokens = x[0];
-    q->generates = q->last_ns > q->first_ns;
-    q->by_interval = q->generates && 2 * (q->tokens - q->first_tokens) < q->tokens;
 }
 
 bool streams_make(const struct records *r, const struct method *m, struct arena *a, struct streams *ret, struct err *e)
@@ -268,25 +370,22 @@ bool streams_make(const struct records *r, const struct method *m, struct arena 
                         .request_count = r->request_count,
                         .largest = -1,
                         .largest_later = -1};
-    if (r->chunk_count > STREAM_WHERE)
+    if (r->chunk_count > STREAM_CHUNKS_MAX)
         return err_set(e, ERR_RECORDS,
                        "The run has %zu chunks, more than the %u that an analysis can number. Analyse a shorter run.",
-                       r->chunk_count, STREAM_WHERE);
+                       r->chunk_count, STREAM_CHUNKS_MAX);
     number_rows(&s, a);
     struct arena scratch = {0};
     s.streams = arena_array(a, s.request_count, sizeof *s.streams);
+    s.tokens = arena_array(a, s.chunk_count, sizeof *s.tokens);
+    s.next = arena_array(a, s.chunk_count, sizeof *s.next);
     struct tally *tallies = arena_array(&scratch, s.request_count, sizeof *tallies);
-    count_chunks(&s, r->plan.requests.continuous_usage, tallies);
-    s.tokens = arena_array(a, s.token_chunks, sizeof *s.tokens);
-    s.where = arena_array(a, s.token_chunks, sizeof *s.where);
-    fill_streams(&s, tallies);
-    size_t longest = 0;
-    for (size_t i = 0; i < s.request_count; i++)
-        longest = s.streams[i].end - s.streams[i].begin > longest ? s.streams[i].end - s.streams[i].begin : longest;
-    uint64_t *room = arena_array(&scratch, 2 * longest, sizeof *room);
-    for (size_t i = 0; i < s.request_count; i++)
-        if (s.streams[i].end > s.streams[i].begin)
-            settle(&s, &s.streams[i], m->merged_tokens, room);
+    begin_tallies(&s, tallies);
+    count_chunks(&s, tallies);
+    if (place_streams(&s, r->plan.requests.continuous_usage, tallies))
+        spread_all(&s, tallies);
+    link_chunks(&s, tallies, m->merged_tokens);
+    finish_streams(&s, tallies, m->merged_tokens);
     arena_done(&scratch);
     *ret = s;
     return true;

@@ -1,8 +1,8 @@
-/* Tokens of a chunk (METHOD section 4), and the token chunks of each request as a stream.
+/* Tokens of a chunk (METHOD section 4), and the token chunks of each request as a chain.
  *
- * Chunks come in order of time. Beside them this needs 8 bytes a token chunk, in order of requests: its tokens, and
- * where it stands among all chunks. A pass in order of time walks all streams at once, with a cursor each; nothing is
- * sorted. */
+ * Chunks come in order of time. Beside them this needs 8 bytes a chunk, in the same order: its tokens, and the place of
+ * the same request's next one. So a pass in order of time reads straight on, and knows the gap that follows each chunk;
+ * nothing is sorted. Token chunks of one request with equal stamps are merged into the first of them. */
 #ifndef JTOK_ANALYSIS_TOKENS_H
 #define JTOK_ANALYSIS_TOKENS_H
 
@@ -16,19 +16,15 @@
 
 /* One request's token chunks, only if it succeeded. */
 struct stream {
-    uint64_t begin, end;       /* places in streams.tokens and streams.where */
     int64_t first_ns, last_ns; /* token chunks; ABSENT_I64: none */
     int64_t tokens;            /* n, by usage */
     int64_t first_tokens;      /* that arrived at first_ns: k1 */
+    int64_t chunks;            /* token chunks, before merging */
     bool success;
     bool generates;   /* two distinct token times or more */
     bool by_interval; /* n - k1 < n/2: `gap` treats it as `interval` */
     bool running;     /* tokens by running counts, else spread */
 };
-
-/* Bit of `where`: same request and same stamp as the one before it; its tokens are counted there. */
-#define STREAM_MERGED 0x80000000u
-#define STREAM_WHERE  0x7fffffffu
 
 struct streams {
     const struct rec_chunk *chunks; /* in order of (time, request) */
@@ -38,12 +34,17 @@ struct streams {
     const uint32_t *row_of; /* by id; null: row = id */
     uint64_t row_limit;     /* ids at or above have no row */
     struct stream *streams; /* one for each request, by row */
-    uint32_t *tokens, *where;
+    uint32_t *tokens; /* of each chunk, merged ones in the first; 0 for all but token chunks of successful requests */
+    uint32_t *next;   /* of such a chunk: place of the request's next stamp; 0: it was the last */
     uint64_t token_chunks, stray_chunks; /* of successful requests; of requests that are not there */
     uint64_t shared_stamps, read_stamps, merged_chunks;
     int64_t largest, largest_later; /* tokens of one chunk, of all and of those beyond the first; -1: none */
     int source;                     /* enum token_source */
 };
+
+/* In `next` of a chunk that was merged into an earlier one. */
+#define STREAM_MERGED     UINT32_MAX
+#define STREAM_CHUNKS_MAX (UINT32_MAX - 1)
 
 #define STREAM_NONE UINT32_MAX
 
