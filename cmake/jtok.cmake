@@ -27,7 +27,7 @@ function(jtok_flags target)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE JTOK_VERSION="${PROJECT_VERSION}")
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings
-    -Wformat=2 -Wno-format-truncation -Wundef -Wpointer-arith -fno-common -fno-strict-aliasing -fstack-protector-strong)
+    -Wformat=2 $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> -Wundef -Wpointer-arith -fno-common -fno-strict-aliasing -fstack-protector-strong)
   if(JTOK_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${JTOK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${JTOK_SANITIZE})

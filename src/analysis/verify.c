@@ -1,27 +1,15 @@
 #include "analysis/verify.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include "analysis/analyze.h"
 #include "analysis/verify_internal.h"
-
-static const char *format_text(struct arena *a, const char *format, va_list arguments)
-{
-    va_list again;
-    va_copy(again, arguments);
-    int n = vsnprintf(NULL, 0, format, arguments);
-    char *text = arena_alloc(a, (size_t)n + 1);
-    vsnprintf(text, (size_t)n + 1, format, again);
-    va_end(again);
-    return text;
-}
 
 void verify_set(struct verify *v, int check_code, int outcome, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     v->result->checks[check_code] =
-        (struct result_check){.code = check_code, .outcome = outcome, .why = format_text(v->a, format, arguments)};
+        (struct result_check){.code = check_code, .outcome = outcome, .why = arena_vformat(v->a, format, arguments)};
     va_end(arguments);
 }
 
@@ -31,7 +19,7 @@ void verify_mark(struct verify *v, int mark_code, int outcome, double value, dou
     va_start(arguments, format);
     v->result->marks[mark_code] = (struct result_mark){.code = mark_code,
                                                        .outcome = outcome,
-                                                       .why = format_text(v->a, format, arguments),
+                                                       .why = arena_vformat(v->a, format, arguments),
                                                        .value = value,
                                                        .limit = limit};
     va_end(arguments);

@@ -96,16 +96,23 @@ char *arena_text(struct arena *a, const char *text)
     return arena_copy(a, text, strlen(text));
 }
 
-char *arena_format(struct arena *a, const char *format, ...)
+char *arena_vformat(struct arena *a, const char *format, va_list arguments)
 {
-    va_list arguments, again;
-    va_start(arguments, format);
+    va_list again;
     va_copy(again, arguments);
     int n = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
     char *p = arena_alloc(a, (size_t)n + 1);
     vsnprintf(p, (size_t)n + 1, format, again);
     va_end(again);
+    return p;
+}
+
+char *arena_format(struct arena *a, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *p = arena_vformat(a, format, arguments);
+    va_end(arguments);
     return p;
 }
 

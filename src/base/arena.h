@@ -6,6 +6,7 @@
 #ifndef JTOK_BASE_ARENA_H
 #define JTOK_BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 struct arena_block;
@@ -25,6 +26,7 @@ void *arena_array(struct arena *a, size_t count, size_t size);
 char *arena_copy(struct arena *a, const void *bytes, size_t n);
 char *arena_text(struct arena *a, const char *text);
 char *arena_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vformat(struct arena *a, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
 /* Frees everything; the arena is empty and usable again. O(blocks). */
 void arena_done(struct arena *a);
