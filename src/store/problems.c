@@ -55,7 +55,8 @@ static const struct problem *nearest_place(const struct problems *p, const char 
     return NULL;
 }
 
-static void add(struct problems *p, struct problem at, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static void add(struct problems *p, struct problem at, const char *format,
+                                                      va_list args)
 {
     struct problem *added = push(p->arena, &p->items, &p->count, &p->capacity);
     char text[1200];
