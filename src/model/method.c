@@ -241,6 +241,24 @@ const struct method_decision method_decisions[] = {
     {"check.usage", "8",
      "Server-side generated tokens equal client usage where no request failed, and are within 2 % else."},
     {"check.failed", "8", "More failed requests than the plan's limit (1 %) exclude a run."},
+    {"check.gpu_memory", "8",
+     "The engine holds a GPU when its used memory is over 64 MiB above what it was before the start, the limit of the "
+     "release."},
+    {"check.counter_gap", "8",
+     "A gap in the counter's readings is no sample_gap: the counter is cumulative, and one that stands still is void."},
+    {"check.power_floor", "8",
+     "Power is below idle when it is below the GPU's baseline by more than the larger of 2 % and 1 W."},
+    {"check.usage_before", "8",
+     "The engine's count before the formal stage is its last answer after the warm-up; without one, the usage of "
+     "readiness and warm-up, as a cold engine counts from zero."},
+    {"check.not_verifiable", "8",
+     "A property that the engine gives no way to check is a mark; the check passes when another one could be checked, "
+     "and that of usage when the engine keeps no count."},
+    {"check.client_limited", "8",
+     "The client was the bottleneck when its loop used over 90 % of a core, handled arrivals over 20 ms late at P99, or "
+     "needed over 1 s from first to last submission."},
+    {"compare.boards", "9",
+     "On the same boards the sensors' limit cancels in a ratio and scales a difference; on others both limits add."},
     {"compare.repetitions", "9",
      "With repetitions: mean, sample standard deviation, a bootstrap 95 % interval, and for a pair of engines "
      "a permutation test."},
