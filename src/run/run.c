@@ -166,10 +166,10 @@ static void take_sample(struct run *r, uint32_t gpu, const struct sampler_live *
                                  .watts = s->mw < 0 ? NAN : s->mw / 1e3,
                                  .utilisation = s->utilisation,
                                  .processes = s->processes};
-    if (r->idle_open && idle_feed(&r->idle, gpu, &sample) != IDLE_WATCHING)
-        loop_stop(r->loop);
-    if (r->release_open && release_feed(&r->release, gpu, &sample))
-        loop_stop(r->loop);
+    if (r->idle_open)
+        idle_feed(&r->idle, gpu, &sample);
+    if (r->release_open)
+        release_feed(&r->release, gpu, &sample);
 }
 
 static void on_wake(void *self)
@@ -182,8 +182,10 @@ static void on_wake(void *self)
         size_t n = sampler_grid_since(r->sampler, g, r->grid_seen[g], fresh, SAMPLER_RING);
         for (size_t i = 0; i < n; i++)
             take_sample(r, g, &fresh[i]);
-        if (n)
+        if (n) {
             r->grid_seen[g] = fresh[n - 1].sequence;
+            loop_stop(r->loop); /* every condition that a stage waits for may have changed */
+        }
     }
     if (sampler_lost(r->sampler))
         run_fail(

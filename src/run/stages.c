@@ -326,6 +326,15 @@ static bool engine_is_gone(struct run *r)
     return r->gone_ns != ABSENT_I64;
 }
 
+/* Deaf to interrupts: after SIGKILL this is short, and what is left behind would hold the GPU. */
+static bool wait_until_gone(struct run *r, int64_t ns)
+{
+    int64_t deadline = run_now_ns(r) + ns;
+    while (!engine_is_gone(r) && run_now_ns(r) < deadline)
+        loop_run(r->loop, deadline + r->origin_ns);
+    return engine_is_gone(r);
+}
+
 void stage_stop(struct run *r)
 {
     run_enter(r, RUN_STOP);
@@ -345,7 +354,7 @@ void stage_stop(struct run *r)
     child_stop(r->child, &times);
     if (!run_wait(r, engine_is_gone, run_now_ns(r) + times.main_ns + times.group_ns + times.kill_ns + SECOND_NS))
         child_kill(r->child);
-    if (!run_wait(r, engine_is_gone, run_now_ns(r) + 5 * SECOND_NS))
+    if (!wait_until_gone(r, 5 * SECOND_NS))
         run_fail(r, ERR_ENGINE,
                  "Processes of the engine are still there after SIGTERM and SIGKILL: see release.survivor "
                  "in facts.csv. They hold the GPU; a process in state D usually needs a reboot.");

@@ -63,7 +63,6 @@ static void become(struct life *l, const char *const *arguments, const char *con
 void life_start(struct life *l, const char *const *arguments, const char *const *env)
 {
     l->code = -1;
-    l->folder[0] = 0;
     unlink(path_of(l, "stderr"));
     fflush(NULL);
     l->pid = fork();
@@ -153,11 +152,7 @@ int life_run(struct life *l, const char *const *arguments, const char *const *en
 
 int life_also(struct life *l, const char *const *arguments)
 {
-    char folder[sizeof l->folder];
-    memcpy(folder, l->folder, sizeof folder);
-    int code = life_run(l, arguments, NULL, 60);
-    memcpy(l->folder, folder, sizeof folder);
-    return code;
+    return life_run(l, arguments, NULL, 60);
 }
 
 struct records *life_records(struct life *l)
