@@ -38,6 +38,39 @@ void life_close(struct life *l)
     arena_done(&l->arena);
 }
 
+void life_file(struct life *l, const char *name, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", l->scratch, name);
+    FILE *f = fopen(path, "we");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+const char *life_plan(struct life *l, const char *engine_options, const char *more)
+{
+    life_file(l, "prompts.jsonl", "{\"prompt\":\"one\"}\n{\"prompt\":\"two\"}\n{\"prompt\":\"three\"}\n");
+    char *text =
+        arena_format(&l->arena,
+                     "model: {id: simulated/model}\n"
+                     "engine:\n"
+                     "  simulated: true\n"
+                     "  command: [%s/jtok-sim-engine, serve, simulated/model, --sim-start-s, '0.5'%s]\n"
+                     "power: {library: %s/libnvidia-ml.so.1}\n"
+                     "method: {baseline_s: 1, baseline_wait_s: 2, hold_s: 1, grid_s: 0.25, release_wait_s: 20}\n"
+                     "runs: %s/runs\n"
+                     "%s",
+                     JTOK_BIN, engine_options, JTOK_BIN, l->scratch, more);
+    life_file(l, "plan.yaml", text);
+    return arena_format(&l->arena, "%s/plan.yaml", l->scratch);
+}
+
+const char *life_requests(struct life *l, const char *more)
+{
+    return arena_format(&l->arena, "requests: {file: %s/prompts.jsonl%s}\n", l->scratch, more);
+}
+
 static char *path_of(struct life *l, const char *name)
 {
     return arena_format(&l->arena, "%s/%s", l->scratch, name);

@@ -28,6 +28,15 @@ void life_close(struct life *l); /* removes the scratch folder */
  * env: null-terminated "NAME=value" besides this process's own and JTOK_SIM_STATE; may be null. */
 void life_start(struct life *l, const char *const *arguments, const char *const *env);
 
+/* A file in the scratch folder. */
+void life_file(struct life *l, const char *name, const char *text);
+
+/* A whole plan on the simulation, as a file; its path. `engine_options` ends the engine's command (", --x, '1'"),
+ * `more` is further YAML, as life_requests gives it: three short prompts, `more` inside the braces. The method's times
+ * are shortened. */
+const char *life_plan(struct life *l, const char *engine_options, const char *more);
+const char *life_requests(struct life *l, const char *more);
+
 /* Waits until stderr holds `text`; fails the test after `limit_s` or when the process ends first. */
 void life_wait_for(struct life *l, const char *text, double limit_s);
 void life_signal(struct life *l, int number);

@@ -11,9 +11,6 @@
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* Short proofs of idle, but the demo's own start-up and load: half a percent of them is more than a boundary's own doubt. */
-#define SHORT "--set", "method.baseline_s=3", "--set", "method.hold_s=3", "--set", "method.grid_s=0.25"
-
 static double truth_j(const struct sim_state *s, int64_t origin_ns, int64_t from_ns, int64_t to_ns)
 {
     double mj = 0;
@@ -35,7 +32,7 @@ static double cliff_w(const struct sim_state *s, int64_t t_ns, int64_t ns)
     return most;
 }
 
-static void check_energy(struct life *l)
+static void check_energy(struct life *l, bool counter_too)
 {
     struct records *r = life_records(l);
     struct result *q = life_result(l);
@@ -56,7 +53,8 @@ static void check_energy(struct life *l)
         const struct energy_set *seen = &q->stages[parts[i].stage].energy;
         print_message("%s: truth %.2f J, counter %.2f, buffer %.2f, grid %.2f\n", stage_names[parts[i].stage], truth,
                       seen->counter.value, seen->buffer.value, seen->grid.value);
-        assert_close_rel(seen->counter.value, truth, 0.005);
+        if (counter_too)
+            assert_close_rel(seen->counter.value, truth, 0.005);
         assert_close_rel(seen->buffer.value, truth, 0.005);
     }
     double truth = truth_j(s, origin, t7, end);
@@ -75,13 +73,19 @@ static void energy_is_the_simulated_truth(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    int code = life_run(&l, ARGS("demo", SHORT, "--runs", "RUNS"), NULL, 90);
-    if (code != EXIT_OK)
+    /* A counter that steps each 100 ms sees a cliff of 550 W at the formal start up to 28 J wrong: a start-up long
+     * enough that this is half a percent of it. */
+    const char *plan =
+        life_plan(&l, ", --sim-start-s, '28'",
+                  life_requests(&l, ", count: 600, lengths: {kind: lognormal, median: 120, sigma: 0.6, min: "
+                                    "16, max: 400, seed: 1, ignore_eos: true}"));
+    int code = life_run(&l, ARGS("run", plan), NULL, 120);
+    if (code != EXIT_EXCLUDED)
         print_error("%s\n", l.err);
-    assert_int_equal(code, EXIT_OK);
-    check_energy(&l);
+    assert_int_equal(code, EXIT_EXCLUDED); /* method_shortened */
+    check_energy(&l, true);
     assert_int_equal(life_survivors(&l), 0);
-    assert_int_equal(life_also(&l, ARGS("verify", l.folder)), EXIT_OK);
+    assert_int_equal(life_also(&l, ARGS("verify", l.folder)), EXIT_EXCLUDED);
     life_close(&l);
 }
 
@@ -90,9 +94,8 @@ static void two_gpus_add_up(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    assert_int_equal(life_run(&l, ARGS("demo", SHORT, "--gpus", "2", "--runs", "RUNS"), NULL, 90),
-                     EXIT_OK);
-    check_energy(&l);
+    assert_int_equal(life_run(&l, ARGS("demo", "--quick", "--gpus", "2", "--runs", "RUNS"), NULL, 90), EXIT_OK);
+    check_energy(&l, false);
     struct result *q = life_result(&l);
     assert_int_equal(q->gpu_count, 2);
     assert_true(q->simulated);

@@ -1,5 +1,6 @@
-/* Wrong inputs and a machine that is not as it should be: the exit code, and the message to the letter. In messages "@" stands
- * for this test's scratch folder; times, pids and ports are blanked as digits where they differ from run to run. */
+/* Wrong inputs and a machine that is not as it should be: the exit code, and the message to the letter. In messages "@"
+ * stands for this test's scratch folder; times, pids and ports are blanked as digits where they differ from run to run.
+ */
 #include "check.h"
 
 #include <netinet/in.h>
@@ -14,39 +15,6 @@
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define ENV(...)  ((const char *const[]){__VA_ARGS__, NULL})
-
-static void write_file(struct life *l, const char *name, const char *text)
-{
-    char path[300];
-    snprintf(path, sizeof path, "%s/%s", l->scratch, name);
-    FILE *f = fopen(path, "we");
-    assert_non_null(f);
-    fputs(text, f);
-    assert_int_equal(fclose(f), 0);
-}
-
-/* A whole plan on the simulation; `engine_options` ends the engine's command, `more` is further YAML. */
-static const char *write_plan(struct life *l, const char *engine_options, const char *more)
-{
-    write_file(l, "prompts.jsonl", "{\"prompt\":\"one\"}\n{\"prompt\":\"two\"}\n{\"prompt\":\"three\"}\n");
-    char *text = arena_format(&l->arena,
-                              "model: {id: simulated/model}\n"
-                              "engine:\n"
-                              "  simulated: true\n"
-                              "  command: [%s/jtok-sim-engine, serve, simulated/model, --sim-start-s, '0.5'%s]\n"
-                              "power: {library: %s/libnvidia-ml.so.1}\n"
-                              "method: {baseline_s: 1, baseline_wait_s: 2, hold_s: 1, grid_s: 0.25, release_wait_s: 20}\n"
-                              "runs: %s/runs\n"
-                              "%s",
-                              JTOK_BIN, engine_options, JTOK_BIN, l->scratch, more);
-    write_file(l, "plan.yaml", text);
-    return arena_format(&l->arena, "%s/plan.yaml", l->scratch);
-}
-
-static const char *requests(struct life *l, const char *more)
-{
-    return arena_format(&l->arena, "requests: {file: %s/prompts.jsonl%s}\n", l->scratch, more);
-}
 
 /* The program's stderr with the scratch folder as "@" and the build folder as "%". */
 static const char *plain(struct life *l)
@@ -98,13 +66,14 @@ static void wrong_keys_all_at_once(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    const char *plan = write_plan(&l, "", arena_format(&l.arena,
-                                                       "requests:\n"
-                                                       "  file: %s/prompts.jsonl\n"
-                                                       "  cuont: 5\n"
-                                                       "  count: many\n"
-                                                       "  api: chatt\n",
-                                                       l.scratch));
+    const char *plan = life_plan(&l, "",
+                                 arena_format(&l.arena,
+                                              "requests:\n"
+                                              "  file: %s/prompts.jsonl\n"
+                                              "  cuont: 5\n"
+                                              "  count: many\n"
+                                              "  api: chatt\n",
+                                              l.scratch));
     run_plan(&l, plan, NULL);
     expect(&l, EXIT_PLAN, "@/plan.yaml:10:3: requests.cuont: ");
     expect(&l, EXIT_PLAN, "count");
@@ -118,14 +87,14 @@ static void request_set_faults(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    const char *plan = write_plan(&l, "", arena_format(&l.arena, "requests: {file: %s/none.jsonl}\n", l.scratch));
+    const char *plan = life_plan(&l, "", arena_format(&l.arena, "requests: {file: %s/none.jsonl}\n", l.scratch));
     run_plan(&l, plan, NULL);
     expect(&l, EXIT_PLAN, "@/none.jsonl");
-    plan = write_plan(&l, "", requests(&l, ""));
-    write_file(&l, "prompts.jsonl", "\n");
+    plan = life_plan(&l, "", life_requests(&l, ""));
+    life_file(&l, "prompts.jsonl", "\n");
     run_plan(&l, plan, NULL);
     expect(&l, EXIT_PLAN, "@/prompts.jsonl");
-    write_file(&l, "prompts.jsonl", "{\"prompt\":\"one\"}\n{\"text\":\"two\"}\n{\"prompt\":3}\n{\"prompt\n");
+    life_file(&l, "prompts.jsonl", "{\"prompt\":\"one\"}\n{\"text\":\"two\"}\n{\"prompt\":3}\n{\"prompt\n");
     run_plan(&l, plan, NULL);
     expect(&l, EXIT_PLAN, "@/prompts.jsonl:2");
     expect(&l, EXIT_PLAN, "@/prompts.jsonl:3");
@@ -146,12 +115,13 @@ static void port_in_use(void **state)
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
     char option[64];
     snprintf(option, sizeof option, ", --port, '%d'", ntohs(address.sin_port));
-    run_plan(&l, write_plan(&l, option, requests(&l, "")), NULL);
-    expect(&l, EXIT_BUSY,
-           arena_format(&l.arena,
-                        "jtok: 127.0.0.1:%d is in use by pid %d (life.wrong). Stop what listens there, or choose another "
-                        "engine.port.\n",
-                        ntohs(address.sin_port), getpid()));
+    run_plan(&l, life_plan(&l, option, life_requests(&l, "")), NULL);
+    expect(
+        &l, EXIT_BUSY,
+        arena_format(&l.arena,
+                     "jtok: 127.0.0.1:%d is in use by pid %d (life.wrong). Stop what listens there, or choose another "
+                     "engine.port.\n",
+                     ntohs(address.sin_port), getpid()));
     close(fd);
     life_close(&l);
 }
@@ -161,7 +131,7 @@ static void engine_exits_at_start(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    run_plan(&l, write_plan(&l, ", --sim-fault, exit-at-start=3", requests(&l, "")), NULL);
+    run_plan(&l, life_plan(&l, ", --sim-fault, exit-at-start=3", life_requests(&l, "")), NULL);
     expect(&l, EXIT_ENGINE,
            "jtok: The engine ended by itself with exit status 3 in the stage \"start\". The end of its output:\n");
     expect(&l, EXIT_ENGINE, "Traceback");
@@ -175,10 +145,10 @@ static void engine_cannot_be_found(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    write_plan(&l, "", requests(&l, ""));
+    life_plan(&l, "", life_requests(&l, ""));
     const char *plan = arena_format(&l.arena, "%s/plan.yaml", l.scratch);
-    life_run(&l, ARGS("run", "--quiet", "--format", "none", plan, "--", "no-such-engine", "serve", "simulated/model"), NULL,
-             60);
+    life_run(&l, ARGS("run", "--quiet", "--format", "none", plan, "--", "no-such-engine", "serve", "simulated/model"),
+             NULL, 60);
     expect(&l, EXIT_ENGINE, "no-such-engine");
     life_close(&l);
 }
@@ -188,10 +158,13 @@ static void engine_never_ready(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    run_plan(&l, write_plan(&l, ", --sim-fault, never-ready", arena_format(&l.arena, "%slimits: {ready_s: 3}\n",
-                                                                           requests(&l, ""))), NULL);
-    expect(&l, EXIT_ENGINE, "jtok: The engine was not ready after 3 s (limits.ready_s): 127.0.0.1/health answered nothing. "
-                            "The end of its output:\n");
+    run_plan(&l,
+             life_plan(&l, ", --sim-fault, never-ready",
+                       arena_format(&l.arena, "%slimits: {ready_s: 3}\n", life_requests(&l, ""))),
+             NULL);
+    expect(&l, EXIT_ENGINE,
+           "jtok: The engine was not ready after 3 s (limits.ready_s): 127.0.0.1/health answered nothing. "
+           "The end of its output:\n");
     life_close(&l);
 }
 
@@ -200,7 +173,7 @@ static void wrong_model(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    run_plan(&l, write_plan(&l, ", --sim-fault, wrong-model", requests(&l, "")), NULL);
+    run_plan(&l, life_plan(&l, ", --sim-fault, wrong-model", life_requests(&l, "")), NULL);
     expect(&l, EXIT_ENGINE, "model");
     life_close(&l);
 }
@@ -210,7 +183,7 @@ static void wrong_context_length(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    run_plan(&l, write_plan(&l, ", --max-model-len, '4096', --sim-fault, wrong-length", requests(&l, "")), NULL);
+    run_plan(&l, life_plan(&l, ", --max-model-len, '4096', --sim-fault, wrong-length", life_requests(&l, "")), NULL);
     expect(&l, EXIT_ENGINE, "4096");
     life_close(&l);
 }
@@ -220,13 +193,14 @@ static void gpu_is_busy(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    const char *plan = write_plan(&l, "", requests(&l, ""));
+    const char *plan = life_plan(&l, "", life_requests(&l, ""));
     run_plan(&l, plan, ENV("JTOK_SIM_FAULT=busy_process"));
     expect(&l, EXIT_BUSY, "is in use by 1 compute process: pid 1 (");
     assert_false(l.folder[0]);
-    /* Going on is allowed, and excludes the run. Here the baseline still refuses, since a process is there at every sample. */
-    life_run(&l, ARGS("run", "--quiet", "--format", "none", "--despite-preflight", plan), ENV("JTOK_SIM_FAULT=busy_process"),
-             60);
+    /* Going on is allowed, and excludes the run. Here the baseline still refuses, since a process is there at every
+     * sample. */
+    life_run(&l, ARGS("run", "--quiet", "--format", "none", "--despite-preflight", plan),
+             ENV("JTOK_SIM_FAULT=busy_process"), 60);
     expect(&l, EXIT_BUSY, "jtok: The machine did not become idle within 2 s, so there is no baseline. GPU 0");
     assert_true(l.folder[0]);
     life_close(&l);
@@ -237,7 +211,7 @@ static void gpu_is_not_idle(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    run_plan(&l, write_plan(&l, "", requests(&l, "")), ENV("JTOK_SIM_FAULT=not_idle"));
+    run_plan(&l, life_plan(&l, "", life_requests(&l, "")), ENV("JTOK_SIM_FAULT=not_idle"));
     expect(&l, EXIT_BUSY, "jtok: The machine did not become idle within 2 s, so there is no baseline. GPU 0");
     expect(&l, EXIT_BUSY, "standard deviation");
     life_close(&l);
@@ -248,7 +222,7 @@ static void gpu_is_lost(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    run_plan(&l, write_plan(&l, "", requests(&l, "")), ENV("JTOK_SIM_FAULT=lost@3"));
+    run_plan(&l, life_plan(&l, "", life_requests(&l, "")), ENV("JTOK_SIM_FAULT=lost@3"));
     expect(&l, EXIT_DEVICE, "jtok: A GPU was lost during the run");
     assert_true(life_records(&l)->sealed);
     life_close(&l);
@@ -259,7 +233,7 @@ static void no_driver(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    const char *plan = write_plan(&l, "", requests(&l, ""));
+    const char *plan = life_plan(&l, "", life_requests(&l, ""));
     life_run(&l, ARGS("run", "--quiet", "--set", "power.library=/nowhere/libnvidia-ml.so.1", plan), NULL, 30);
     expect(&l, EXIT_DEVICE, "/nowhere/libnvidia-ml.so.1");
     run_plan(&l, plan, ENV("JTOK_SIM_FAULT=no_driver"));
@@ -272,7 +246,7 @@ static void mig_is_refused(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    run_plan(&l, write_plan(&l, "", requests(&l, "")), ENV("JTOK_SIM_FAULT=mig"));
+    run_plan(&l, life_plan(&l, "", life_requests(&l, "")), ENV("JTOK_SIM_FAULT=mig"));
     expect(&l, EXIT_DEVICE, "MIG");
     life_close(&l);
 }
@@ -283,8 +257,9 @@ static void disk_is_full(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    const char *plan = write_plan(&l, ", --sim-step-s, '0.02'",
-                                  requests(&l, ", count: 300, lengths: {kind: fixed, tokens: 400, ignore_eos: true}"));
+    const char *plan =
+        life_plan(&l, ", --sim-step-s, '0.02'",
+                  life_requests(&l, ", count: 300, lengths: {kind: fixed, tokens: 400, ignore_eos: true}"));
     mkdir(l.runs, 0777);
     if (mount("tmpfs", l.runs, "tmpfs", 0, "size=512k") != 0) {
         print_message("skipped: mounting a tmpfs needs root\n");
@@ -313,7 +288,7 @@ static void secrets_stay_out(void **state)
     struct life l;
     life_open(&l);
     const char *plan =
-        write_plan(&l, ", --api-key, sesame-opens-1234", arena_format(&l.arena, "%s", requests(&l, "")));
+        life_plan(&l, ", --api-key, sesame-opens-1234", arena_format(&l.arena, "%s", life_requests(&l, "")));
     life_run(&l, ARGS("run", "--quiet", "--format", "none", plan),
              ENV("HF_TOKEN=hf_abcdefghij", "JTOK_API_KEY=sesame-opens-1234"), 60);
     assert_int_equal(l.code, EXIT_EXCLUDED);
@@ -330,14 +305,22 @@ static void secrets_stay_out(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_plan_file),          cmocka_unit_test(wrong_keys_all_at_once),
-        cmocka_unit_test(request_set_faults),    cmocka_unit_test(port_in_use),
-        cmocka_unit_test(engine_exits_at_start), cmocka_unit_test(engine_cannot_be_found),
-        cmocka_unit_test(engine_never_ready),    cmocka_unit_test(wrong_model),
-        cmocka_unit_test(wrong_context_length),  cmocka_unit_test(gpu_is_busy),
-        cmocka_unit_test(gpu_is_not_idle),       cmocka_unit_test(gpu_is_lost),
-        cmocka_unit_test(no_driver),             cmocka_unit_test(mig_is_refused),
-        cmocka_unit_test(disk_is_full),          cmocka_unit_test(secrets_stay_out),
+        cmocka_unit_test(no_plan_file),
+        cmocka_unit_test(wrong_keys_all_at_once),
+        cmocka_unit_test(request_set_faults),
+        cmocka_unit_test(port_in_use),
+        cmocka_unit_test(engine_exits_at_start),
+        cmocka_unit_test(engine_cannot_be_found),
+        cmocka_unit_test(engine_never_ready),
+        cmocka_unit_test(wrong_model),
+        cmocka_unit_test(wrong_context_length),
+        cmocka_unit_test(gpu_is_busy),
+        cmocka_unit_test(gpu_is_not_idle),
+        cmocka_unit_test(gpu_is_lost),
+        cmocka_unit_test(no_driver),
+        cmocka_unit_test(mig_is_refused),
+        cmocka_unit_test(disk_is_full),
+        cmocka_unit_test(secrets_stay_out),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
