@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "run/internal.h"
-#include "store/plan_yaml.h"
+#include "text/digest.h"
 
 extern char **environ;
 
@@ -546,6 +546,34 @@ static bool begin_recording(struct run *r, struct err *e)
     return sampler_open(r->device, &o, &r->sampler, e);
 }
 
+static void compare_with_plan(struct run *r, const char *name, const char *expected, const char *seen)
+{
+    int outcome = !seen ? CHECK_NOT_RECORDED : strcmp(expected, seen) == 0 ? CHECK_PASSED : CHECK_FAILED;
+    run_fact(r, name, outcome, expected, seen);
+}
+
+/* Is what ran still what was frozen? Files are hashed again once nothing is measured any more. What the engine says of
+ * itself are the identity facts. */
+static void check_plan(struct run *r)
+{
+    char sha256[DIGEST_HEX];
+    bool read = digest_file(r->plan->requests.file, sha256, NULL, NULL);
+    compare_with_plan(r, "plan.requests_sha256", r->plan->requests.sha256, read ? sha256 : NULL);
+    compare_with_plan(r, "plan.requests_count", arena_format(r->arena, "%zu", r->set.count),
+                      arena_format(r->arena, "%zu", r->formal.succeeded + r->formal.failed));
+    if (r->has_snapshot) {
+        struct preflight again;
+        struct snapshot now;
+        preflight_init(&again, r->arena);
+        read = preflight_snapshot(&again, r->plan, &now, NULL);
+        compare_with_plan(r, "plan.snapshot_sha256", r->plan->model.snapshot_sha256, read ? now.sha256 : NULL);
+        preflight_done(&again);
+    }
+    /* A digest that the plan states can be seen by whoever starts the container, not from here. */
+    if (r->plan->engine.image_digest)
+        compare_with_plan(r, "plan.image_digest", r->plan->engine.image_digest, NULL);
+}
+
 /* The documents that are known at the end only; the folder stays unsealed. */
 static void finish(struct run *r)
 {
@@ -596,6 +624,8 @@ bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
     load_done(&r->formal);
     load_done(&r->other);
     run_enter(r, RUN_DONE);
+    if (through)
+        check_plan(r);
     finish(r);
     *ret_outcome = (struct run_outcome){
         .folder = r->folder,
