@@ -18,11 +18,12 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "net/guardian.h"
+#include "net/lines.h"
 #include "net/proctree.h"
 
 enum {
     PIPE_BYTES = 1 << 20, /* an engine must not stand still because jtok is busy */
-    READS_AT_ONCE = 4,    /* of up to CHILD_LINE_MAX bytes: the loop has other things to do */
+    READS_AT_ONCE = 4,    /* of up to LINES_MAX bytes: the loop has other things to do */
     COMMAND_MAX = 4096,
     KNOWN_MAX = 1 << 16,
 };
@@ -37,9 +38,7 @@ struct stream {
     struct watch watch;
     struct child *child;
     char letter;
-    bool after_cr; /* the line ended with CR: an LF right behind belongs to it */
-    char *held;    /* CHILD_LINE_MAX bytes */
-    size_t n;
+    struct lines lines;
 };
 
 struct known {
@@ -142,46 +141,18 @@ bool child_list(struct child *c, struct arena *a, struct child_process **ret_lis
 
 /* ---- output ---- */
 
-static void give_line(struct stream *s, int64_t t_ns, struct span line, bool cut)
+static void give_line(void *self, int64_t t_ns, struct span line, bool cut)
 {
+    struct stream *s = self;
     if (s->child->events.line)
         s->child->events.line(s->child->events.self, t_ns, s->letter, line, cut);
-}
-
-/* Lines out of what is held; `from`: bytes before it hold no line end. */
-static void split_lines(struct stream *s, size_t from, int64_t t_ns)
-{
-    size_t start = 0;
-    if (s->after_cr && s->n) {
-        start = s->held[0] == '\n';
-        s->after_cr = false;
-    }
-    for (size_t i = from > start ? from : start; i < s->n; i++) {
-        char c = s->held[i];
-        if (c != '\n' && c != '\r')
-            continue;
-        give_line(s, t_ns, (struct span){s->held + start, i - start}, false);
-        if (c == '\r' && i + 1 == s->n)
-            s->after_cr = true;
-        else if (c == '\r' && s->held[i + 1] == '\n')
-            i++;
-        start = i + 1;
-    }
-    memmove(s->held, s->held + start, s->n - start);
-    s->n -= start;
-    if (s->n == CHILD_LINE_MAX) {
-        give_line(s, t_ns, (struct span){s->held, s->n}, true);
-        s->n = 0;
-    }
 }
 
 static void close_stream(struct stream *s)
 {
     if (s->watch.fd < 0)
         return;
-    if (s->n)
-        give_line(s, clock_now_ns(), (struct span){s->held, s->n}, false);
-    s->n = 0;
+    lines_end(&s->lines, clock_now_ns());
     if (s->child->loop)
         loop_remove(s->child->loop, &s->watch);
     close(s->watch.fd);
@@ -191,7 +162,9 @@ static void close_stream(struct stream *s)
 static void read_stream(struct stream *s, int reads)
 {
     while (reads-- > 0 && s->watch.fd >= 0) {
-        ssize_t got = read(s->watch.fd, s->held + s->n, CHILD_LINE_MAX - s->n);
+        size_t room;
+        char *at = lines_room(&s->lines, &room);
+        ssize_t got = read(s->watch.fd, at, room);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && errno == EAGAIN)
@@ -200,9 +173,7 @@ static void read_stream(struct stream *s, int reads)
             close_stream(s);
             return;
         }
-        size_t from = s->n;
-        s->n += (size_t)got;
-        split_lines(s, from, clock_now_ns());
+        lines_added(&s->lines, (size_t)got, clock_now_ns());
     }
 }
 
@@ -210,8 +181,8 @@ static void read_stream(struct stream *s, int reads)
  * full. */
 static void drain(struct child *c)
 {
-    read_stream(&c->out, 4 * PIPE_BYTES / CHILD_LINE_MAX);
-    read_stream(&c->err, 4 * PIPE_BYTES / CHILD_LINE_MAX);
+    read_stream(&c->out, 4 * PIPE_BYTES / LINES_MAX);
+    read_stream(&c->err, 4 * PIPE_BYTES / LINES_MAX);
 }
 
 /* ---- stop ---- */
@@ -619,10 +590,8 @@ void child_pump_stop(struct child *c)
 
 static void stream_init(struct child *c, struct stream *s, char letter)
 {
-    *s = (struct stream){.watch = {.fd = -1, .ready = stream_ready, .owner = s},
-                         .child = c,
-                         .letter = letter,
-                         .held = mem_alloc(CHILD_LINE_MAX)};
+    *s = (struct stream){.watch = {.fd = -1, .ready = stream_ready, .owner = s}, .child = c, .letter = letter};
+    lines_init(&s->lines, give_line, s);
 }
 
 static bool in_first_pid_namespace(void)
@@ -681,8 +650,8 @@ void child_close(struct child *c)
     while (c->guardian_pid && waitpid((pid_t)c->guardian_pid, NULL, WNOHANG) == 0 && clock_now_ns() < limit_ns)
         clock_sleep_until_ns(clock_now_ns() + 200000);
     pthread_mutex_destroy(&c->lock);
-    free(c->out.held);
-    free(c->err.held);
+    lines_done(&c->out.lines);
+    lines_done(&c->err.lines);
     free(c->known);
     free(c);
 }

@@ -25,9 +25,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "net/lines.h"
 #include "net/loop.h"
-
-enum { CHILD_LINE_MAX = 65536 };
 
 struct child;
 
@@ -45,7 +44,7 @@ struct child_process {
 struct child_events {
     void *self;
     /* A line of output without its end (LF, CR or CRLF). `stream`: 'o' or 'e'. t_ns: when it was read. Lines over
-     * CHILD_LINE_MAX come in pieces: `cut` says that the line goes on in the next call. A last line without an end is
+     * LINES_MAX come in pieces: `cut` says that the line goes on in the next call. A last line without an end is
      * given when the pipe closes. */
     void (*line)(void *self, int64_t t_ns, char stream, struct span line, bool cut);
     /* The engine's first process has ended. status: exit code, or 128 + signal. Every line that was written before has

@@ -174,7 +174,7 @@ static void test_lines(void **state)
     c = open_child(&s);
     start_sh(c, "head -c 200000 /dev/zero | tr '\\0' x; echo; echo end");
     assert_true(child_pump(c, in(10 * S)));
-    assert_int_equal(s.longest, CHILD_LINE_MAX);
+    assert_int_equal(s.longest, LINES_MAX);
     assert_int_equal(s.cut, 3); /* 200000 = 3 * 65536 + 3392 */
     assert_int_equal(s.lines, 5);
     close_child(&s);
