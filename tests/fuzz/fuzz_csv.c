@@ -66,6 +66,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             FUZZ_CHECK(count_records((struct span){text.p, used - 1}, &cut) == records);
         }
     }
-    FUZZ_CHECK(c.cut == (n > 0 && (records == 0 || c.cut)));
+    FUZZ_CHECK(n == 0 || records > 0 || c.cut);
     return 0;
 }
