@@ -47,11 +47,12 @@ static bool source_fill(struct source *s, struct err *e)
         ssize_t n = read(s->fd, s->block + s->n, BLOCK - s->n);
         if (n == 0)
             break;
-        if (n > 0)
+        if (n > 0) {
             s->n += (size_t)n;
-        else if (errno != EINTR)
-            return err_set_errno(e, ERR_SYSTEM, errno, "cannot read %s at byte %llu", s->path,
-                                 (unsigned long long)(s->offset + s->n));
+        } else if (errno != EINTR) {
+            unsigned long long at = s->offset + s->n;
+            return err_set_errno(e, ERR_SYSTEM, errno, "cannot read %s at byte %llu", s->path, at);
+        }
     }
     return true;
 }
