@@ -1,0 +1,276 @@
+/* jtok's client against the mock, or soaking any server.
+ *
+ *     bench_jtok ADDRESS PORT MAP STREAMS CHUNKS [--pause US] [--stall] [--with-request] [--soak SECONDS]
+ *
+ * Prints one JSON object. --stall lets the loop stand still for 20 ms each 60 ms. --soak repeats the load for that long
+ * in one process and prints a line a round (arrival errors only with the mock's MAP; "-" for another server). */
+#include <dirent.h>
+#include <stdbool.h>
+#include "base/arena.h"
+#include "base/clock.h"
+#include "bench.h"
+#include "net/client.h"
+
+struct driver {
+    struct loop *loop;
+    struct client *client;
+    struct bench_map *map;
+    struct client_options o;
+    struct record_sink sink;
+    struct client_request *requests;
+    char (*bodies)[256];
+    int64_t streams, chunks, stall_ns, reads;
+    int *seen;
+    int64_t *errors, errors_n, *ttft, ttft_n;
+    int64_t wrong_unmarked, wrong_marked, exact, exact_marked, no_stamp;
+    int64_t failed, ended_ns, user_us, system_us;
+    char first_failure[300];
+    struct timer timer;
+    struct rec_client condition;
+};
+
+static void on_chunks(void *self, const struct rec_chunk *c, size_t n)
+{
+    struct driver *d = self;
+    if (!d->map)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        if (!chunk_has_tokens(&c[i]))
+            continue;
+        const int64_t *sent = bench_times(d->map, c[i].request) + 1 + 2 * d->seen[c[i].request]++;
+        int64_t late = c[i].t_ns - sent[0];
+        bool wrong = c[i].t_ns > sent[1] + 30000;
+        bool shared = c[i].stamp == STAMP_SHARED;
+        d->no_stamp += c[i].stamp == STAMP_READ;
+        d->wrong_marked += wrong && shared;
+        d->wrong_unmarked += wrong && !shared;
+        d->exact += !wrong;
+        d->exact_marked += !wrong && shared;
+        if (!shared)
+            d->errors[d->errors_n++] = late;
+    }
+}
+
+static void on_request(void *self, const struct rec_request *r)
+{
+    struct driver *d = self;
+    if (r->verdict != VERDICT_OK) {
+        if (!d->failed++)
+            snprintf(d->first_failure, sizeof d->first_failure, "%s", r->detail);
+        return;
+    }
+    if (d->map) {
+        const int64_t *t = bench_times(d->map, r->id);
+        d->ttft[d->ttft_n++] = (r->first_ns - r->submit_ns) - (t[1] - t[0]);
+    }
+}
+
+static int64_t usage(int64_t *ret_system)
+{
+    struct rusage u;
+    getrusage(RUSAGE_THREAD, &u);
+    *ret_system = timeval_us(u.ru_stime);
+    return timeval_us(u.ru_utime);
+}
+
+static void on_connected(void *self)
+{
+    struct driver *d = self;
+    int64_t s, u = usage(&s);
+    d->user_us = -u;
+    d->system_us = -s;
+    client_submit(d->client);
+}
+
+static void on_ended(void *self, int64_t end_ns)
+{
+    struct driver *d = self;
+    int64_t s, u = usage(&s);
+    d->user_us += u;
+    d->system_us += s;
+    d->ended_ns = end_ns;
+    d->condition = client_read(d->client);
+}
+
+static void on_closed(void *self)
+{
+    struct driver *d = self;
+    loop_stop(d->loop);
+}
+
+static void on_stall(struct timer *t)
+{
+    struct driver *d = t->owner;
+    clock_sleep_until_ns(clock_now_ns() + d->stall_ns);
+    loop_timer_set(d->loop, t, clock_now_ns() + 60000000);
+}
+
+static void fatal(const struct err *e)
+{
+    fprintf(stderr, "bench_jtok: %s\n", e->text);
+    exit(1);
+}
+
+static void run_load(struct driver *d)
+{
+    struct err e;
+    d->errors_n = d->ttft_n = d->failed = d->exact = d->exact_marked = d->wrong_marked = d->wrong_unmarked =
+        d->no_stamp = 0;
+    memset(d->seen, 0, sizeof *d->seen * (size_t)d->streams);
+    if (!client_open(d->loop, &d->o, d->requests, (size_t)d->streams, &d->client, &e))
+        fatal(&e);
+    if (d->o.connect == CONNECT_AHEAD)
+        client_connect(d->client);
+    else
+        on_connected(d);
+    if (d->stall_ns) {
+        d->timer = (struct timer){.fire = on_stall, .owner = d};
+        loop_timer_set(d->loop, &d->timer, clock_now_ns() + 60000000);
+    }
+    loop_run(d->loop, INT64_MAX);
+    loop_timer_stop(d->loop, &d->timer);
+    client_close(d->client);
+    qsort(d->errors, (size_t)d->errors_n, sizeof *d->errors, compare_i64);
+    qsort(d->ttft, (size_t)d->ttft_n, sizeof *d->ttft, compare_i64);
+}
+
+static int open_files(void)
+{
+    int n = -3; /* ".", ".." and the folder itself */
+    DIR *folder = opendir("/proc/self/fd");
+    while (folder && readdir(folder))
+        n++;
+    if (folder)
+        closedir(folder);
+    return n;
+}
+
+static long resident_kb(void)
+{
+    long pages = 0, ignored;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f && fscanf(f, "%ld %ld", &ignored, &pages) != 2)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void print_result(struct driver *d)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    double n = (double)(d->streams * d->chunks);
+    const struct rec_client *c = &d->condition;
+    printf(
+        "{\"chunks\":%.0f,\"failed\":%lld,\"user_us\":%.3f,\"total_us\":%.3f,\"error_p50_us\":%.1f,\"error_p99_us\":%."
+        "1f,"
+        "\"error_max_us\":%.1f,\"ttft_error_p50_us\":%.1f,\"ttft_error_p99_us\":%.1f,\"rss_kb\":%ld,\"reads_a_chunk\":%"
+        ".3f,"
+        "\"wakeups_a_chunk\":%.3f,\"exact\":%lld,\"exact_marked\":%lld,\"wrong_marked\":%lld,\"wrong_unmarked\":%lld,"
+        "\"no_stamp\":%lld,\"spread_ms\":%.1f,\"lag_p99_us\":%.1f,\"handle_p99_us\":%.1f}\n",
+        n, (long long)d->failed, (double)d->user_us / n, (double)(d->user_us + d->system_us) / n,
+        quantile_us(d->errors, d->errors_n, 0.5), quantile_us(d->errors, d->errors_n, 0.99),
+        quantile_us(d->errors, d->errors_n, 1), quantile_us(d->ttft, d->ttft_n, 0.5),
+        quantile_us(d->ttft, d->ttft_n, 0.99), u.ru_maxrss, (double)c->reads / n, (double)c->wakeups / n,
+        (long long)d->exact, (long long)d->exact_marked, (long long)d->wrong_marked, (long long)d->wrong_unmarked,
+        (long long)d->no_stamp, (double)c->submit_spread_ns * 1e-6, (double)c->lag_p99_ns * 1e-3,
+        (double)c->handle_p99_ns * 1e-3);
+    if (d->failed)
+        fprintf(stderr, "bench_jtok: %lld failed, the first: %s\n", (long long)d->failed, d->first_failure);
+}
+
+/* The first round warms up; memory and descriptors of every later one are held against the second. */
+static int soak(struct driver *d, double seconds)
+{
+    int64_t start = clock_now_ns(), end = start + (int64_t)(seconds * 1e9);
+    long kb_second = 0, kb = 0;
+    int files_second = 0, files = 0, round = 0;
+    int64_t failed = 0;
+    while (round < 3 || clock_now_ns() < end) {
+        run_load(d);
+        kb = resident_kb();
+        files = open_files();
+        failed += d->failed;
+        if (++round == 2) {
+            kb_second = kb;
+            files_second = files;
+        }
+        printf("round %d at %.0f s: resident %ld kB, %d files, %lld failed, arrival error p50 %.1f us, p99 %.1f us\n",
+               round, (double)(clock_now_ns() - start) * 1e-9, kb, files, (long long)d->failed,
+               quantile_us(d->errors, d->errors_n, 0.5), quantile_us(d->errors, d->errors_n, 0.99));
+        fflush(stdout);
+    }
+    bool flat = kb <= kb_second + kb_second / 20 && files == files_second;
+    printf("%d rounds, %lld failed; memory %+ld kB, descriptors %+d since the second round: %s\n", round,
+           (long long)failed, kb - kb_second, files - files_second, flat && !failed ? "flat" : "NOT flat");
+    return flat && !failed ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 6) {
+        fprintf(
+            stderr,
+            "usage: bench_jtok ADDRESS PORT MAP STREAMS CHUNKS [--pause US] [--stall] [--with-request] [--soak S]\n");
+        return 2;
+    }
+    struct driver d = {.streams = atoll(argv[4]), .chunks = atoll(argv[5])};
+    struct address list[ADDRESSES_MAX];
+    struct err e;
+    int n;
+    double soak_s = 0;
+    client_defaults(&d.o);
+    for (int i = 6; i < argc; i++) {
+        if (strcmp(argv[i], "--pause") == 0 && i + 1 < argc)
+            d.o.pause_ns = atoll(argv[++i]) * 1000;
+        else if (strcmp(argv[i], "--stall") == 0)
+            d.stall_ns = 20000000;
+        else if (strcmp(argv[i], "--with-request") == 0)
+            d.o.connect = CONNECT_WITH_REQUEST;
+        else if (strcmp(argv[i], "--soak") == 0 && i + 1 < argc)
+            soak_s = atof(argv[++i]);
+    }
+    if (!address_resolve(argv[1], atoi(argv[2]), list, &n, &e) || !loop_open(&d.loop, &e))
+        fatal(&e);
+    if (strcmp(argv[3], "-") != 0)
+        d.map = bench_map_open(argv[3], d.streams, d.chunks);
+    size_t streams = (size_t)d.streams, all = streams * (size_t)d.chunks;
+    d.seen = mem_zero(streams, sizeof *d.seen);
+    d.errors = mem_zero(all, sizeof *d.errors);
+    d.ttft = mem_zero(streams, sizeof *d.ttft);
+    d.requests = mem_zero(streams, sizeof *d.requests);
+    d.bodies = mem_zero(streams, sizeof *d.bodies);
+    for (size_t i = 0; i < streams; i++) {
+        int len = snprintf(
+            d.bodies[i], sizeof d.bodies[i],
+            "{\"model\":\"mock\",\"messages\":[{\"role\":\"user\",\"content\":\"Write.\"}],\"stream\":true,"
+            "\"stream_options\":{\"include_usage\":true},\"max_tokens\":%lld,\"ignore_eos\":true,\"user\":\"%zu\"}",
+            (long long)d.chunks, i);
+        d.requests[i] =
+            (struct client_request){.id = (uint32_t)i, .body = {d.bodies[i], (size_t)len}, .max_tokens = d.chunks};
+    }
+    d.sink = (struct record_sink){.self = &d, .request = on_request, .chunk = on_chunks};
+    d.o.address = list[0];
+    d.o.sink = &d.sink;
+    d.o.chunks = true;
+    d.o.self = &d;
+    d.o.connected = on_connected;
+    d.o.ended = on_ended;
+    d.o.closed = on_closed;
+    int status = 0;
+    if (soak_s > 0) {
+        status = soak(&d, soak_s);
+    } else {
+        run_load(&d);
+        print_result(&d);
+        status = d.failed != 0;
+    }
+    loop_close(d.loop);
+    free(d.seen);
+    free(d.errors);
+    free(d.ttft);
+    free(d.requests);
+    free(d.bodies);
+    return status;
+}

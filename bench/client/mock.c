@@ -1,0 +1,242 @@
+/* Mock server of the benchmark: streams chat completions at a fixed rhythm, with the send time inside each chunk.
+ *
+ *     bench_mock ADDRESS PORT MAP STREAMS CHUNKS INTERVAL_US
+ *
+ * One thread. Each connection gets its first chunk 100 ms after its request plus its place in the interval, so that
+ * sends are spread evenly. Prints "ready" when it listens. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include "base/clock.h"
+#include "bench.h"
+
+struct peer {
+    int fd;
+    int64_t due_ns, stream;
+    int next; /* chunk */
+    char request[2048];
+    size_t have;
+};
+
+static struct {
+    struct bench_map *map;
+    int64_t streams, interval_ns;
+    int chunks, epoll_fd, listen_fd;
+    int64_t arrived, short_sends;
+    struct peer **heap;
+    size_t heap_n;
+} mock;
+
+static void heap_swap(size_t a, size_t b)
+{
+    struct peer *p = mock.heap[a];
+    mock.heap[a] = mock.heap[b];
+    mock.heap[b] = p;
+}
+
+static void heap_down(size_t at)
+{
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= mock.heap_n)
+            return;
+        if (child + 1 < mock.heap_n && mock.heap[child + 1]->due_ns < mock.heap[child]->due_ns)
+            child++;
+        if (mock.heap[at]->due_ns <= mock.heap[child]->due_ns)
+            return;
+        heap_swap(at, child);
+        at = child;
+    }
+}
+
+static void heap_add(struct peer *p)
+{
+    size_t at = mock.heap_n++;
+    mock.heap[at] = p;
+    while (at && mock.heap[(at - 1) / 2]->due_ns > mock.heap[at]->due_ns) {
+        heap_swap(at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+}
+
+static void send_text(int fd, const char *p, size_t n)
+{
+    if (send(fd, p, n, MSG_NOSIGNAL) != (ssize_t)n && mock.short_sends++ == 0)
+        fprintf(stderr, "bench_mock: a client did not take all: %s\n", strerror(errno));
+}
+
+/* Framing and all, CHUNK_SIZE bytes. */
+static void send_chunk(struct peer *p)
+{
+    static const char padding[] = "                                                                                ";
+    char text[CHUNK_SIZE * 2];
+    int64_t now = clock_now_ns();
+    int n =
+        snprintf(text, sizeof text,
+                 "139\r\ndata: "
+                 "{\"id\":\"chatcmpl-bde5a4f45da82c7e\",\"object\":\"chat.completion.chunk\",\"created\":1795991756,"
+                 "\"model\":\"mock\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"logprobs\":null,"
+                 "\"finish_reason\":%s,\"token_ids\":null}],\"t\":\"%018lld\"",
+                 p->next + 1 == mock.chunks ? "\"length\"" : "null", (long long)now);
+    enum { BACK = 5 }; /* "}", the event's two line ends, the chunk's own */
+    n += snprintf(text + n, sizeof text - (size_t)n, "%.*s}\n\n\r\n", CHUNK_SIZE - n - BACK, padding);
+    int64_t *times = p->stream < mock.streams ? bench_times(mock.map, p->stream) + 1 : NULL;
+    if (times)
+        times[2 * p->next] = now;
+    send_text(p->fd, text, (size_t)n);
+    if (times)
+        times[2 * p->next + 1] = clock_now_ns();
+    p->next++;
+}
+
+static void send_end(struct peer *p)
+{
+    char usage[300], text[400];
+    int n = snprintf(
+        usage, sizeof usage,
+        "data: "
+        "{\"id\":\"chatcmpl-bde5a4f45da82c7e\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"mock\","
+        "\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"total_tokens\":%d,\"completion_tokens\":%d}}\n\ndata: "
+        "[DONE]\n\n",
+        7 + mock.chunks, mock.chunks);
+    n = snprintf(text, sizeof text, "%x\r\n%s\r\n0\r\n\r\n", (unsigned)n, usage);
+    send_text(p->fd, text, (size_t)n);
+    close(p->fd);
+    free(p);
+}
+
+static void run_due(int64_t now)
+{
+    while (mock.heap_n && mock.heap[0]->due_ns <= now) {
+        struct peer *p = mock.heap[0];
+        if (p->next < mock.chunks) {
+            send_chunk(p);
+            p->due_ns += mock.interval_ns;
+            heap_down(0);
+        } else {
+            mock.heap[0] = mock.heap[--mock.heap_n];
+            heap_down(0);
+            send_end(p);
+        }
+    }
+}
+
+static void drop(struct peer *p)
+{
+    close(p->fd);
+    free(p);
+}
+
+static void begin(struct peer *p)
+{
+    const char *user = strstr(p->request, "\"user\":\"");
+    p->stream = user ? atoll(user + 8) : mock.arrived;
+    int64_t now = clock_now_ns();
+    if (p->stream < mock.streams)
+        bench_times(mock.map, p->stream)[0] = now;
+    epoll_ctl(mock.epoll_fd, EPOLL_CTL_DEL, p->fd, NULL);
+    send_text(p->fd, bench_head, sizeof bench_head - 1);
+    p->due_ns = now + TTFT_MS * INT64_C(1000000) + mock.interval_ns * (mock.arrived % mock.streams) / mock.streams;
+    mock.arrived++;
+    heap_add(p);
+}
+
+/* Anything but a POST: what tools ask before they start. */
+static void answer_get(struct peer *p)
+{
+    static const char answer[] =
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 75\r\nconnection: close\r\n\r\n"
+        "{\"object\":\"list\",\"data\":[{\"id\":\"mock\",\"object\":\"model\",\"owned_by\":\"mock\"}]}\n";
+    send_text(p->fd, answer, sizeof answer - 1);
+    drop(p);
+}
+
+static void on_peer(struct peer *p)
+{
+    ssize_t n = recv(p->fd, p->request + p->have, sizeof p->request - 1 - p->have, 0);
+    if (n <= 0) {
+        drop(p);
+        return;
+    }
+    p->have += (size_t)n;
+    p->request[p->have] = 0;
+    const char *end = strstr(p->request, "\r\n\r\n"), *length = strcasestr(p->request, "content-length:");
+    size_t body = length && length < end ? strtoul(length + 15, NULL, 10) : 0;
+    if (!end || p->have < (size_t)(end + 4 - p->request) + body)
+        return;
+    if (strncmp(p->request, "POST ", 5) == 0)
+        begin(p);
+    else
+        answer_get(p);
+}
+
+static void on_listen(void)
+{
+    int fd, on = 1;
+    while ((fd = accept4(mock.listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        struct peer *p = calloc(1, sizeof *p);
+        if (!p)
+            exit(1);
+        p->fd = fd;
+        struct epoll_event ev = {.events = EPOLLIN, .data.ptr = p};
+        epoll_ctl(mock.epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+    }
+}
+
+static void listen_at(const char *address, int port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    int on = 1;
+    mock.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    setsockopt(mock.listen_fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (inet_pton(AF_INET, address, &a.sin_addr) != 1 || bind(mock.listen_fd, (struct sockaddr *)&a, sizeof a) ||
+        listen(mock.listen_fd, 4096)) {
+        perror("mock: listen");
+        exit(1);
+    }
+    struct epoll_event ev = {.events = EPOLLIN};
+    epoll_ctl(mock.epoll_fd, EPOLL_CTL_ADD, mock.listen_fd, &ev);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 7) {
+        fprintf(stderr, "usage: bench_mock ADDRESS PORT MAP STREAMS CHUNKS INTERVAL_US\n");
+        return 2;
+    }
+    prctl(PR_SET_PDEATHSIG, 15);
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+    raise_files();
+    mock.streams = atoll(argv[4]);
+    mock.chunks = atoi(argv[5]);
+    mock.interval_ns = atoll(argv[6]) * 1000;
+    mock.map = bench_map_open(argv[3], mock.streams, mock.chunks);
+    mock.heap = calloc(65536, sizeof *mock.heap);
+    mock.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    listen_at(argv[1], atoi(argv[2]));
+    printf("ready\n");
+    fflush(stdout);
+    for (;;) {
+        struct epoll_event events[256];
+        int64_t now = clock_now_ns(), left = mock.heap_n ? mock.heap[0]->due_ns - now : 1000000000;
+        if (left < 0)
+            left = 0;
+        /* below a millisecond epoll's wait is too coarse */
+        if (left > 0 && left < 1500000)
+            clock_sleep_until_ns(now + left);
+        int n = epoll_wait(mock.epoll_fd, events, 256, left >= 1500000 ? (int)(left / 1000000 - 1) : 0);
+        for (int i = 0; i < n; i++) {
+            if (events[i].data.ptr)
+                on_peer(events[i].data.ptr);
+            else
+                on_listen();
+        }
+        run_due(clock_now_ns());
+    }
+}

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Holds jtok's client against a bare epoll floor, and other tools where they are installed, on one mock server.
+
+    bench/client/run.py                 builds what is missing, runs every case, prints the table
+    bench/client/run.py --only 5000     cases whose name contains that
+    bench/client/run.py pause           jtok alone with other pauses of its loop
+    bench/client/run.py soak --seconds 7200 --streams 2000 [--server HOST:PORT]
+    bench/client/run.py install         aiperf, pinned, into build/bench/venv (vLLM's bench needs vllm itself: --with-vllm)
+
+The mock server is pinned to the last core, the client to the others. Each run has its own address 127.0.0.x, so that closed
+ports of one run do not block the next. Everything stays on the loopback device.
+"""
+import argparse, json, os, re, resource, subprocess, sys, tempfile, time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(ROOT, "build", "bench")
+BIN = os.path.join(BUILD, "bin")
+VENV = os.path.join(BUILD, "venv")
+AIPERF, VLLM = "aiperf==0.3.0", "vllm==0.11.0"
+CASES = [("100 x 2000, 20 ms", 100, 2000, 20000), ("1000 x 200, 50 ms", 1000, 200, 50000),
+         ("5000 x 100, 250 ms", 5000, 100, 250000), ("9000 x 20, 1 s", 9000, 20, 1000000)]
+CORES = sorted(os.sched_getaffinity(0))
+SERVER_CORE, CLIENT_CORES = {CORES[-1]}, set(CORES[:-1]) or {CORES[-1]}
+place = 1 + os.getpid() % 200
+
+
+def build():
+    if not all(os.path.exists(os.path.join(BIN, b)) for b in ("bench_mock", "bench_jtok", "bench_floor")):
+        subprocess.run(["cmake", "--preset", "bench", "-DJTOK_TESTS=OFF"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", BUILD, "bench_mock", "bench_jtok", "bench_floor"], check=True, stdout=subprocess.DEVNULL)
+
+
+class Mock:
+    """The server, on a fresh address and a fresh map of send times."""
+
+    def __init__(self, streams, chunks, interval_us):
+        global place
+        place = place % 250 + 1
+        self.address, self.port = "127.0.0.%d" % (place + 1), 8000
+        self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        self.map = os.path.join(self.folder.name, "map")
+        self.streams, self.chunks = streams, chunks
+        self.process = subprocess.Popen([os.path.join(BIN, "bench_mock"), self.address, str(self.port), self.map,
+                                         str(streams), str(chunks), str(interval_us)], stdout=subprocess.PIPE, text=True,
+                                        preexec_fn=lambda: os.sched_setaffinity(0, SERVER_CORE))
+        assert self.process.stdout.readline() == "ready\n", "the mock server did not start"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.process.terminate()
+        self.process.wait()
+        self.folder.cleanup()
+
+
+def run(mock, program, *extra):
+    command = [os.path.join(BIN, program), mock.address, str(mock.port), mock.map, str(mock.streams), str(mock.chunks), *extra]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True,
+                          preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CORES))
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def run_tool(mock, command, env=None):
+    """Another tool: its CPU time and memory, whole process tree, from the kernel's account of the children."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env,
+                          preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CORES))
+    after, n = resource.getrusage(resource.RUSAGE_CHILDREN), mock.streams * mock.chunks
+    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+    return dict(chunks=n, failed=None, user_us=user * 1e6 / n, total_us=(user + system) * 1e6 / n, rss_kb=after.ru_maxrss,
+                wall_s=time.time() - start, text=done.stdout, status=done.returncode)
+
+
+def milliseconds(text, pattern):
+    found = re.search(pattern, text)
+    return float(found.group(1).replace(",", "")) if found else None
+
+
+def other_tools(streams, chunks, interval):
+    vllm, aiperf = os.path.join(VENV, "bin", "vllm"), os.path.join(VENV, "bin", "aiperf")
+    if os.path.exists(vllm):
+        with Mock(streams, chunks, interval) as m:
+            yield "vllm bench serve", run_tool(m, [vllm, "bench", "serve", "--backend", "openai-chat", "--base-url",
+                                                   "http://%s:%d" % (m.address, m.port), "--endpoint", "/v1/chat/completions",
+                                                   "--model", "mock", "--skip-tokenizer-init", "--dataset-name", "random",
+                                                   "--random-input-len", "8", "--random-output-len", str(chunks),
+                                                   "--num-prompts", str(streams), "--percentile-metrics", "ttft"]), \
+                r"Median TTFT \(ms\):\s+([\d.,]+)"
+    if os.path.exists(aiperf):
+        with Mock(streams, chunks, interval) as m, tempfile.TemporaryDirectory() as out:
+            env = dict(os.environ, HF_HUB_OFFLINE="1")
+            yield "aiperf", run_tool(m, [aiperf, "profile", "--model", "mock", "--url", "http://%s:%d" % (m.address, m.port),
+                                         "--endpoint-type", "chat", "--streaming", "--request-count", str(streams),
+                                         "--concurrency", str(streams), "--artifact-dir", out, "--ui", "none",
+                                         "--use-server-token-count"], env), r"Time to First Token[^\n]*?p50[^\d]*([\d.,]+)"
+
+
+def number(value, digits=1):
+    return "-" if value is None else "%.*f" % (digits, value)
+
+
+def row(case, tool, r):
+    if r is None:
+        print("%-20s %-17s did not finish" % (case, tool))
+        return
+    marked = 100.0 * r["exact_marked"] / max(r["exact"], 1) if "exact" in r else None
+    print("%-20s %-17s %8s %8s %9s %9s %9s %10s %7s %7s %8.1f %6s %8s" % (
+        case, tool, number(r["user_us"], 2), number(r["total_us"], 2), number(r.get("error_p50_us")),
+        number(r.get("error_p99_us")), number(r.get("error_max_us")), number(r.get("ttft_error_p50_us")),
+        number(r.get("reads_a_chunk"), 2), number(r.get("wakeups_a_chunk"), 2), r["rss_kb"] / 1024,
+        number(r.get("failed"), 0), number(marked, 2)), flush=True)
+
+
+def heading():
+    with open("/proc/cpuinfo") as f:
+        cpu = re.search(r"model name\s*: (.*)", f.read())
+    print("%s, %d cores (%s), Linux %s" % (time.strftime("%Y-%m-%d"), len(CORES), cpu.group(1) if cpu else "?", os.uname().release))
+    print("%-20s %-17s %8s %8s %9s %9s %9s %10s %7s %7s %8s %6s %8s" % (
+        "case", "client", "user us", "total us", "late p50", "p99", "max us", "TTFT +us", "reads", "wakeups", "MB", "failed", "marked %"))
+    print("%-20s %-17s %8s %8s %9s %9s %9s %10s %7s %7s" % ("", "", "a chunk", "a chunk", "us", "us", "", "p50", "a chunk", "a chunk"))
+
+
+def table(only):
+    heading()
+    for name, streams, chunks, interval in CASES:
+        if only not in name:
+            continue
+        with Mock(streams, chunks, interval) as m:
+            floor = run(m, "bench_floor")
+        row(name, "floor", floor)
+        with Mock(streams, chunks, interval) as m:
+            jtok = run(m, "bench_jtok")
+        row(name, "jtok", jtok)
+        for tool, r, pattern in other_tools(streams, chunks, interval):
+            ttft = milliseconds(r["text"], pattern)
+            r["ttft_error_p50_us"] = None if ttft is None else (ttft - 100 - interval / 2000) * 1000
+            row(name, tool, r)
+        if floor and jtok:
+            print("%-20s jtok / floor: total CPU %.2f" % ("", jtok["total_us"] / floor["total_us"]))
+    if only in "stalled":
+        with Mock(100, 1000, 2000) as m:
+            r = run(m, "bench_jtok", "--stall")
+        print("100 x 1000, 2 ms, the loop stalled for 20 ms each 60 ms: %d exact (%d of them marked), %d wrong and marked, "
+              "%d wrong and not marked" % (r["exact"], r["exact_marked"], r["wrong_marked"], r["wrong_unmarked"]))
+
+
+def pauses():
+    heading()
+    for pause in (0, 100, 200, 400, 600, 800, 950):
+        with Mock(5000, 40, 250000) as m:
+            row("5000 x 40, 250 ms", "pause %d us" % pause, run(m, "bench_jtok", "--pause", str(pause)))
+    for pause in (0, 200, 400, 800, 950):
+        with Mock(1000, 100, 50000) as m:
+            row("1000 x 100, 50 ms", "pause %d us" % pause, run(m, "bench_jtok", "--pause", str(pause)))
+
+
+def soak(options):
+    if options.server:
+        host, port = options.server.rsplit(":", 1)
+        return subprocess.run([os.path.join(BIN, "bench_jtok"), host, port, "-", str(options.streams), "100",
+                               "--soak", str(options.seconds)]).returncode
+    with Mock(options.streams, 100, 100000) as m:
+        return subprocess.run([os.path.join(BIN, "bench_jtok"), m.address, str(m.port), m.map, str(m.streams), str(m.chunks),
+                               "--soak", str(options.seconds)],
+                              preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CORES)).returncode
+
+
+def install(with_vllm):
+    subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+    subprocess.run([os.path.join(VENV, "bin", "pip"), "install", AIPERF] + ([VLLM] if with_vllm else []), check=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", default="table", choices=["table", "pause", "soak", "install"])
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, default=7200)
+    parser.add_argument("--streams", type=int, default=2000)
+    parser.add_argument("--server", help="soak this server instead of the mock (the simulated engine, for example)")
+    parser.add_argument("--with-vllm", action="store_true")
+    options = parser.parse_args()
+    if options.what == "install":
+        return install(options.with_vllm)
+    build()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return {"table": lambda: table(options.only), "pause": pauses, "soak": lambda: soak(options)}[options.what]()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
