@@ -78,13 +78,13 @@ static void send_chunk(struct peer *p)
     int64_t now = clock_now_ns();
     int n =
         snprintf(text, sizeof text,
-                 "139\r\ndata: "
+                 "111\r\ndata: "
                  "{\"id\":\"chatcmpl-bde5a4f45da82c7e\",\"object\":\"chat.completion.chunk\",\"created\":1795991756,"
                  "\"model\":\"mock\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"logprobs\":null,"
-                 "\"finish_reason\":%s,\"token_ids\":null}],\"t\":\"%018lld\"",
+                 "\"finish_reason\":%s,\"token_ids\":null}],\"t\":\"%018lld",
                  p->next + 1 == mock.chunks ? "\"length\"" : "null", (long long)now);
-    enum { BACK = 5 }; /* "}", the event's two line ends, the chunk's own */
-    n += snprintf(text + n, sizeof text - (size_t)n, "%.*s}\n\n\r\n", CHUNK_SIZE - n - BACK, padding);
+    enum { BACK = 6 }; /* quote and brace, the event's two line ends, the chunk's own */
+    n += snprintf(text + n, sizeof text - (size_t)n, "%.*s\"}\n\n\r\n", CHUNK_SIZE - n - BACK, padding);
     int64_t *times = p->stream < mock.streams ? bench_times(mock.map, p->stream) + 1 : NULL;
     if (times)
         times[2 * p->next] = now;

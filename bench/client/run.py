@@ -118,7 +118,7 @@ def heading():
         cpu = re.search(r"model name\s*: (.*)", f.read())
     print("%s, %d cores (%s), Linux %s" % (time.strftime("%Y-%m-%d"), len(CORES), cpu.group(1) if cpu else "?", os.uname().release))
     print("%-20s %-17s %8s %8s %9s %9s %9s %10s %7s %7s %8s %6s %8s" % (
-        "case", "client", "user us", "total us", "late p50", "p99", "max us", "TTFT +us", "reads", "wakeups", "MB", "failed", "marked %"))
+        "case", "client", "user us", "total us", "late p50", "p99", "max us", "TTFT late", "reads", "wakeups", "MB", "failed", "marked %"))
     print("%-20s %-17s %8s %8s %9s %9s %9s %10s %7s %7s" % ("", "", "a chunk", "a chunk", "us", "us", "", "p50", "a chunk", "a chunk"))
 
 

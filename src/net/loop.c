@@ -1,6 +1,7 @@
 #include "net/loop.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,7 +15,7 @@
 #include "base/clock.h"
 #include "net/hist.h"
 
-enum { BATCH = 1024, NS_PER_S = 1000000000 };
+enum { BATCH = 1024, FETCH_LINES = 16, NS_PER_S = 1000000000 };
 
 struct loop {
     int epoll_fd;
@@ -193,6 +194,17 @@ static int64_t next_deadline(const struct loop *l, int64_t deadline_ns)
     return l->timers && l->heap[0]->deadline_ns < deadline_ns ? l->heap[0]->deadline_ns : deadline_ns;
 }
 
+/* With thousands of streams the state of the next one is in no cache: it is fetched while this one is served. It stands
+ * behind its watch; a fetch beyond its end is harmless. */
+static void fetch(const struct loop *l, int i)
+{
+    if (i >= l->event_count)
+        return;
+    const char *p = l->events[i].data.ptr;
+    for (int line = 0; line < FETCH_LINES; line++)
+        __builtin_prefetch(p + 64 * (ptrdiff_t)line, 1);
+}
+
 /* One batch. A full one is followed by the next at once: more is waiting. */
 static void turn(struct loop *l, int64_t deadline_ns)
 {
@@ -211,6 +223,7 @@ static void turn(struct loop *l, int64_t deadline_ns)
         l->event_count = n;
         for (l->event_at = 0; l->event_at < l->event_count;) {
             struct epoll_event *ev = &l->events[l->event_at++];
+            fetch(l, l->event_at);
             struct watch *w = ev->data.ptr;
             if (w)
                 w->ready(w, ev->events);

@@ -19,12 +19,15 @@ struct word {
     bool escaped;
 };
 
-static bool key_is(const struct word *key, const char *text)
+static inline bool key_equals(const struct word *key, const char *text, size_t n)
 {
     if (!key->escaped)
-        return span_is(key->raw, text);
+        return key->raw.n == n && memcmp(key->raw.p, text, n) == 0;
     return json_is(&(struct json){.raw = key->raw, .escaped = true}, text);
 }
+
+/* The length is known when compiling: most keys are told apart by it alone. */
+#define key_is(key, text) key_equals(key, text, sizeof(text) - 1)
 
 /* The next key of an object and the first token of its value. False at the object's end, or when broken. */
 static bool member(struct json *j, struct word *ret_key)
@@ -239,14 +242,14 @@ static bool read_choices(struct json *j, struct event_choices *ret_choices)
 
 /* ---- usage ---- */
 
-static bool read_detail(struct json *j, const char *name, int64_t *ret_count)
+static bool read_detail(struct json *j, const char *name, size_t n, int64_t *ret_count)
 {
     *ret_count = ABSENT_I64;
     if (j->kind != JSON_OBJECT)
         return rest(j);
     struct word key;
     while (member(j, &key)) {
-        if (key_is(&key, name))
+        if (key_equals(&key, name, n))
             *ret_count = optional_count(j);
         if (!rest(j))
             return false;
@@ -280,9 +283,9 @@ static bool read_usage(struct json *j, struct event_usage *ret_usage)
                 flat_reasoning = optional_count(j);
                 fine = rest(j);
             } else if (key_is(&key, "completion_tokens_details")) {
-                fine = read_detail(j, "reasoning_tokens", &u.reasoning);
+                fine = read_detail(j, "reasoning_tokens", 16, &u.reasoning);
             } else if (key_is(&key, "prompt_tokens_details")) {
-                fine = read_detail(j, "cached_tokens", &u.cached);
+                fine = read_detail(j, "cached_tokens", 13, &u.cached);
             } else {
                 fine = rest(j);
             }
