@@ -15,6 +15,17 @@ static void put_type(struct json_writer *w, const char *type, bool nullable)
     json_put_array_end(w);
 }
 
+static void put_any_scalar(struct json_writer *w)
+{
+    json_put_key(w, "type");
+    json_put_array(w);
+    json_put_text(w, "string");
+    json_put_text(w, "number");
+    json_put_text(w, "boolean");
+    json_put_text(w, "null");
+    json_put_array_end(w);
+}
+
 static void put_number(struct json_writer *w, const char *key, double value)
 {
     json_put_key(w, key);
@@ -46,7 +57,10 @@ static void put_values(struct json_writer *w, const struct field *f, enum field_
         }
         break;
     case FIELD_TEXT:
-        put_type(w, "string", true);
+        if (for_user) /* every YAML scalar will do: `gpus: [0]`, `version: 1.20` */
+            put_any_scalar(w);
+        else
+            put_type(w, "string", true);
         break;
     case FIELD_ENUM:
         json_put_key(w, "enum");
