@@ -514,7 +514,7 @@ bool recorder_open(struct recorder **ret_recorder, const char *folder, const str
     struct recorder *r = mem_zero(1, sizeof *r);
 
     r->folder = mem_alloc(strlen(folder) + 1);
-    strcpy(r->folder, folder);
+    memcpy(r->folder, folder, strlen(folder) + 1);
     r->secrets = o ? o->secrets : NULL;
     r->memory_max = o && o->memory_max ? o->memory_max : MEMORY_DEFAULT;
     r->flush_ns = o && o->flush_ns ? o->flush_ns : flush_default_ns;

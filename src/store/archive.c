@@ -359,7 +359,7 @@ static bool next_sum(struct span *text, struct span *ret_hex, struct span *ret_n
     line = (struct span){text->p, end ? (size_t)(end - text->p) : text->n};
     text->p += line.n + (end ? 1 : 0);
     text->n -= line.n + (end ? 1 : 0);
-    *ret_name = (struct span){0};
+    *ret_name = *ret_hex = (struct span){0};
     if (line.n > 66 && line.p[64] == ' ' && (line.p[65] == ' ' || line.p[65] == '*') &&
         !memchr(line.p + 66, '/', line.n - 66)) {
         *ret_hex = (struct span){line.p, 64};

@@ -318,10 +318,9 @@ static const struct field *find_key(const struct schema *s, const struct json *j
 static bool read_object(struct reader *r, const struct schema *s, void *object)
 {
     size_t n = r->path.n;
-    enum json_kind k;
 
     fields_absent(s, object);
-    while ((k = json_next(&r->j)) == JSON_KEY) {
+    while (json_next(&r->j) == JSON_KEY) {
         const struct field *f = find_key(s, &r->j);
         bool good = true;
 
@@ -333,10 +332,9 @@ static bool read_object(struct reader *r, const struct schema *s, void *object)
         if (n)
             buf_byte(&r->path, '.');
         buf_str(&r->path, f->key);
-        k = json_next(&r->j);
-        if (k == JSON_ERROR)
+        if (json_next(&r->j) == JSON_ERROR)
             break;
-        if (k == JSON_NULL)
+        if (r->j.kind == JSON_NULL)
             good = f->type != FIELD_BOOL || fault(r, f, f->type);
         else if (f->type == FIELD_LIST)
             good = read_list(r, f, object);

@@ -101,9 +101,8 @@ static bool check_messages(struct loader *l, size_t line, struct span messages)
 /* Reads the object's keys into *row; false when the line is at fault. */
 static bool read_keys(struct loader *l, struct json *j, struct request_row *row)
 {
-    enum json_kind k;
-
-    while ((k = json_next(j)) == JSON_KEY) {
+    while (json_next(j) == JSON_KEY) {
+        enum json_kind k;
         bool prompt = json_is(j, "prompt"), messages = json_is(j, "messages");
 
         if (!prompt && !messages) {
@@ -179,7 +178,7 @@ static void read_line(struct loader *l, struct span text, size_t line)
 static bool is_blank(struct span s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!memchr(" \t\r", s.p[i], 3))
+        if (s.p[i] != ' ' && s.p[i] != '\t' && s.p[i] != '\r')
             return false;
     return true;
 }

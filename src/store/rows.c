@@ -167,7 +167,7 @@ static const struct table {
 } tables[ROWS_COUNT] = {
 #define TABLE(file, s, columns)                                                                                        \
     {                                                                                                                  \
-        file, sizeof(struct s), columns, sizeof columns / sizeof *columns                                              \
+        file, sizeof(struct s), (columns), sizeof(columns) / sizeof *(columns)                                         \
     }
     [ROWS_GPUS] = TABLE("gpus.csv", rec_gpu, gpu_columns),
     [ROWS_MARKS] = TABLE("marks.csv", rec_mark, mark_columns),

@@ -25,7 +25,7 @@ bool secrets_is_name(struct span name)
     for (size_t i = 0; i < name.n;) {
         size_t n = 0;
 
-        while (i + n < name.n && !memchr("_-.", name.p[i + n], 3))
+        while (i + n < name.n && name.p[i + n] != '_' && name.p[i + n] != '-' && name.p[i + n] != '.')
             n++;
         for (size_t k = 0; k < sizeof ends / sizeof *ends; k++)
             if (ends_in((struct span){name.p + i, n}, ends[k]))
