@@ -219,9 +219,9 @@ static void check_precision(struct facts *f, const struct plan *p)
     else if (id->dtype)
         seen = precision_name(id->dtype);
     bool equal = expected && seen && strcasecmp(precision_name(expected), seen) == 0;
-    if (expected && quantized && (strcmp(seen, "awq") == 0 || strcmp(seen, "gptq") == 0))
+    if (expected && seen && quantized && (strcmp(seen, "awq") == 0 || strcmp(seen, "gptq") == 0))
         equal = equal || strcasecmp(expected, "int4") == 0;
-    if (expected && !equal && quantized && strcmp(seen, "compressed-tensors") == 0)
+    if (expected && seen && !equal && quantized && strcmp(seen, "compressed-tensors") == 0)
         seen = NULL;
     check(f, "identity.precision", expected, seen, equal);
 }

@@ -263,12 +263,13 @@ static void prepare(struct guardian *g)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     setsid(); /* away from the terminal's Ctrl-C */
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; fd <= 2 && null >= 0; fd++)
-        dup2(null, fd);
+    /* The socket first: with a closed standard input it may be descriptor 0. */
     if (g->socket != 3)
         dup3(g->socket, 3, O_CLOEXEC);
     g->socket = 3;
+    int null = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd <= 2 && null >= 0; fd++)
+        dup2(null, fd);
     close_range(4, ~0U, 0);
     signal(SIGCHLD, SIG_DFL); /* ignored, as jtok may have it, exits would leave no status */
     sigset_t set;

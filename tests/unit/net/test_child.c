@@ -208,6 +208,26 @@ static void test_folder_and_environment(void **state)
     close_child(&s);
 }
 
+/* A service manager may start jtok without standard streams; they must not become the guardian's socket. */
+static void test_closed_standard_streams(void **state)
+{
+    (void)state;
+    pid_t jtok = fork();
+    if (jtok == 0) {
+        close(0);
+        close(1);
+        struct seen s;
+        struct child *c = open_child(&s);
+        start_sh(c, "cat; echo fine");
+        bool ok = child_pump(c, in(10 * S)) && strcmp(buf_text(&s.out), "fine|") == 0 && s.status == 0;
+        close_child(&s);
+        _exit(ok ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(jtok, &status, 0), jtok);
+    assert_int_equal(status, 0);
+}
+
 static void test_own_session_and_default_signals(void **state)
 {
     (void)state;
@@ -579,6 +599,7 @@ int main(void)
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_much_output_is_whole),
         cmocka_unit_test(test_folder_and_environment),
+        cmocka_unit_test(test_closed_standard_streams),
         cmocka_unit_test(test_own_session_and_default_signals),
         cmocka_unit_test(test_exec_failures),
         cmocka_unit_test(test_a_failed_start_can_be_repeated),
