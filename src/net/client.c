@@ -29,8 +29,12 @@ void client_defaults(struct client_options *o)
 
 /* ---- telling the owner ---- */
 
+/* Ends are told behind the submission only: an owner that waits for `connected` meets one order of callbacks, also
+ * where every connection has failed. */
 static void tell_soon(struct client *c)
 {
+    if (!c->submitting && !c->cancelled)
+        return;
     loop_timer_set(c->loop, &c->tell_timer, clock_now_ns());
 }
 
@@ -229,17 +233,22 @@ int64_t client_submit(struct client *c)
     c->wall_start_ns = clock_now_ns();
     c->cpu_start_ns = clock_thread_cpu_ns();
     on_sweep(&c->sweep_timer);
+    if (c->tell_ended || c->tell_closed)
+        tell_soon(c);
     return c->first_submit_ns == ABSENT_I64 ? ABSENT_I64 : run_time(c, c->first_submit_ns);
 }
 
 void client_cancel(struct client *c)
 {
     c->connecting = false;
+    c->cancelled = true;
     loop_timer_stop(c->loop, &c->wave_timer);
     loop_timer_stop(c->loop, &c->sweep_timer);
     c->next_submit = c->next_connect = c->count;
     for (size_t i = 0; i < c->count; i++)
         conn_cancel(&c->conns[i]);
+    if (c->tell_ended || c->tell_closed)
+        tell_soon(c);
 }
 
 /* ---- reading ---- */

@@ -197,8 +197,8 @@ void conn_open(struct conn *k)
     const struct address *to = &c->o.address;
     int family = to->storage.ss_family;
     k->opened_ns = clock_now_ns();
-    if (k->stream.record.connect_ns == ABSENT_I64)
-        k->stream.record.connect_ns = run_time(c, k->opened_ns);
+    k->stream.record.connect_ns = run_time(c, k->opened_ns);
+    k->stream.record.connected_ns = ABSENT_I64;
     k->state = CONN_CONNECTING;
     k->watch.fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (k->watch.fd < 0) {
@@ -237,7 +237,7 @@ static void on_handshake(struct conn *k, uint32_t events)
         opened(k);
 }
 
-/* A connection opened ahead on which the server has closed: nothing was sent on it, so another one takes its place. */
+/* A connection opened ahead that is of no use any more: nothing was sent on it, so another one takes its place. */
 static void reopen(struct conn *k)
 {
     close_socket(k);
@@ -252,12 +252,12 @@ static void reopen(struct conn *k)
     conn_open(k);
 }
 
-/* Has the server closed, or broken, a connection on which it has said nothing? */
-static bool closed_ahead(struct conn *k)
+/* Has the server closed or broken the connection, or spoken unasked (408 before it closes)? */
+static bool spoilt_ahead(struct conn *k)
 {
     char byte;
     ssize_t n = recv(k->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+    return n >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
 /* ---- writing ---- */
@@ -302,7 +302,7 @@ void conn_submit(struct conn *k)
 {
     struct client *c = k->client;
     k->wanted = true;
-    if (k->state == CONN_OPEN && c->o.connect == CONNECT_AHEAD && closed_ahead(k)) {
+    if (k->state == CONN_OPEN && c->o.connect == CONNECT_AHEAD && spoilt_ahead(k)) {
         reopen(k);
         return;
     }
@@ -402,7 +402,7 @@ static void on_ready(struct watch *w, uint32_t events)
         return;
     }
     if (k->state == CONN_OPEN) {
-        if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR) && closed_ahead(k))
+        if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR) && spoilt_ahead(k))
             reopen(k);
         return;
     }

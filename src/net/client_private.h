@@ -53,7 +53,7 @@ struct client {
     struct timer wave_timer;
     /* Submission */
     size_t next_submit;
-    bool submitting;
+    bool submitting, cancelled;
     int64_t first_submit_ns, last_submit_ns;
     struct timer sweep_timer;
     /* Ends */

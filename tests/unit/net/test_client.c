@@ -376,6 +376,7 @@ static void nobody_listens(void **state)
     struct rec_request r = one_request(l, span_of("{}"));
     assert_int_equal(r.verdict, VERDICT_CONNECT_FAILED);
     assert_non_null(strstr(r.detail, "Connection refused"));
+    assert_int_equal(l->connected, 1); /* told first, then the end */
     load_free(l);
 }
 
@@ -520,6 +521,45 @@ static void a_server_that_closes_always(void **state)
 
 /* ---- the key ---- */
 
+/* Says something unasked, as servers do before they close an idle connection; the next connection is a good one. */
+static void *speak_first(void *arg)
+{
+    struct script_server *s = arg;
+    int fd = accept(s->fd, NULL, NULL);
+    const char *text = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n";
+    send_all(fd, text, strlen(text));
+    usleep(20000);
+    close(fd);
+    fd = accept(s->fd, NULL, NULL);
+    char request[4096];
+    if (read_request(fd, request, sizeof request))
+        play(fd, good[0].steps);
+    close(fd);
+    return NULL;
+}
+
+static void spoken_to_ahead(void **state)
+{
+    (void)state;
+    struct script_server s = {.fd = socket(AF_INET, SOCK_STREAM, 0)};
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    assert_int_equal(bind(s.fd, (struct sockaddr *)&a, n), 0);
+    assert_int_equal(listen(s.fd, 5), 0);
+    getsockname(s.fd, (struct sockaddr *)&a, &n);
+    pthread_create(&s.thread, NULL, speak_first, &s);
+    struct load *l = load_new();
+    load_to(l, "127.0.0.1", ntohs(a.sin_port));
+    l->o.silence_ns = 60000000;
+    struct rec_request r = one_request(l, span_of("{}"));
+    assert_int_equal(r.verdict, VERDICT_OK);
+    assert_int_equal(r.notes & NOTE_REOPENED, NOTE_REOPENED);
+    assert_true(r.connect_ns <= r.connected_ns && r.connected_ns <= r.submit_ns);
+    load_free(l);
+    pthread_join(s.thread, NULL);
+    close(s.fd);
+}
+
 static void echoes_request(struct script_server *s, int fd, const char *request)
 {
     (void)s;
@@ -653,6 +693,7 @@ int main(void)
         cmocka_unit_test(a_request_in_many_writes),
         cmocka_unit_test(closed_ahead_is_opened_again),
         cmocka_unit_test(a_server_that_closes_always),
+        cmocka_unit_test(spoken_to_ahead),
         cmocka_unit_test(the_key_is_hidden),
         cmocka_unit_test(cancelled),
         cmocka_unit_test(closed_in_the_middle),
