@@ -43,8 +43,8 @@ bool archive_write_file(const char *folder, const char *name, struct span conten
 bool archive_seal(const char *folder, struct err *e);
 bool archive_is_sealed(const char *folder);
 
-/* Files that follow from the records alone: result.json, result_requests.csv, windows.csv. They are made from the sealed folder, so they
- * come after the seal and have no say in whether the records are whole. */
+/* Files that follow from the records alone: result.json, result_requests.csv, windows.csv. They are made from the
+ * sealed folder, so they come after the seal and have no say in whether the records are whole. */
 bool archive_is_derived(struct span name);
 
 /* Adds a derived file to a sealed folder: a new file, then its line in SHA256SUMS. Where it is there already with the
