@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 #include "analysis/compare.h"
+#include "analysis/compare_repeats.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/evaluate.h"
@@ -57,6 +58,15 @@ static void put_rows(const struct comparison *c, struct arena *a, struct buf *ou
         }
 }
 
+static void put_refusal(const char *const *reasons, size_t n, struct buf *out)
+{
+    buf_str(out, "\nNot compared: the method refuses it.\n");
+    for (size_t i = 0; i < n; i++) {
+        buf_str(out, "  - ");
+        text_wrap(out, reasons[i], 4, 4, REPORT_COLUMNS);
+    }
+}
+
 static void put_text(const struct comparison *c, const struct result *x, const struct result *y, struct arena *a,
                      struct buf *out)
 {
@@ -66,11 +76,7 @@ static void put_text(const struct comparison *c, const struct result *x, const s
                 both[i]->engine ? both[i]->engine : "", both[i]->engine_version ? both[i]->engine_version : "",
                 both[i]->simulated ? "  SIMULATED" : "");
     if (c->reason_count) {
-        buf_str(out, "\nNot compared: the method refuses it.\n");
-        for (size_t i = 0; i < c->reason_count; i++) {
-            buf_str(out, "  - ");
-            text_wrap(out, c->reasons[i], 4, 4, REPORT_COLUMNS);
-        }
+        put_refusal(c->reasons, c->reason_count, out);
         return;
     }
     buf_fmt(out, "   %s on %s, scenario %s; output tokens differ by %.1f %%\n\n", x->model ? x->model : "",
@@ -86,23 +92,109 @@ static void put_text(const struct comparison *c, const struct result *x, const s
     }
 }
 
-static bool compare(const char *const *folders, const char *format, struct arena *a, struct buf *out,
-                    struct comparison *c, struct err *e)
+/* ---- repetitions ---- */
+
+enum { SIDE_MAX = 32 };
+
+/* One side of the comparison: one run, or several of one configuration. */
+struct side {
+    struct result *runs;
+    size_t count;
+};
+
+static bool read_side(const char *list, struct arena *a, struct side *ret, struct err *e)
 {
-    if (strcmp(format, "none") != 0 && !show_knows(format, e))
-        return false;
-    struct result *r = arena_array(a, 2, sizeof *r);
-    if (!evaluate_stored(folders[0], a, &r[0], e) || !evaluate_stored(folders[1], a, &r[1], e))
-        return false;
-    compare_runs(&r[0], &r[1], a, c);
-    if (strcmp(format, "text") == 0) {
-        put_text(c, &r[0], &r[1], a, out);
-    } else if (strcmp(format, "json") == 0) {
-        fields_json_write(&comparison_schema, c, out);
+    struct side s = {.runs = arena_array(a, SIDE_MAX, sizeof *s.runs)};
+    while (*list) {
+        size_t n = strcspn(list, ",");
+        if (s.count == SIDE_MAX)
+            return err_set(e, ERR_USAGE, "compare: over %d runs on one side.", SIDE_MAX);
+        if (n && !evaluate_stored(arena_copy(a, list, n), a, &s.runs[s.count++], e))
+            return false;
+        list += n + (list[n] == ',');
+    }
+    if (!s.count)
+        return err_set(e, ERR_USAGE, "compare: a run folder is missing. Usage: jtok compare A B");
+    *ret = s;
+    return true;
+}
+
+static const char *repeats_text(struct arena *a, const struct repeats *r)
+{
+    const char *mean = number_text(a, r->mean, NUMBER_DIGITS);
+    if (isnan(r->sd))
+        return arena_format(a, "%s, one run", mean);
+    return arena_format(a, "%s, sd %s [%s, %s]", mean, number_text(a, r->sd, 2), number_text(a, r->low, NUMBER_DIGITS),
+                        number_text(a, r->high, NUMBER_DIGITS));
+}
+
+static void put_repeated(const struct repeated *k, const struct side *x, const struct side *y, struct arena *a,
+                         struct buf *out)
+{
+    const struct side *const both[] = {x, y};
+    for (size_t i = 0; i < 2; i++) {
+        const struct result *first = &both[i]->runs[0];
+        buf_fmt(out, "%c  %zu run%s of %s %s%s, the first is %s\n", "AB"[i], both[i] -> count,
+                both[i] -> count == 1 ? "" : "s", first->engine ? first->engine : "",
+                first->engine_version ? first->engine_version : "", first->simulated ? ", SIMULATED" : "",
+                first->run_id ? first->run_id : "without id");
+    }
+    if (k->reason_count) {
+        put_refusal(k->reasons, k->reason_count, out);
+        return;
+    }
+    struct table t;
+    table_init(&t, a, "lllrr");
+    static const char *const head[] = {"", "A", "B", "B / A", "p"};
+    for (size_t i = 0; i < 5; i++)
+        table_cell(&t, head[i]);
+    for (size_t i = 0; i < k->row_count; i++) {
+        const struct repeated_row *r = &k->rows[i];
+        table_cell(&t, arena_format(a, "%s, %s", r->metric, r->unit));
+        table_cell(&t, r->why ? "not compared:" : repeats_text(a, &r->a));
+        table_cell(&t, r->why ? r->why : repeats_text(a, &r->b));
+        table_cell(&t, r->why ? "" : number_text(a, r->ratio, 4));
+        table_cell(&t, r->why ? "" : isnan(r->p) ? "absent" : arena_format(a, "%.3g", r->p));
+    }
+    buf_byte(out, '\n');
+    table_put(&t, out, 2);
+    buf_str(out, "\n  Mean, sample standard deviation, 95 % bootstrap interval of the mean; p: two-sided permutation "
+                 "test. A side with\n"
+                 "  one run has no spread, and then there is no test.\n");
+}
+
+static bool put_comparison(const struct schema *s, const void *object, const char *format, struct buf *out)
+{
+    if (strcmp(format, "json") == 0) {
+        fields_json_write(s, object, out);
     } else if (strcmp(format, "csv") == 0) {
         buf_str(out, "metric,unit,value,state,why,repeatability,absolute\n");
-        report_csv_rows(&comparison_schema, c, "", out);
+        report_csv_rows(s, object, "", out);
+    } else {
+        return false;
     }
+    return true;
+}
+
+static bool compare(const char *const *operands, const char *format, struct arena *a, struct buf *out,
+                    bool *ret_refused, struct err *e)
+{
+    struct side x, y;
+    if (!show_knows(format, e) || !read_side(operands[0], a, &x, e) || !read_side(operands[1], a, &y, e))
+        return false;
+    if (x.count > 1 || y.count > 1) {
+        struct repeated k;
+        compare_repeated(x.runs, x.count, y.runs, y.count, a, &k);
+        if (!put_comparison(&repeated_schema, &k, format, out) && strcmp(format, "text") == 0)
+            put_repeated(&k, &x, &y, a, out);
+        *ret_refused = k.reason_count > 0;
+        return true;
+    }
+    struct comparison c;
+    compare_runs(x.runs, y.runs, a, &c);
+    if (!put_comparison(&comparison_schema, &c, format, out) && strcmp(format, "text") == 0)
+        put_text(&c, x.runs, y.runs, a, out);
+    *ret_refused = c.reason_count > 0;
     return true;
 }
 
@@ -119,8 +211,10 @@ int cmd_compare(int argc, char **argv)
         .more = "Both must be formal and a pair: same model, revision, scenario and request set, same GPUs or the same "
                 "kind,\n"
                 "limit and number, output tokens at most 20 % apart. Otherwise every reason against it is named.\n"
-                "Exit code: 0 compared, 8 refused.",
-        .example = "jtok compare runs/20261130T010000Z-vllm runs/20261130T020000Z-sglang",
+                "A and B may each be several runs of one configuration, with commas between: then means, standard\n"
+                "deviations, intervals and a test are given. Exit code: 0 compared, 8 refused.",
+        .example = "jtok compare runs/20261130T010000Z-vllm runs/20261130T020000Z-sglang\n"
+                   "jtok compare runs/vllm-1,runs/vllm-2,runs/vllm-3 runs/sglang-1,runs/sglang-2,runs/sglang-3",
         .options = options,
         .option_count = 1,
     };
@@ -131,11 +225,11 @@ int cmd_compare(int argc, char **argv)
     struct arena a = {0};
     struct err e = {0};
     struct buf out = {0};
-    struct comparison c = {0};
-    if (!compare(args.operands, format, &a, &out, &c, &e) || !show_flush(&out, &e))
+    bool refused = false;
+    if (!compare(args.operands, format, &a, &out, &refused, &e) || !show_flush(&out, &e))
         code = exit_with(&e);
     else
-        code = c.reason_count ? EXIT_REFUSED : EXIT_OK;
+        code = refused ? EXIT_REFUSED : EXIT_OK;
     buf_done(&out);
     arena_done(&a);
     return code;

@@ -13,7 +13,8 @@
 struct bench {
     char root[64];
     struct arena a;
-    const char *runs, *first, *second, *other, *open; /* formal, formal, another scenario, not sealed */
+    const char *runs, *first, *second, *third; /* formal */
+    const char *other, *open;                  /* of another scenario; not sealed */
     struct buf out, err;
 };
 
@@ -79,6 +80,7 @@ static int setup(void **state)
     struct records r = life_records(&b->a, 2);
     b->first = finished(b, &r, "first", 0);
     b->second = finished(b, &r, "second", 1);
+    b->third = finished(b, &r, "third", 4);
     r.plan.scenario = "code";
     b->other = finished(b, &r, "other", 2);
     b->open = write_folder(&r, b->runs, "open", LIFE_OFFSET_NS + 3 * 86400 * LIFE_S, &b->a);
@@ -188,6 +190,21 @@ static void pairs_are_compared_and_others_refused(void **state)
     assert_int_equal(CALL(b, cmd_compare, b->first), EXIT_USAGE);
 }
 
+static void repetitions_have_a_spread(void **state)
+{
+    struct bench *b = *state;
+    const char *both = arena_format(&b->a, "%s,%s", b->first, b->second);
+    assert_int_equal(CALL(b, cmd_compare, both, b->third), EXIT_OK);
+    has(&b->out, "A  2 runs of vllm 0.24.0, the first is ");
+    has(&b->out, ", sd 0 [");
+    has(&b->out, ", one run");
+    has(&b->out, "absent");
+    assert_int_equal(CALL(b, cmd_compare, both, b->other), EXIT_REFUSED);
+    has(&b->out, "  - The scenario differs: chat and code.\n");
+    assert_int_equal(CALL(b, cmd_compare, both, b->third, "--format=json"), EXIT_OK);
+    has(&b->out, "\"sd\": null");
+}
+
 static void runs_are_listed(void **state)
 {
     struct bench *b = *state;
@@ -291,6 +308,7 @@ int main(void)
         cmocka_unit_test(other_readings_leave_the_folder_alone),
         cmocka_unit_test(a_run_without_seal_is_analysed_and_excluded),
         cmocka_unit_test(pairs_are_compared_and_others_refused),
+        cmocka_unit_test(repetitions_have_a_spread),
         cmocka_unit_test(runs_are_listed),
         cmocka_unit_test(estimates_follow_the_formula),
         cmocka_unit_test(every_command_has_help_with_an_example),
