@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "cli/args.h"
 #include "report/report.h"
+#include "report/table.h"
 #include "store/fields_json.h"
 
 bool show_knows(const char *format, struct err *e)
@@ -41,6 +42,8 @@ bool show_colour(void)
 
 bool show_flush(struct buf *out, struct err *e)
 {
+    if (isatty(STDOUT_FILENO))
+        text_neutralise(out, 0, true);
     bool written = (out->n == 0 || fwrite(out->p, 1, out->n, stdout) == out->n) && fflush(stdout) == 0;
     int number = errno;
     buf_clear(out);

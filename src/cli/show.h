@@ -17,7 +17,8 @@ bool show_knows(const char *format, struct err *e);
 /* Is stdout a terminal that wants colours (NO_COLOR not set, TERM not dumb)? */
 bool show_colour(void);
 
-/* Writes all to stdout and clears the buffer. False with ERR_SYSTEM where stdout takes it no more (a full disk). */
+/* Writes all to stdout (on a terminal without what it could obey but colours) and clears the buffer. False with
+ * ERR_SYSTEM where stdout takes it no more (a full disk). */
 bool show_flush(struct buf *out, struct err *e);
 
 #endif

@@ -309,6 +309,7 @@ static void put_others(struct report *p)
 void report_text(const struct result *r, bool colour, struct buf *out)
 {
     struct report p = {.r = r, .out = out, .colour = colour};
+    size_t start = out->n;
     put_head(&p);
     put_trust(&p);
     put_tokens(&p);
@@ -321,5 +322,6 @@ void report_text(const struct result *r, bool colour, struct buf *out)
     report_estimate(&p);
     report_gpus(&p);
     report_checks(&p);
+    text_neutralise(out, start, colour);
     arena_done(&p.arena);
 }

@@ -139,3 +139,31 @@ void text_wrap(struct buf *out, const char *text, size_t at, size_t indent, size
     }
     buf_byte(out, '\n');
 }
+
+/* Length of a colour escape at p, or 0. */
+static size_t colour_length(const char *p, size_t n)
+{
+    size_t i = 2;
+    if (n < 3 || p[0] != '\033' || p[1] != '[')
+        return 0;
+    while (i < n && ((p[i] >= '0' && p[i] <= '9') || p[i] == ';'))
+        i++;
+    return i < n && p[i] == 'm' ? i + 1 : 0;
+}
+
+void text_neutralise(struct buf *b, size_t from, bool keep_colours)
+{
+    for (size_t i = from; i < b->n; i++) {
+        unsigned char c = (unsigned char)b->p[i];
+        size_t colour = keep_colours ? colour_length(b->p + i, b->n - i) : 0;
+        if (colour) {
+            i += colour - 1;
+        } else if ((c < ' ' && c != '\n') || c == 127) {
+            b->p[i] = '?';
+        } else if (c == 0xc2 && i + 1 < b->n && (unsigned char)b->p[i + 1] >= 0x80 &&
+                   (unsigned char)b->p[i + 1] < 0xa0) {
+            b->p[i] = b->p[i + 1] = '?';
+            i++;
+        }
+    }
+}

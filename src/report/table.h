@@ -2,6 +2,7 @@
 #ifndef JTOK_REPORT_TABLE_H
 #define JTOK_REPORT_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "base/arena.h"
 #include "base/buf.h"
@@ -35,5 +36,10 @@ size_t text_columns(const char *text);
 /* `text` broken at spaces into lines of at most `columns`; the first begins where the output stands, at column `at`,
  * later ones behind `indent` spaces. Ends with a newline. */
 void text_wrap(struct buf *out, const char *text, size_t at, size_t indent, size_t columns);
+
+/* Replaces by '?' what a terminal could obey in the bytes from `from` on: control bytes but the line feed, and C1
+ * controls (U+0080 to U+009F). Names come from servers and files. With `keep_colours`, "ESC [ digits m" stays.
+ * O(bytes). */
+void text_neutralise(struct buf *b, size_t from, bool keep_colours);
 
 #endif

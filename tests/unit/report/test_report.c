@@ -225,6 +225,19 @@ static void colours_are_only_there_when_asked_for(void **state)
     arena_done(&a);
 }
 
+/* A server's or a file's names reach no terminal as commands. */
+static void control_bytes_are_not_shown(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct result r = a_result(&a);
+    r.engine_version = "1\033]0;owned\a\r2\xc2\x9b"
+                       "3";
+    place(text_of(&r, false, &a), "vllm 1?]0;owned??2??3 on");
+    place(text_of(&r, true, &a), "vllm 1?]0;owned??2??3 on");
+    arena_done(&a);
+}
+
 /* An empty result shows states and reasons: no zero, no blank where a number would be. */
 static void the_absent_is_never_zero(void **state)
 {
@@ -281,6 +294,7 @@ int main(void)
         cmocka_unit_test(another_reading_is_named),
         cmocka_unit_test(lines_fit),
         cmocka_unit_test(colours_are_only_there_when_asked_for),
+        cmocka_unit_test(control_bytes_are_not_shown),
         cmocka_unit_test(the_absent_is_never_zero),
         cmocka_unit_test(csv_has_each_value_in_full),
     };
