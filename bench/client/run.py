@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, "build", "bench")
 BIN = os.path.join(BUILD, "bin")
 VENV = os.path.join(BUILD, "venv")
-AIPERF, VLLM = "aiperf==0.3.0", "vllm==0.11.0"
+AIPERF, VLLM = "aiperf==0.13.0", "vllm==0.24.0"
 CASES = [("100 x 2000, 20 ms", 100, 2000, 20000), ("1000 x 200, 50 ms", 1000, 200, 50000),
          ("5000 x 100, 250 ms", 5000, 100, 250000), ("9000 x 20, 1 s", 9000, 20, 1000000)]
 CORES = sorted(os.sched_getaffinity(0))

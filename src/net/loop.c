@@ -74,7 +74,7 @@ void loop_timer_set(struct loop *l, struct timer *t, int64_t deadline_ns)
     if (!t->heap_index) {
         if (l->timers == l->timer_capacity) {
             l->timer_capacity = l->timer_capacity ? 2 * l->timer_capacity : 64;
-            l->heap = mem_grow(l->heap, l->timer_capacity, sizeof *l->heap);
+            l->heap = mem_grow(l->heap, l->timer_capacity, sizeof(void *));
         }
         t->deadline_ns = deadline_ns;
         sift_up(l, l->timers++, t);

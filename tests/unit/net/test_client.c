@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "net/client.h"
+#include "net/client_limits.h"
 #include "script_server.h"
 
 /* ---- a load and what it gave ---- */
@@ -678,6 +679,22 @@ static void too_many_for_the_machine(void **state)
     load_free(l);
 }
 
+static void too_few_ports(void **state)
+{
+    (void)state;
+    struct address a[ADDRESSES_MAX];
+    struct err e;
+    int n;
+    assert_ok(address_resolve("127.0.0.1", 8000, a, &n, &e), e);
+    assert_true(limits_ports(&a[0], 100, &e));
+    assert_false(limits_ports(&a[0], 65536, &e)); /* more than there can be */
+    assert_int_equal(e.kind, ERR_SYSTEM);
+    assert_non_null(strstr(e.text, "65536 connections to 127.0.0.1:8000 need as many local ports, but only "));
+    assert_non_null(strstr(e.text, "`sysctl -w net.ipv4.ip_local_port_range="));
+    assert_ok(address_resolve("unix:/tmp/x", 0, a, &n, &e), e);
+    assert_true(limits_ports(&a[0], 65536, &e));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -698,6 +715,7 @@ int main(void)
         cmocka_unit_test(cancelled),
         cmocka_unit_test(closed_in_the_middle),
         cmocka_unit_test(too_many_for_the_machine),
+        cmocka_unit_test(too_few_ports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
