@@ -208,6 +208,8 @@ static void put_trust(struct report *p)
 
 /* ---- metrics ---- */
 
+enum { METRICS_MAX = 8 }; /* in one table */
+
 struct metric {
     const char *name, *unit;
     const struct quantity *q;
@@ -224,8 +226,8 @@ static void put_metrics(struct report *p, const char *title, const struct metric
     table_cell(&t, "");
     table_cell(&t, "repeatability");
     table_cell(&t, "sensor limit");
-    const struct quantity **all = arena_array(&p->arena, n, sizeof *all);
-    const char **names = arena_array(&p->arena, n, sizeof *names);
+    const struct quantity *all[METRICS_MAX];
+    const char *names[METRICS_MAX];
     for (size_t i = 0; i < n; i++) {
         const struct quantity *q = list[i].q;
         all[i] = q;

@@ -20,13 +20,14 @@ static const char *seconds(struct report *p, double s)
 static void latency_row(struct report *p, struct table *t, const char *name, const char *unit, double scale,
                         const struct percentiles *x)
 {
-    const struct quantity *const all[] = {&x->mean, &x->p50, &x->p90, &x->p95, &x->p99, &x->max};
+    enum { COLUMNS = 6 };
+    const struct quantity *const all[COLUMNS] = {&x->mean, &x->p50, &x->p90, &x->p95, &x->p99, &x->max};
     /* What has no median has its reason below the table instead of a row. */
     if (!quantity_has_value(&x->p50))
         return;
     table_cell(t, name);
     table_cell(t, unit);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < COLUMNS; i++) {
         struct quantity q = *all[i];
         q.value *= scale;
         q.repeatability *= scale;

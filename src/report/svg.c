@@ -91,18 +91,23 @@ static size_t buffer_samples(const struct records *r, const struct rec_gpu *g, s
     return n;
 }
 
-static size_t gpu_samples(const struct records *r, const struct rec_gpu *g, struct arena *a,
-                          struct sample **ret_samples, bool *ret_buffer)
+struct series {
+    struct sample *samples;
+    size_t count;
+    bool buffer; /* else the instant samples */
+};
+
+static struct series gpu_series(const struct records *r, const struct rec_gpu *g, struct arena *a)
 {
-    size_t n = 0;
-    *ret_buffer = g->buffer_count > 0;
-    *ret_samples = arena_array(a, *ret_buffer ? g->buffer_count : g->instant_count, sizeof **ret_samples);
-    if (*ret_buffer)
-        return buffer_samples(r, g, *ret_samples);
-    for (size_t i = 0; i < g->instant_count; i++)
-        if (g->instant[i].mw >= 0)
-            (*ret_samples)[n++] = (struct sample){g->instant[i].t_ns, g->instant[i].mw / 1000.0};
-    return n;
+    struct series s = {.buffer = g->buffer_count > 0};
+    s.samples = arena_array(a, s.buffer ? g->buffer_count : g->instant_count, sizeof *s.samples);
+    if (s.buffer)
+        s.count = buffer_samples(r, g, s.samples);
+    else
+        for (size_t i = 0; i < g->instant_count; i++)
+            if (g->instant[i].mw >= 0)
+                s.samples[s.count++] = (struct sample){g->instant[i].t_ns, g->instant[i].mw / 1000.0};
+    return s;
 }
 
 /* What one pixel column of a GPU's series shows. */
@@ -284,32 +289,39 @@ static void put_legend(struct buf *out, const struct rec_gpu *g, size_t i, bool 
     put_label(out, LEFT + 22, y, "tick", text);
 }
 
-bool svg_power(const struct records *r, const struct svg_notes *notes, struct arena *a, struct buf *out, struct err *e)
+/* From the baseline (else the first sample) to the end of the hold (else the last sample), and up to a round power. */
+static bool frame_of(const struct records *r, const struct series *all, struct frame *ret)
 {
-    struct sample **samples = arena_array(a, r->gpu_count, sizeof *samples);
-    size_t *counts = arena_array(a, r->gpu_count, sizeof *counts);
-    bool *from_buffer = arena_array(a, r->gpu_count, sizeof *from_buffer);
     struct frame f = {records_mark(r, MARK_BASELINE_START), INT64_MIN, 0};
-    int64_t first_ns = INT64_MAX;
-    for (size_t g = 0; g < r->gpu_count; g++) {
-        counts[g] = gpu_samples(r, &r->gpus[g], a, &samples[g], &from_buffer[g]);
-        for (size_t i = 0; i < counts[g]; i++) {
-            first_ns = samples[g][i].t_ns < first_ns ? samples[g][i].t_ns : first_ns;
-            f.to_ns = samples[g][i].t_ns > f.to_ns ? samples[g][i].t_ns : f.to_ns;
-            f.watts = fmax(f.watts, samples[g][i].watts);
+    int64_t first_ns = INT64_MAX, hold_end_ns = records_mark(r, MARK_HOLD_END);
+    for (size_t g = 0; g < r->gpu_count; g++)
+        for (size_t i = 0; i < all[g].count; i++) {
+            const struct sample *s = &all[g].samples[i];
+            first_ns = s->t_ns < first_ns ? s->t_ns : first_ns;
+            f.to_ns = s->t_ns > f.to_ns ? s->t_ns : f.to_ns;
+            f.watts = fmax(f.watts, s->watts);
         }
-    }
     if (f.from_ns == ABSENT_I64)
         f.from_ns = first_ns;
     if (f.to_ns <= f.from_ns || f.watts <= 0)
-        return err_set(e, ERR_RECORDS, "%s: no power was recorded, so there is nothing to draw.",
-                       r->run.id ? r->run.id : "the run");
-    int64_t hold_end_ns = records_mark(r, MARK_HOLD_END);
+        return false;
     if (hold_end_ns > f.from_ns && hold_end_ns < f.to_ns)
         f.to_ns = hold_end_ns;
     double step = round_step(f.watts, 7);
     f.watts = ceil(f.watts / step) * step;
+    *ret = f;
+    return true;
+}
 
+bool svg_power(const struct records *r, const struct svg_notes *notes, struct arena *a, struct buf *out, struct err *e)
+{
+    struct series *all = arena_array(a, r->gpu_count, sizeof *all);
+    for (size_t g = 0; g < r->gpu_count; g++)
+        all[g] = gpu_series(r, &r->gpus[g], a);
+    struct frame f;
+    if (!frame_of(r, all, &f))
+        return err_set(e, ERR_RECORDS, "%s: no power was recorded, so there is nothing to draw.",
+                       r->run.id ? r->run.id : "the run");
     struct band bands[SVG_STAGES];
     stage_bands(r, f.to_ns, bands);
     put_head(out, r, PLOT_BOTTOM + 58 + 18 * (int)r->gpu_count);
@@ -317,9 +329,9 @@ bool svg_power(const struct records *r, const struct svg_notes *notes, struct ar
     put_axes(out, &f);
     for (size_t g = 0; g < r->gpu_count; g++) {
         const char *colour = gpu_colours[g % (sizeof gpu_colours / sizeof *gpu_colours)];
-        if (counts[g])
-            put_series(out, &f, samples[g], counts[g], colour);
-        put_legend(out, &r->gpus[g], g, from_buffer[g], colour);
+        if (all[g].count)
+            put_series(out, &f, all[g].samples, all[g].count, colour);
+        put_legend(out, &r->gpus[g], g, all[g].buffer, colour);
     }
     put_stage_names(out, &f, bands, notes);
     buf_str(out, "</svg>\n");
