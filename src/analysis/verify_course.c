@@ -56,7 +56,7 @@ static void check_interrupted(struct verify *v)
 {
     const struct rec_mark *m = last_mark(v->r, MARK_INTERRUPTED);
     if (m)
-        verify_set(v, CODE_INTERRUPTED, CHECK_FAILED, "The run was stopped at %.1f s: %s", verify_seconds(m->t_ns),
+        verify_set(v, CODE_INTERRUPTED, CHECK_FAILED, "The run was stopped at %.1f s (%s).", verify_seconds(m->t_ns),
                    note_of(m));
     else
         verify_set(v, CODE_INTERRUPTED, CHECK_PASSED, "Nobody stopped the run.");

@@ -27,7 +27,9 @@ static const char *verdict_of(const struct archive_entry *x, const struct result
         return "formal";
     for (size_t i = 0; i < r->check_count; i++) {
         bool fails = r->checks[i].outcome == CHECK_FAILED;
-        first = fails && !first ? check_code_names[r->checks[i].code] : first;
+        /* What cut a run short explains the rest. */
+        bool cause = i == CODE_INTERRUPTED || i == CODE_ENGINE_FAILED;
+        first = fails && (!first || cause) ? check_code_names[r->checks[i].code] : first;
         failed += fails;
         open += !fails && r->checks[i].outcome != CHECK_PASSED;
     }

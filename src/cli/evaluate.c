@@ -87,6 +87,41 @@ bool evaluate_store(const char *folder, const struct result *r, struct err *e)
     return stored;
 }
 
+/* Names that the tables don't know, or a name that is missing: its index would lead nowhere. */
+static bool enums_known(const struct schema *s, const char *object)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct field *f = &s->fields[i];
+        const char *at = object + f->offset;
+        if (f->type == FIELD_ENUM && *(const int *)(const void *)at < 0)
+            return false;
+        if (f->type == FIELD_OBJECT && !enums_known(f->sub, at))
+            return false;
+        if (f->type != FIELD_LIST || f->item != FIELD_OBJECT)
+            continue;
+        const char *items = *(const char *const *)(const void *)at;
+        size_t n = *(const size_t *)(const void *)(object + f->count_offset);
+        for (size_t k = 0; k < n; k++)
+            if (!enums_known(f->sub, items + k * f->sub->size))
+                return false;
+    }
+    return true;
+}
+
+/* Tables of fixed length are whole and in order, as every reader of a result may take for granted. */
+static bool is_whole(const struct result *r)
+{
+    bool whole = r->stage_count == STAGE_COUNT && r->check_count == CODE_COUNT && r->mark_count == RMARK_COUNT &&
+                 enums_known(&result_schema, (const char *)r);
+    for (size_t i = 0; whole && i < r->stage_count; i++)
+        whole = r->stages[i].stage == (int)i;
+    for (size_t i = 0; whole && i < r->check_count; i++)
+        whole = r->checks[i].code == (int)i;
+    for (size_t i = 0; whole && i < r->mark_count; i++)
+        whole = r->marks[i].code == (int)i;
+    return whole;
+}
+
 bool evaluate_stored(const char *folder, struct arena *a, struct result *ret_result, struct err *e)
 {
     const char *path = arena_format(a, "%s/result.json", folder);
@@ -100,5 +135,10 @@ bool evaluate_stored(const char *folder, struct arena *a, struct result *ret_res
     bool read =
         file_read(path, 0, &text, e) && fields_json_read(&result_schema, ret_result, path, buf_span(&text), a, e);
     buf_done(&text);
+    if (read && !is_whole(ret_result))
+        return err_set(e, ERR_RECORDS,
+                       "%s is no whole result of this version of jtok. \"jtok analyze %s\" computes it again from the "
+                       "records.",
+                       path, folder);
     return read;
 }

@@ -287,6 +287,27 @@ static void every_code_is_documented(void **state)
     buf_done(&text);
 }
 
+/* A result of another version, or a changed one, is no reason to crash. */
+static void a_strange_result_is_refused(void **state)
+{
+    struct bench *b = *state;
+    static const char *const texts[] = {"{}", "{\"stages\": [{\"stage\": \"formal\"}]}",   "[]", "{\"checks\": 5}",
+                                        "",   "{\"stages\": [{}, {}, {}, {}, {}, {}, {}]}"};
+    const char *folder = arena_format(&b->a, "%s/strange", b->root),
+               *path = arena_format(&b->a, "%s/result.json", folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        fputs(texts[i], f);
+        fclose(f);
+        assert_int_equal(CALL(b, cmd_report, folder), EXIT_RECORDS);
+        assert_int_equal(CALL(b, cmd_compare, folder, b->first), EXIT_RECORDS);
+        assert_int_equal(CALL(b, cmd_estimate, folder, "-n", "5"), EXIT_RECORDS);
+        has(&b->err, "strange/result.json");
+    }
+}
+
 /* Last: it damages the second run. */
 static void a_changed_file_is_found(void **state)
 {
@@ -315,6 +336,7 @@ int main(void)
         cmocka_unit_test(the_method_prints_every_decision_and_code),
         cmocka_unit_test(the_schema_in_the_documentation_is_in_step),
         cmocka_unit_test(every_code_is_documented),
+        cmocka_unit_test(a_strange_result_is_refused),
         cmocka_unit_test(a_changed_file_is_found),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
