@@ -255,7 +255,8 @@ const struct method_decision method_decisions[] = {
      "A property that the engine gives no way to check is a mark; the check passes when another one could be checked, "
      "and that of usage when the engine keeps no count."},
     {"check.client_limited", "8",
-     "The client was the bottleneck when its loop used over 90 % of a core, handled arrivals over 20 ms late at P99, or "
+     "The client was the bottleneck when its loop used over 90 % of a core, handled arrivals over 20 ms late at P99, "
+     "or "
      "needed over 1 s from first to last submission."},
     {"compare.boards", "9",
      "On the same boards the sensors' limit cancels in a ratio and scales a difference; on others both limits add."},
