@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include "net/client_private.h"
 
+static const int64_t RETRY_NS = 5000000;
+
 static void on_ready(struct watch *w, uint32_t events);
 static void on_timer(struct timer *t);
 
@@ -45,6 +47,7 @@ void conn_done(struct conn *k)
 
 static void gone(struct conn *k)
 {
+    stream_close(&k->stream);
     close_socket(k);
     loop_timer_stop(k->client->loop, &k->timer);
     k->state = CONN_GONE;
@@ -120,11 +123,17 @@ static bool settle(struct conn *k, bool was_over, int64_t now)
     return true;
 }
 
+static void try_connect(struct conn *k);
+
 static void on_timer(struct timer *t)
 {
     struct conn *k = t->owner;
     int64_t now = clock_now_ns();
     struct limit l = next_limit(k);
+    if (k->state == CONN_CONNECTING && k->watch.fd < 0 && now < l.at_ns) {
+        try_connect(k);
+        return;
+    }
     if (now < l.at_ns) {
         arm(k);
         return;
@@ -191,15 +200,11 @@ static void opened(struct conn *k)
 
 /* Readiness for writing is asked for all along: with edge triggering it costs nothing until the socket has been full.
  */
-void conn_open(struct conn *k)
+static void try_connect(struct conn *k)
 {
     struct client *c = k->client;
     const struct address *to = &c->o.address;
     int family = to->storage.ss_family;
-    k->opened_ns = clock_now_ns();
-    k->stream.record.connect_ns = run_time(c, k->opened_ns);
-    k->stream.record.connected_ns = ABSENT_I64;
-    k->state = CONN_CONNECTING;
     k->watch.fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (k->watch.fd < 0) {
         open_failed(k, errno);
@@ -218,9 +223,21 @@ void conn_open(struct conn *k)
         opened(k);
     } else if (errno == EINPROGRESS) {
         arm(k);
+    } else if (errno == EAGAIN) { /* a Unix socket whose backlog is full does not wait by itself */
+        close_socket(k);
+        loop_timer_set(c->loop, &k->timer, clock_now_ns() + RETRY_NS);
     } else {
         open_failed(k, errno);
     }
+}
+
+void conn_open(struct conn *k)
+{
+    k->opened_ns = clock_now_ns();
+    k->stream.record.connect_ns = run_time(k->client, k->opened_ns);
+    k->stream.record.connected_ns = ABSENT_I64;
+    k->state = CONN_CONNECTING;
+    try_connect(k);
 }
 
 static void on_handshake(struct conn *k, uint32_t events)

@@ -419,8 +419,7 @@ static void on_head(struct stream *s, int64_t t_ns)
     s->closing = false;
 }
 
-/* The body of an error is complete, or all that will be read of it: its words go into the detail. */
-static void finish_error_body(struct stream *s)
+void stream_close(struct stream *s)
 {
     s->closing = true;
     if (s->record.verdict != VERDICT_HTTP_STATUS || s->done_seen || !s->plain.n)
@@ -451,7 +450,7 @@ static void on_response_end(struct stream *s, struct stream_arrival a, const str
     flush_last_event(s, a, out);
     judge_end(s, a.t_ns);
     if (!s->done_seen && s->record.verdict == VERDICT_HTTP_STATUS)
-        finish_error_body(s);
+        stream_close(s);
     if (s->record.verdict != VERDICT_OK || !s->http.close)
         s->closing = true;
 }
@@ -462,7 +461,7 @@ static void on_http_error(struct stream *s, int64_t t_ns)
         stream_fail(s, VERDICT_TOO_LARGE, t_ns, "The HTTP answer passes a limit: %s.", s->http.fault);
     else
         stream_fail(s, VERDICT_HTTP_MALFORMED, t_ns, "The answer is no valid HTTP/1.1: %s.", s->http.fault);
-    finish_error_body(s);
+    stream_close(s);
 }
 
 void stream_feed(struct stream *s, struct span bytes, struct stream_arrival a, const struct stream_out *out)
@@ -492,7 +491,7 @@ void stream_feed(struct stream *s, struct span bytes, struct stream_arrival a, c
         }
     }
     if (s->closing && s->over && !s->done_seen)
-        finish_error_body(s);
+        stream_close(s);
 }
 
 void stream_eof(struct stream *s, int64_t t_ns, const struct stream_out *out)
@@ -511,7 +510,7 @@ void stream_eof(struct stream *s, int64_t t_ns, const struct stream_out *out)
         stream_fail(s, VERDICT_TRUNCATED, t_ns, "The server closed the connection before the end of its answer (%s).",
                     s->http.fault ? s->http.fault : "cut");
     }
-    finish_error_body(s);
+    stream_close(s);
 }
 
 void stream_broken(struct stream *s, int64_t t_ns, int number)
@@ -526,7 +525,7 @@ void stream_broken(struct stream *s, int64_t t_ns, int number)
     else
         stream_fail(s, VERDICT_RESET, t_ns, "The connection broke after %lld events: %s.", (long long)s->record.events,
                     strerror(number));
-    finish_error_body(s);
+    stream_close(s);
 }
 
 void stream_timeout(struct stream *s, enum verdict v, int64_t t_ns, double limit_s)

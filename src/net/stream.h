@@ -93,6 +93,9 @@ void stream_broken(struct stream *s, int64_t t_ns, int number);
  * missing: then the request succeeded with its last event (noted). */
 void stream_timeout(struct stream *s, enum verdict v, int64_t t_ns, double limit_s);
 
+/* Nothing more will be given: what came of an error's body goes into the detail. */
+void stream_close(struct stream *s);
+
 /* Any other fault. Does nothing when the stream is over. */
 void stream_fail(struct stream *s, enum verdict v, int64_t t_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -522,6 +522,26 @@ static void a_server_that_closes_always(void **state)
 
 /* ---- the key ---- */
 
+/* A Unix socket's connect does not wait for a place in the backlog by itself. */
+static void a_full_backlog_of_a_unix_socket(void **state)
+{
+    (void)state;
+    struct script_server s = {0};
+    script_server_start(&s, AF_UNIX, good, 1);
+    assert_int_equal(listen(s.fd, 1), 0);
+    struct load *l = load_new();
+    char host[200];
+    snprintf(host, sizeof host, "unix:%s", s.path);
+    load_to(l, host, 0);
+    for (int i = 0; i < 60; i++)
+        load_add(l, "{\"case\":0}", ABSENT_I64);
+    load_run(l);
+    for (int i = 0; i < 60; i++)
+        assert_int_equal(l->got[i].verdict, VERDICT_OK);
+    load_free(l);
+    script_server_stop(&s);
+}
+
 /* Says something unasked, as servers do before they close an idle connection; the next connection is a good one. */
 static void *speak_first(void *arg)
 {
@@ -710,6 +730,7 @@ int main(void)
         cmocka_unit_test(a_request_in_many_writes),
         cmocka_unit_test(closed_ahead_is_opened_again),
         cmocka_unit_test(a_server_that_closes_always),
+        cmocka_unit_test(a_full_backlog_of_a_unix_socket),
         cmocka_unit_test(spoken_to_ahead),
         cmocka_unit_test(the_key_is_hidden),
         cmocka_unit_test(cancelled),

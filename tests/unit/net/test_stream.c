@@ -85,6 +85,8 @@ static void feed_end(struct feed *f, enum step_kind how)
         stream_eof(&f->stream, f->t_ns, &f->out);
     else if (how == STEP_RESET)
         stream_broken(&f->stream, f->t_ns, ECONNRESET);
+    else if (f->stream.over)
+        stream_close(&f->stream);
 }
 
 static void check_case(const struct server_case *c, const struct feed *f, const char *how)
