@@ -113,8 +113,11 @@ static bool is_whole(const struct result *r)
 {
     bool whole = r->stage_count == STAGE_COUNT && r->check_count == CODE_COUNT && r->mark_count == RMARK_COUNT &&
                  enums_known(&result_schema, (const char *)r);
-    for (size_t i = 0; whole && i < r->stage_count; i++)
+    for (size_t i = 0; whole && i < r->stage_count; i++) {
         whole = r->stages[i].stage == (int)i;
+        for (size_t g = 0; whole && g < r->stages[i].gpu_count; g++)
+            whole = r->stages[i].gpus[g].gpu >= 0 && r->stages[i].gpus[g].gpu < (int64_t)r->gpu_count;
+    }
     for (size_t i = 0; whole && i < r->check_count; i++)
         whole = r->checks[i].code == (int)i;
     for (size_t i = 0; whole && i < r->mark_count; i++)

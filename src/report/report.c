@@ -156,8 +156,10 @@ static void put_excluded(struct report *p)
     }
     buf_str(p->out, "  ");
     report_look(p, LOOK_BAD, "EXCLUDED");
-    buf_fmt(p->out, "  not a formal run: %zu check%s failed, %zu could not be decided\n", failed,
-            failed == 1 ? "" : "s", open);
+    buf_fmt(p->out, "  not a formal run: %zu check%s failed", failed, failed == 1 ? "" : "s");
+    if (open)
+        buf_fmt(p->out, ", %zu could not be decided", open);
+    buf_byte(p->out, '\n');
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < r->check_count; i++) {
             const struct result_check *c = &r->checks[i];

@@ -179,6 +179,36 @@ static void headline_table(struct report *p)
     table_put(&t, p->out, 2);
 }
 
+/* Each GPU's part of the three stages, where there are several. */
+static void gpu_table(struct report *p)
+{
+    static const int stages[] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
+    const struct result *r = p->r;
+    if (r->gpu_count < 2 || r->stage_count < STAGE_COUNT)
+        return;
+    struct table t;
+    table_init(&t, &p->arena, "ldlldddd");
+    head_row(&t, (const char *const[]){"", "headline", "repeatability", "sensor limit", "counter", "grid 1 s", "buffer",
+                                       "W", NULL});
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        const struct result_stage *s = &r->stages[stages[i]];
+        for (size_t g = 0; g < s->gpu_count; g++) {
+            const struct energy_set *e = &s->gpus[g].energy;
+            table_cell(&t, arena_format(&p->arena, "%s, GPU %lld", stage_names[s->stage],
+                                        (long long)r->gpus[s->gpus[g].gpu].index));
+            table_cell(&t, report_cell(p, &e->headline));
+            table_cell(&t, number_text_uncertainty(&p->arena, e->headline.repeatability));
+            table_cell(&t, number_text_uncertainty(&p->arena, e->headline.absolute));
+            table_cell(&t, report_cell(p, &e->counter));
+            table_cell(&t, report_cell(p, &e->grid));
+            table_cell(&t, report_cell(p, &e->buffer));
+            table_cell(&t, report_cell(p, &s->gpus[g].average_w));
+        }
+    }
+    buf_byte(p->out, '\n');
+    table_put(&t, p->out, 2);
+}
+
 static bool same_reason(const struct quantity *x, const struct quantity *y)
 {
     return x->state == y->state && strcmp(x->why ? x->why : "", y->why ? y->why : "") == 0;
@@ -216,6 +246,7 @@ void report_stages(struct report *p)
     report_heading(p, "Energy by stage, J, all GPUs together (* the headline: basis %s)", basis_names[r->method.basis]);
     series_table(p);
     headline_table(p);
+    gpu_table(p);
     stage_reasons(p);
     for (size_t i = 0; i < r->stage_count; i++) {
         const struct result_stage *s = &r->stages[i];
