@@ -9,6 +9,7 @@
 #include "analysis/attribution.h"
 #include "base/clock.h"
 #include "base/num.h"
+#include "store/archive.h"
 #include "synthetic.h"
 
 static double million_per_s(size_t chunks, int64_t ns)
@@ -83,12 +84,33 @@ static bool measure(const struct records *r, bool counts, struct err *e)
     return true;
 }
 
+/* Reading included: the whole way from a sealed run folder. */
+static int from_folder(const char *folder)
+{
+    struct arena a = {0};
+    struct records r;
+    struct result result;
+    struct method m = method_default();
+    struct err e = {0};
+    int64_t t = clock_process_cpu_ns();
+    if (!records_load(folder, &a, &r, &e) || !analyze(&r, &m, &a, &result, &e)) {
+        fprintf(stderr, "bench_analysis: %s\n", e.text);
+        return 1;
+    }
+    int64_t took = clock_process_cpu_ns() - t;
+    printf("folder  %11zu chunks: read and analysed %6.1f M/s\n", r.chunk_count, million_per_s(r.chunk_count, took));
+    arena_done(&a);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const standard[] = {"100000", "1000000", "10000000"};
     const char *const *sizes = standard;
     size_t count = 3;
     const char *path = NULL;
+    if (argc == 3 && strcmp(argv[1], "--folder") == 0)
+        return from_folder(argv[2]);
     if (argc > 2 && strcmp(argv[1], "--dump") == 0) {
         path = argv[2];
         argv += 2;
