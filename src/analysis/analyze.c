@@ -161,7 +161,10 @@ static void measure(struct work *w, int stage)
 {
     struct result_stage *s = &w->ret->stages[stage];
     if (s->start_ns == ABSENT_I64) {
-        struct quantity none = quantity_absent(Q_NOT_RECORDED, s->why);
+        struct quantity none = quantity_absent(stage == STAGE_STEADY      ? Q_NOT_REACHED
+                                               : stage == STAGE_SATURATED ? Q_UNDEFINED
+                                                                          : Q_NOT_RECORDED,
+                                               s->why);
         s->energy = (struct energy_set){none, headline_of(w->m, stage), none, none, none, none, none};
         s->average_w = s->sampling_error = s->grid_difference = s->buffer_difference = none;
         return;

@@ -177,19 +177,25 @@ void tokens_spread(uint32_t *b, size_t count, uint64_t n, uint64_t *scratch)
 /* ---- streams ---- */
 
 /* Ids are places in the set: mostly 0, 1, 2 ... Where some are missing or double, a table leads to the first row. */
-static void number_rows(struct streams *s, struct arena *a)
+static bool number_rows(struct streams *s, struct arena *a, struct err *e)
 {
     bool dense = true;
     for (size_t i = 0; i < s->request_count && dense; i++)
         dense = s->requests[i].id == i;
     s->row_limit = s->request_count ? (uint64_t)s->requests[s->request_count - 1].id + 1 : 0;
     if (dense)
-        return;
+        return true;
+    if (s->row_limit > 64 * (uint64_t)s->request_count + 1000000)
+        return err_set(e, ERR_RECORDS,
+                       "The run has %zu requests and one with id %u: the ids are places in the request set, so "
+                       "requests.csv is damaged.",
+                       s->request_count, s->requests[s->request_count - 1].id);
     uint32_t *row_of = arena_array(a, s->row_limit, sizeof *row_of);
     memset(row_of, 0xff, s->row_limit * sizeof *row_of);
     for (size_t i = s->request_count; i-- > 0;)
         row_of[s->requests[i].id] = (uint32_t)i;
     s->row_of = row_of;
+    return true;
 }
 
 /* What the passes over the chunks keep of a request; two to a cache line. */
@@ -374,7 +380,8 @@ bool streams_make(const struct records *r, const struct method *m, struct arena 
         return err_set(e, ERR_RECORDS,
                        "The run has %zu chunks, more than the %u that an analysis can number. Analyse a shorter run.",
                        r->chunk_count, STREAM_CHUNKS_MAX);
-    number_rows(&s, a);
+    if (!number_rows(&s, a, e))
+        return false;
     struct arena scratch = {0};
     s.streams = arena_array(a, s.request_count, sizeof *s.streams);
     s.tokens = arena_array(a, s.chunk_count, sizeof *s.tokens);

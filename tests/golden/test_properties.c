@@ -510,6 +510,58 @@ static void a_gpu_without_power_changes_nothing(void **state)
     }
 }
 
+/* E(t) is the buffer; else the counter; else the grid; else nothing is split. Each closes on its own formal energy. */
+static void the_next_series_stands_in(void **state)
+{
+    (void)state;
+    struct made m;
+    random_run(&m, 5, 2, true);
+    struct result r = analyse(&m);
+    assert_int_equal(r.attribution.source, CURVE_BUFFER);
+    assert_close_rel(r.attribution.formal_j.value, r.stages[STAGE_FORMAL].energy.counter.value, 0);
+    m.r.gpus[1].buffer_count = 0;
+    r = analyse(&m);
+    assert_int_equal(r.attribution.source, CURVE_COUNTER);
+    assert_int_equal(r.attribution.scale.state, Q_NOT_RECORDED);
+    assert_true(r.attribution.readings[READING_GAP].closed);
+    m.r.gpus[0].counter[120].mj = 1; /* backward: void */
+    r = analyse(&m);
+    assert_int_equal(r.attribution.source, CURVE_GRID);
+    assert_close_rel(r.attribution.formal_j.value, r.stages[STAGE_FORMAL].energy.grid.value, 0);
+    assert_true(r.attribution.readings[READING_GAP].closed);
+    m.r.gpus[0].instant_count = 15;
+    r = analyse(&m);
+    assert_int_equal(r.attribution.source, CURVE_NONE);
+    assert_int_equal(r.attribution.formal_j.state, Q_NOT_COVERED);
+    for (int k = 0; k < READING_COUNT; k++)
+        assert_false(quantity_has_value(&r.attribution.readings[k].attributed_j));
+    assert_true(isnan(r.requests[1].gap_j));
+    assert_int_equal(result_steady_of(&r, READING_GAP, K_1)->j_per_token.state, Q_NOT_REACHED);
+    made_done(&m);
+}
+
+/* result.json holds the whole result: read back and written again it has the same bytes. */
+static void json_holds_it_all(void **state)
+{
+    (void)state;
+    struct made m;
+    struct buf before = {0}, after = {0};
+    struct err e = {0};
+    random_run(&m, 7, 2, true);
+    struct result r = analyse(&m), again;
+    fields_json_write(&result_schema, &r, &before);
+    memset(&again, 0, sizeof again);
+    assert_ok(fields_json_read(&result_schema, &again, "result.json", buf_span(&before), &m.arena, &e), e);
+    fields_json_write(&result_schema, &again, &after);
+    assert_int_equal(before.n, after.n);
+    assert_memory_equal(before.p, after.p, before.n);
+    assert_true(again.metrics.formal_j_per_token.value == r.metrics.formal_j_per_token.value);
+    assert_int_equal(again.steady_count, r.steady_count);
+    buf_done(&before);
+    buf_done(&after);
+    made_done(&m);
+}
+
 /* The run of these tests is a whole one: all of its stages, a closed release, some steady states and none. */
 static void the_runs_are_whole(void **state)
 {
@@ -533,6 +585,8 @@ int main(void)
                                        cmocka_unit_test(a_permutation_changes_no_byte),
                                        cmocka_unit_test(energies_scale_with_power),
                                        cmocka_unit_test(splitting_a_chunk_changes_nothing),
-                                       cmocka_unit_test(a_gpu_without_power_changes_nothing)};
+                                       cmocka_unit_test(a_gpu_without_power_changes_nothing),
+                                       cmocka_unit_test(the_next_series_stands_in),
+                                       cmocka_unit_test(json_holds_it_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
