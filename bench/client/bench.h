@@ -23,7 +23,8 @@ __attribute__((unused)) static const char bench_head[] =
 
 struct bench_map {
     int64_t streams, chunks;
-    /* Per stream: when its request was there, then per chunk: just before the call that sent it, and just after. */
+    /* Per stream: when its request was there, then per chunk: just before the call that sent it, and just after; the
+     * latter negative where the kernel held it back. */
     int64_t times[];
 };
 

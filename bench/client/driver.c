@@ -23,7 +23,7 @@ struct driver {
     int *seen;
     int64_t *arrivals; /* time * 4 + stamp; judged when all is over: the server may write its side down later */
     int64_t *errors, errors_n, *ttft, ttft_n;
-    int64_t wrong_unmarked, wrong_marked, exact, exact_marked, no_stamp;
+    int64_t wrong_unmarked, wrong_marked, exact, exact_marked, no_stamp, held_back;
     int64_t failed, ended_ns, user_us, system_us;
     char first_failure[300];
     struct timer timer;
@@ -46,6 +46,10 @@ static void judge(struct driver *d, int64_t arrival, const int64_t sent[2], bool
 {
     int64_t t = arrival >> 2, late = t - sent[0];
     int stamp = arrival & 3;
+    if (sent[1] < 0) {
+        d->held_back++;
+        return;
+    }
     bool wrong = t > sent[1] + 30000;
     d->no_stamp += stamp == STAMP_READ;
     d->wrong_marked += wrong && stamp == STAMP_SHARED;
@@ -122,7 +126,7 @@ static void run_load(struct driver *d)
 {
     struct err e;
     d->errors_n = d->ttft_n = d->failed = d->exact = d->exact_marked = d->wrong_marked = d->wrong_unmarked =
-        d->no_stamp = 0;
+        d->no_stamp = d->held_back = 0;
     memset(d->seen, 0, sizeof *d->seen * (size_t)d->streams);
     if (!client_open(d->loop, &d->o, d->requests, (size_t)d->streams, &d->client, &e))
         fatal(&e);
@@ -176,14 +180,14 @@ static void print_result(struct driver *d)
         "\"error_max_us\":%.1f,\"ttft_error_p50_us\":%.1f,\"ttft_error_p99_us\":%.1f,\"rss_kb\":%ld,\"reads_a_chunk\":%"
         ".3f,"
         "\"wakeups_a_chunk\":%.3f,\"exact\":%lld,\"exact_marked\":%lld,\"wrong_marked\":%lld,\"wrong_unmarked\":%lld,"
-        "\"no_stamp\":%lld,\"spread_ms\":%.1f,\"lag_p99_us\":%.1f,\"handle_p99_us\":%.1f}\n",
+        "\"no_stamp\":%lld,\"held_back\":%lld,\"spread_ms\":%.1f,\"lag_p99_us\":%.1f,\"handle_p99_us\":%.1f}\n",
         n, (long long)d->failed, (double)d->user_us / n, (double)(d->user_us + d->system_us) / n,
         quantile_us(d->errors, d->errors_n, 0.5), quantile_us(d->errors, d->errors_n, 0.99),
         quantile_us(d->errors, d->errors_n, 1), quantile_us(d->ttft, d->ttft_n, 0.5),
         quantile_us(d->ttft, d->ttft_n, 0.99), u.ru_maxrss, (double)c->reads / n, (double)c->wakeups / n,
         (long long)d->exact, (long long)d->exact_marked, (long long)d->wrong_marked, (long long)d->wrong_unmarked,
-        (long long)d->no_stamp, (double)c->submit_spread_ns * 1e-6, (double)c->lag_p99_ns * 1e-3,
-        (double)c->handle_p99_ns * 1e-3);
+        (long long)d->no_stamp, (long long)d->held_back, (double)c->submit_spread_ns * 1e-6,
+        (double)c->lag_p99_ns * 1e-3, (double)c->handle_p99_ns * 1e-3);
     if (d->failed)
         fprintf(stderr, "bench_jtok: %lld failed, the first: %s\n", (long long)d->failed, d->first_failure);
 }

@@ -143,7 +143,8 @@ def table(only):
         with Mock(100, 1000, 2000) as m:
             r = run(m, "bench_jtok", "--stall")
         print("100 x 1000, 2 ms, the loop stalled for 20 ms each 60 ms: %d exact (%d of them marked), %d wrong and marked, "
-              "%d wrong and not marked" % (r["exact"], r["exact_marked"], r["wrong_marked"], r["wrong_unmarked"]))
+              "%d wrong and not marked; %d held back by the server's kernel" % (
+                  r["exact"], r["exact_marked"], r["wrong_marked"], r["wrong_unmarked"], r["held_back"]))
 
 
 def pauses():
