@@ -71,7 +71,7 @@ struct demo {
 
 static bool make_plan(const struct demo *d, struct plan *p, struct arena *a, const char *scratch, struct err *e)
 {
-    const char *folder, *engine, *library;
+    const char *folder = NULL, *engine = NULL, *library = NULL;
     if (!own_folder(a, &folder, e) || !find_part(a, folder, "jtok-sim-engine", &engine, e) ||
         !find_part(a, folder, "libnvidia-ml.so.1", &library, e))
         return false;

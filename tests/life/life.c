@@ -147,7 +147,6 @@ void life_wait_for(struct life *l, const char *text, double limit_s)
         bool found = strstr(seen, text) != NULL;
         if (!found && (over || clock_now_ns() > deadline)) {
             print_error("\"%s\" never came. stderr:\n%s\n", text, seen);
-            free(seen);
             fail();
         }
         free(seen);
@@ -169,7 +168,6 @@ int life_wait(struct life *l, double limit_s)
         if (clock_now_ns() > deadline) {
             char *seen = slurp(path_of(l, "stderr"));
             print_error("The program did not end within %g s. stderr:\n%s\n", limit_s, seen);
-            free(seen);
             fail();
         }
         usleep(20000);
