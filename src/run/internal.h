@@ -99,6 +99,7 @@ struct run {
     struct timer scrape_timer;
     bool scraping;
     int64_t scrape_period_ns;
+    int64_t settle_from_ns; /* readings asked for before this don't count for settling */
     double generated[2]; /* last two readings of generation_tokens; NaN */
 };
 

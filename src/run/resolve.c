@@ -95,6 +95,18 @@ static bool resolve_snapshot(struct run *r, struct err *e)
     return true;
 }
 
+/* The engine runs in a folder of its own: words of its command that name something here are made absolute. */
+static void make_paths_absolute(struct run *r)
+{
+    struct plan_engine *e = &r->plan->engine;
+    for (size_t i = 0; i < e->command_count; i++) {
+        char *absolute = e->command[i][0] != '/' && strchr(e->command[i], '/') ? realpath(e->command[i], NULL) : NULL;
+        if (absolute)
+            e->command[i] = arena_text(r->arena, absolute);
+        free(absolute);
+    }
+}
+
 /* The key that the server was told to ask for, or the one that the caller gives. Never stored. */
 static const char *find_api_key(struct run *r)
 {
@@ -117,6 +129,7 @@ bool run_resolve(struct run *r, struct err *e)
 {
     struct problems problems;
     problems_init(&problems, r->arena, NULL);
+    make_paths_absolute(r);
     if (!engine_complete_plan(r->plan, r->arena, e))
         return false;
     plan_check(r->plan, &problems);

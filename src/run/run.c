@@ -353,7 +353,8 @@ static void scrape_answered(void *self, const struct http_get_result *result)
     m.t_ns = result->sent_ns - r->origin_ns;
     m.took_ns = result->outcome == HTTP_GET_ANSWERED ? result->done_ns - result->sent_ns : ABSENT_I64;
     r->recorders.metrics(r->recorders.self, &m, good ? result->body : (struct span){0});
-    if (good) {
+    /* An answer that was asked for before the formal stage ended may be older than the end. */
+    if (good && m.t_ns >= r->settle_from_ns) {
         r->generated[0] = r->generated[1];
         r->generated[1] = m.generation_tokens;
         loop_stop(r->loop);

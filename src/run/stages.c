@@ -313,6 +313,7 @@ static bool counts_agree(struct run *r)
 void stage_settle(struct run *r)
 {
     r->generated[0] = r->generated[1] = NAN;
+    r->settle_from_ns = r->formal.end_ns;
     r->scrape_period_ns = SECOND_NS / 5;
     if (r->scraping)
         loop_timer_set(r->loop, &r->scrape_timer, clock_now_ns());
