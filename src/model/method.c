@@ -228,7 +228,7 @@ const struct method_decision method_decisions[] = {
     {"steady.delivery_lag", "6",
      "Delivery lag: over 1 % of the formal stage in which requests are outstanding while every GPU is below "
      "1.15 times its ready level, counted from 1 s after the start; a buffer sample stands for the time until the "
-     "next."},
+     "next, and a request is outstanding until formal_end."},
     {"metrics.e_ss", "7",
      "The estimate's energy per request is steady-state J/token times the mean output tokens of all successful "
      "formal requests."},

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "analysis/analyze.h"
+#include "analysis/energy.h"
+#include "analysis/sorted.h"
 #include "analysis/verify.h"
 #include "golden/recording.h"
 #include "store/archive.h"
@@ -226,6 +228,69 @@ static void sglang_values(void **state)
     assert_digits(result_steady_of(r, READING_REQUEST, K_3)->j_per_token.value, 0.04548, 5);
 }
 
+/* ---- four GPUs ---- */
+
+/* bursts_x4.csv: matrix products of 0.15, 0.3, 1 and 3 s on four GPUs, 2 s apart, three times over. */
+static void load_bursts(struct arena *a, struct records *r)
+{
+    FILE *f = fopen(JTOK_SHARED "/h200/bursts_x4.csv", "r");
+    assert_non_null(f);
+    enum { ROOM = 20000 };
+    memset(r, 0, sizeof *r);
+    r->gpus = arena_array(a, r->gpu_count = 4, sizeof *r->gpus);
+    r->clocks = arena_array(a, r->clock_count = 1, sizeof *r->clocks);
+    for (size_t g = 0; g < 4; g++) {
+        r->gpus[g].instant = arena_array(a, ROOM, sizeof *r->gpus[g].instant);
+        r->gpus[g].counter = arena_array(a, ROOM, sizeof *r->gpus[g].counter);
+        r->gpus[g].buffer = arena_array(a, ROOM, sizeof *r->gpus[g].buffer);
+    }
+    char source[32], line[200];
+    double t;
+    int gpu;
+    long long value;
+    while (fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%31[a-z_],%lf,%d,%lld", source, &t, &gpu, &value) != 4)
+            continue;
+        struct rec_gpu *g = &r->gpus[gpu];
+        int64_t us = (int64_t)(t * 1e6 + 0.5);
+        if (strcmp(source, "counter_mj") == 0)
+            g->counter[g->counter_count++] = (struct rec_counter){us * 1000, value, -1, COUNTER_SEARCH};
+        else if (strcmp(source, "instant_mw") == 0)
+            g->instant[g->instant_count++] = (struct rec_instant){us * 1000, -1, (int32_t)value, 0, INSTANT_GRID};
+        else
+            g->buffer[g->buffer_count++] = (struct rec_buffer){us, (int32_t)value};
+    }
+    fclose(f);
+}
+
+/* The instruments agree on each burst and the 2 s after it within what they say of themselves: counter and 20 ms buffer
+ * to their repeatability in every burst, and to 0.2 % over all of them. */
+static void bursts_on_four_gpus(void **state)
+{
+    (void)state;
+    static const double on_s[13] = {51.598831, 53.749318, 56.050658, 59.052448, 64.054221, 66.205931, 68.506800,
+                                    71.508778, 76.510696, 78.661430, 80.963252, 83.965068, 88.966847};
+    struct arena a = {0};
+    struct records r;
+    struct gpu_series series[4];
+    struct quantity factor[4], lag[4];
+    struct energy_set e;
+    load_bursts(&a, &r);
+    struct records sorted = records_sorted(&r, &a);
+    struct clock_line clocks = clock_line_make(sorted.clocks, 1, &a);
+    for (size_t g = 0; g < 4; g++)
+        gpu_series_make(&sorted.gpus[g], &clocks, &a, &series[g]);
+    struct meters m = {.gpus = series, .gpu_count = 4, .grid_period_s = 1, .factor = factor, .lag_s = lag};
+    meters_fit(&m, (int64_t)(on_s[0] * 1e9), (int64_t)(on_s[12] * 1e9), &a);
+    for (size_t g = 0; g < 4; g++)
+        assert_close(factor[g].value, 1, 0.002);
+    for (size_t i = 0; i < 12; i++) {
+        meters_energy(&m, (int64_t)(on_s[i] * 1e9), (int64_t)(on_s[i + 1] * 1e9), &e, NULL, &a);
+        assert_close(e.counter.value, e.precise.value, hypot(e.counter.repeatability, e.precise.repeatability));
+    }
+    arena_done(&a);
+}
+
 /* ---- all ---- */
 
 static void every_reading_closes(void **state)
@@ -277,16 +342,12 @@ int main(void)
         puts("skipped: " JTOK_SHARED "/h200 holds no recordings");
         return 77;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(front4_energies),
-                                       cmocka_unit_test(front4_load),
-                                       cmocka_unit_test(front4_saturated),
-                                       cmocka_unit_test(front4_gap),
-                                       cmocka_unit_test(front4_other_readings),
-                                       cmocka_unit_test(front4_lag_and_baseline),
-                                       cmocka_unit_test(front4_codes),
-                                       cmocka_unit_test(front1_values),
-                                       cmocka_unit_test(sglang_values),
-                                       cmocka_unit_test(every_reading_closes),
-                                       cmocka_unit_test(converted_folder_is_the_same)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(front4_energies),       cmocka_unit_test(front4_load),
+        cmocka_unit_test(front4_saturated),      cmocka_unit_test(front4_gap),
+        cmocka_unit_test(front4_other_readings), cmocka_unit_test(front4_lag_and_baseline),
+        cmocka_unit_test(front4_codes),          cmocka_unit_test(front1_values),
+        cmocka_unit_test(sglang_values),         cmocka_unit_test(bursts_on_four_gpus),
+        cmocka_unit_test(every_reading_closes),  cmocka_unit_test(converted_folder_is_the_same)};
     return cmocka_run_group_tests(tests, load_all, free_all);
 }
