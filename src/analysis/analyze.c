@@ -50,6 +50,8 @@ static void describe(struct work *w)
     ret->jtok_version = JTOK_VERSION;
     ret->method = *w->m;
     ret->differences = method_differences(w->m, w->a);
+    ret->steady.reading = w->m->attribution;
+    ret->steady.k = w->m->k;
     ret->name = p->name;
     ret->scenario = p->scenario ? p->scenario : p->requests.file;
     ret->model = p->model.id;

@@ -68,15 +68,14 @@ struct result_window *steady_windows(const struct streams *s, const uint32_t *or
     return windows;
 }
 
-/* How many windows s, s + W ... under the limit follow one another without a break, and how many exist. */
-static size_t chain(const struct result_window *windows, size_t n, size_t s, const struct method *m, int reading,
-                    size_t most, size_t *ret_exist)
+/* For each window s how many of s, s + W ... follow one another under the limit without a break. */
+static uint32_t *chains(const struct result_window *windows, size_t n, const struct method *m, int reading,
+                        struct arena *a)
 {
-    size_t w = (size_t)m->window, exist = (n - 1 - s) / w + 1, good = 0;
-    size_t look = exist < most ? exist : most;
-    while (good < look && windows[s + good * w].cv[reading] < m->cv_limit)
-        good++;
-    *ret_exist = exist;
+    uint32_t *good = arena_array(a, n, sizeof *good);
+    for (size_t s = n; s-- > 0;)
+        if (windows[s].cv[reading] < m->cv_limit)
+            good[s] = 1 + (n - s > (size_t)m->window ? good[s + (size_t)m->window] : 0);
     return good;
 }
 
@@ -126,26 +125,31 @@ void steady_find(const struct result_window *windows, size_t window_count, size_
     ret->k = k;
     ret->lowest_cv = (double)NAN;
     survey(windows, window_count, m, reading, ret);
-    for (size_t s = 0; s < window_count; s++) {
-        size_t exist, need = k == K_ALL ? SIZE_MAX : (size_t)k;
-        size_t good = chain(windows, window_count, s, m, reading, need, &exist);
-        bool all = k == K_ALL && exist >= 2 && good == exist;
-        if (!all && !(k != K_ALL && good >= need))
-            continue;
-        ret->reached = true;
-        ret->why = NULL;
-        ret->window = (int64_t)s;
-        ret->windows = (int64_t)good;
-        ret->cv_count = good;
-        ret->cvs = arena_array(a, good, sizeof *ret->cvs);
-        for (size_t j = 0; j < good; j++)
-            ret->cvs[j] = windows[s + j * (size_t)m->window].cv[reading];
-        ret->first_request = windows[s].first_request;
-        ret->last_request = windows[window_count - 1].last_request;
-        ret->requests = (int64_t)(count - s);
+    struct arena scratch = {0};
+    const uint32_t *good = chains(windows, window_count, m, reading, &scratch);
+    size_t s = 0, length = 0;
+    for (; s < window_count && !length; s++) {
+        size_t exist = (window_count - 1 - s) / (size_t)m->window + 1;
+        if (k == K_ALL ? exist >= 2 && good[s] == exist : good[s] >= (size_t)k)
+            length = k == K_ALL ? exist : (size_t)k;
+    }
+    arena_done(&scratch);
+    if (!length) {
+        ret->why = why_not(ret, m, window_count, count, k, a);
         return;
     }
-    ret->why = why_not(ret, m, window_count, count, k, a);
+    s--;
+    ret->reached = true;
+    ret->why = NULL;
+    ret->window = (int64_t)s;
+    ret->windows = (int64_t)length;
+    ret->cv_count = length;
+    ret->cvs = arena_array(a, length, sizeof *ret->cvs);
+    for (size_t j = 0; j < length; j++)
+        ret->cvs[j] = windows[s + j * (size_t)m->window].cv[reading];
+    ret->first_request = windows[s].first_request;
+    ret->last_request = windows[window_count - 1].last_request;
+    ret->requests = (int64_t)(count - s);
 }
 
 /* ---- saturated ---- */

@@ -17,8 +17,7 @@ struct result_window *steady_windows(const struct streams *s, const uint32_t *or
 
 /* Looks for K consecutive non-overlapping windows under the limit. Fills the verdict, the window, its requests and CVs,
  * and the reason where not reached; energy and tokens are left to the caller. `count`: requests in completion order.
- * O(windows
- * * K). */
+ * O(windows). */
 void steady_find(const struct result_window *windows, size_t window_count, size_t count, const struct method *m,
                  int reading, int k, struct arena *a, struct result_steady *ret);
 
