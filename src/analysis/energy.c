@@ -48,7 +48,7 @@ static double boundary_term(const struct curve *c, int64_t t_ns)
         return 0;
     double distance = seconds(c->t_ns[i + 1] - c->t_ns[i]), change = fabs(c->w[i + 1] - c->w[i]);
     double width = c->width_ns && c->width_ns[i] > 0 ? seconds(c->width_ns[i]) : 0;
-    return square(change * distance / 2) + square(width * change / distance * distance / 2);
+    return square(change * distance / 2) + square(width * change / 2);
 }
 
 static struct quantity curve_quantity(const struct curve *c, int64_t a_ns, int64_t b_ns, const char *absent,

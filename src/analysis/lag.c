@@ -7,10 +7,10 @@
 static const int64_t LEVEL_NS = 100000000, JOIN_NS = 100000000, SKIP_NS = 1000000000;
 static const double IDLE_FACTOR = 1.15, MEASURABLE_SHARE = 0.5;
 
-/* The mean over [t, t + width] is lowest where an end meets a sample, or between two where the powers at both ends are
- * equal: it is enough to look at stretches that begin or end at a sample, but for the little a parabola dips between.
- */
-double lag_lowest_mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns, int64_t width_ns)
+/* Lowest mean over all stretches of `width` inside [a, b], W; NaN where it is not covered. It is lowest where an end
+ * meets a sample, or between two where the powers at both ends are equal: it is enough to look at stretches that begin
+ * or end at a sample, but for the little that a parabola dips between. */
+static double lowest_mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns, int64_t width_ns)
 {
     double lowest = (double)NAN;
     if (!curve_covers(c, a_ns, b_ns) || b_ns - a_ns < width_ns)
@@ -96,7 +96,7 @@ static const char *levels(const struct gpu_series *series, struct result_gpu *gp
         return "the service never got ready";
     for (size_t g = 0; g < n; g++) {
         const struct curve *c = &series[g].buffer;
-        double level = lag_lowest_mean_w(c, ready_ns, end_ns, LEVEL_NS);
+        double level = lowest_mean_w(c, ready_ns, end_ns, LEVEL_NS);
         if (isnan(level))
             return arena_format(a, "the buffer of GPU %lld does not cover ready to formal_end",
                                 (long long)gpus[g].index);

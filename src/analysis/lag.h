@@ -6,9 +6,6 @@
 #include "analysis/tokens.h"
 #include "model/result.h"
 
-/* Lowest mean of `width` over all stretches of the curve inside [a, b], W; NaN where it is not covered. O(samples). */
-double lag_lowest_mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns, int64_t width_ns);
-
 /* Fills *ret and the GPUs' ready_level_w and formal_mean_w. The buffers must be those of `gpus`, in the same order.
  * O(samples). */
 void lag_judge(const struct streams *s, const struct gpu_series *series, struct result_gpu *gpus, size_t gpu_count,

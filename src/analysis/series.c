@@ -381,14 +381,3 @@ struct course course_of_counters(const struct counter *const *counters, size_t n
     course_integrate(&c);
     return c;
 }
-
-double course_energy(const struct course *c, int64_t t_ns)
-{
-    size_t i = stamp_before(c->t_ns, c->n, t_ns);
-    if (i >= c->n)
-        return 0;
-    if (i + 1 >= c->n)
-        return c->j[i];
-    double dt = (double)(t_ns - c->t_ns[i]) * 1e-9;
-    return c->j[i] + dt * (c->w[i] + 0.5 * dt * c->slope[i]);
-}

@@ -86,7 +86,4 @@ struct course {
 struct course course_of_curves(const struct curve *const *curves, size_t n, double scale, struct arena *a);
 struct course course_of_counters(const struct counter *const *counters, size_t n, struct arena *a);
 
-/* Integral since the first knot; times outside are moved to the nearest end. O(log n). */
-double course_energy(const struct course *c, int64_t t_ns);
-
 #endif
