@@ -199,6 +199,24 @@ const struct method_decision method_decisions[] = {
     {"stage.baseline_halves", "3",
      "A baseline's halves must agree within the larger of 2 % and 1 W, and its population standard "
      "deviation stay within the same limit."},
+    {"stage.baseline_window", "3",
+     "A window starts at the latest sample of a tick, so that every GPU is covered, and the last one starts at most "
+     "120 s "
+     "after the first; 2 % is of the window's mean. Utilisation or processes that can't be read at any of its samples "
+     "make "
+     "it not recorded, at some of them a failure."},
+    {"stage.ticks", "3",
+     "GPUs are sampled at phases of their own; samples belong to one tick when they are nearest to it, up to half a "
+     "period "
+     "late. t11 is the latest sample of the first tick in band; the hold ends with a later tick's earliest sample."},
+    {"stage.ready_counter", "3",
+     "The engine is stopped when its token counter, asked for after the formal stage, has given the same value twice, "
+     "0.2 s "
+     "apart, or after 10 s."},
+    {"stage.expectations", "3",
+     "A plan that states no expectation of the engine passes that check; one that the engine gives no way to see is "
+     "not "
+     "recorded."},
     {"stage.warmup", "3", "Warm-up: 8 requests at once from a built-in set, 64 output tokens each."},
     {"stage.page_cache", "3", "The page cache is left as it is; how much of the snapshot was resident is recorded."},
     {"request.connect_ahead", "4",
