@@ -16,7 +16,8 @@ struct arena_block {
 
 static void out_of_memory(size_t size)
 {
-    fprintf(stderr, "jtok: out of memory: the system refused %zu bytes. Free memory or run fewer requests at once.\n", size);
+    fprintf(stderr, "jtok: out of memory: the system refused %zu bytes. Free memory or run fewer requests at once.\n",
+            size);
     abort();
 }
 

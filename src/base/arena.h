@@ -1,8 +1,8 @@
 /* Memory by lifetime: many allocations, one release.
  *
  * An arena grows in blocks from malloc. It never gives back a single allocation; arena_done frees all of it at once. A
- * zeroed struct is a valid, empty arena. Out of memory ends the program with a message (there is no sensible way on, and a
- * half-built plan or result must not be used). Not thread-safe: one arena, one thread. */
+ * zeroed struct is a valid, empty arena. Out of memory ends the program with a message (there is no sensible way on,
+ * and a half-built plan or result must not be used). Not thread-safe: one arena, one thread. */
 #ifndef JTOK_BASE_ARENA_H
 #define JTOK_BASE_ARENA_H
 

@@ -1,7 +1,7 @@
 /* A growing byte buffer with a cap. A zeroed struct is a valid, empty buffer without a cap.
  *
- * Appending past the cap stores nothing and sets `overflow`, which stays set until buf_clear: a writer may append a whole
- * document and check once at the end. The bytes are not NUL-terminated, except right after buf_text. */
+ * Appending past the cap stores nothing and sets `overflow`, which stays set until buf_clear: a writer may append a
+ * whole document and check once at the end. The bytes are not NUL-terminated, except right after buf_text. */
 #ifndef JTOK_BASE_BUF_H
 #define JTOK_BASE_BUF_H
 

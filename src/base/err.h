@@ -1,8 +1,9 @@
 /* Errors as values.
  *
- * A function that can fail returns bool and takes `struct err *` last but for its `ret_*` parameters, which stay untouched
- * on failure. The text is a full sentence for a person: what failed, where (file, line, GPU, request), the value seen, and
- * what to do. Library code neither prints nor exits; a command prints the text once and maps the kind to an exit code. */
+ * A function that can fail returns bool and takes `struct err *` last but for its `ret_*` parameters, which stay
+ * untouched on failure. The text is a full sentence for a person: what failed, where (file, line, GPU, request), the
+ * value seen, and what to do. Library code neither prints nor exits; a command prints the text once and maps the kind
+ * to an exit code. */
 #ifndef JTOK_BASE_ERR_H
 #define JTOK_BASE_ERR_H
 
@@ -27,8 +28,8 @@ struct err {
     char text[2000];
 };
 
-/* Sets kind and text; the text is cut, never overrun. Returns false, so that `return err_set(...)` reads well. `e` may be
- * null. O(length). */
+/* Sets kind and text; the text is cut, never overrun. Returns false, so that `return err_set(...)` reads well. `e` may
+ * be null. O(length). */
 bool err_set(struct err *e, enum err_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* As err_set, with ": " and the text of errno `number` at the end. */

@@ -1,8 +1,8 @@
 /* The plan: everything that decides a run, fully resolved and frozen before anything starts.
  *
- * A user writes what differs from the defaults (plan_defaults); resolving fills in the rest (GPUs as UUIDs, hashes, served
- * name, port). After that it never changes; it is stored as plan.json, with its SHA-256. Text is owned by the arena that the
- * plan was read into. Which keys exist, their defaults, ranges and meaning: plan_schema.c. */
+ * A user writes what differs from the defaults (plan_defaults); resolving fills in the rest (GPUs as UUIDs, hashes,
+ * served name, port). After that it never changes; it is stored as plan.json, with its SHA-256. Text is owned by the
+ * arena that the plan was read into. Which keys exist, their defaults, ranges and meaning: plan_schema.c. */
 #ifndef JTOK_MODEL_PLAN_H
 #define JTOK_MODEL_PLAN_H
 
@@ -17,11 +17,11 @@ enum length_kind { LENGTH_NATURAL, LENGTH_FIXED, LENGTH_LOGNORMAL };
 enum connect_kind { CONNECT_AHEAD, CONNECT_WITH_REQUEST };
 
 struct plan_model {
-    const char *id;         /* as published: "meta-llama/Llama-3.1-8B-Instruct" */
-    const char *revision;   /* commit of the snapshot; null: not stated */
-    const char *precision;  /* "bf16", "fp8", ...; null: not stated */
-    double total_parameters;/* 8.03e9; NaN: not stated */
-    const char *snapshot;   /* local folder with the weights; null: not stated */
+    const char *id;              /* as published: "meta-llama/Llama-3.1-8B-Instruct" */
+    const char *revision;        /* commit of the snapshot; null: not stated */
+    const char *precision;       /* "bf16", "fp8", ...; null: not stated */
+    double total_parameters;     /* 8.03e9; NaN: not stated */
+    const char *snapshot;        /* local folder with the weights; null: not stated */
     const char *snapshot_sha256; /* resolved: over the small files' digests and every file's name and size */
 };
 
@@ -31,20 +31,20 @@ struct plan_engine {
     size_t command_count;
     struct field_pair *env;
     size_t env_count;
-    const char *version;       /* expected; null: any */
-    const char *image_digest;  /* of the container image; null: none */
-    const char *served_model;  /* the name that requests carry; null: taken from the command or the model id */
+    const char *version;      /* expected; null: any */
+    const char *image_digest; /* of the container image; null: none */
+    const char *served_model; /* the name that requests carry; null: taken from the command or the model id */
     const char *host;
-    int64_t port;              /* 0: resolved to a free one where the command lets it be set */
-    int64_t context_length;    /* ABSENT_I64: not checked */
+    int64_t port;           /* 0: resolved to a free one where the command lets it be set */
+    int64_t context_length; /* ABSENT_I64: not checked */
     int64_t tensor_parallel, pipeline_parallel, data_parallel;
     const char *health_path, *metrics_path; /* metrics_path "": none */
-    bool simulated;            /* the engine is a simulation: every output carries the mark */
+    bool simulated;                         /* the engine is a simulation: every output carries the mark */
 };
 
 struct plan_lengths {
-    int kind;       /* enum length_kind */
-    int64_t tokens; /* fixed: each; natural: max_tokens, ABSENT_I64 leaves it to the engine */
+    int kind;             /* enum length_kind */
+    int64_t tokens;       /* fixed: each; natural: max_tokens, ABSENT_I64 leaves it to the engine */
     double median, sigma; /* lognormal, in tokens; sigma of the logarithm */
     int64_t min, max, seed;
     bool ignore_eos;
@@ -52,28 +52,28 @@ struct plan_lengths {
 
 struct plan_requests {
     const char *file;
-    const char *sha256;       /* resolved: of the file's bytes */
-    int api;                  /* enum api_kind */
-    int64_t count;            /* ABSENT_I64: each prompt once; more than the file holds: repeated in order */
+    const char *sha256; /* resolved: of the file's bytes */
+    int api;            /* enum api_kind */
+    int64_t count;      /* ABSENT_I64: each prompt once; more than the file holds: repeated in order */
     struct plan_lengths lengths;
     double temperature, top_p; /* NaN: not sent */
     int64_t seed;              /* ABSENT_I64: not sent */
     bool continuous_usage;
-    int connect;               /* enum connect_kind */
-    const char *extra_body;    /* JSON object merged into every body; null: none */
+    int connect;            /* enum connect_kind */
+    const char *extra_body; /* JSON object merged into every body; null: none */
 };
 
 /* METHOD's durations. Anything below the default marks the run `method_shortened`. */
 struct plan_method {
     double baseline_s, baseline_wait_s, hold_s, release_wait_s;
-    double grid_s;             /* the 1 s grid; a test may shorten it */
-    double counter_s;          /* 0.1 */
+    double grid_s;    /* the 1 s grid; a test may shorten it */
+    double counter_s; /* 0.1 */
     int64_t warmup_requests, warmup_tokens;
-    double failed_share;       /* limit of too_many_failed */
+    double failed_share; /* limit of too_many_failed */
 };
 
 struct plan_limits {
-    double ready_s, stop_s;    /* engine start to ready; stop signal to SIGKILL */
+    double ready_s, stop_s; /* engine start to ready; stop signal to SIGKILL */
     double connect_s, write_s, head_s, first_token_s, idle_s, total_s; /* METHOD section 4, timers */
 };
 
@@ -90,18 +90,18 @@ struct plan_cost {
 };
 
 struct plan {
-    const char *name;      /* label for people; null: made from model and engine */
-    const char *scenario;  /* label of the task, for comparisons; null: the request file's name */
+    const char *name;     /* label for people; null: made from model and engine */
+    const char *scenario; /* label of the task, for comparisons; null: the request file's name */
     struct plan_model model;
     struct plan_engine engine;
-    const char **gpus;     /* "all", indexes, UUIDs or unique prefixes, PCI addresses; resolved: UUIDs */
+    const char **gpus; /* "all", indexes, UUIDs or unique prefixes, PCI addresses; resolved: UUIDs */
     size_t gpu_count;
     struct plan_requests requests;
     struct plan_method method;
     struct plan_limits limits;
     struct plan_power power;
     struct plan_cost cost;
-    const char *runs;      /* folder that run folders are made in */
+    const char *runs; /* folder that run folders are made in */
 };
 
 extern const struct schema plan_schema;

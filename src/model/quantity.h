@@ -5,19 +5,19 @@
 enum q_state {
     Q_NOT_RECORDED, /* the records lack what it needs; a zeroed struct */
     Q_MEASURED,
-    Q_UNDEFINED,    /* the formula has no value here (TPOT of one token) */
-    Q_NOT_COVERED,  /* a boundary without samples on both sides */
-    Q_NOT_REACHED,  /* no steady state, power not recovered */
-    Q_NOT_CLOSED,   /* the release did not end: the value is the energy so far */
-    Q_EXCLUDED,     /* measured, but left out of comparisons; `why` says the reason */
+    Q_UNDEFINED,   /* the formula has no value here (TPOT of one token) */
+    Q_NOT_COVERED, /* a boundary without samples on both sides */
+    Q_NOT_REACHED, /* no steady state, power not recovered */
+    Q_NOT_CLOSED,  /* the release did not end: the value is the energy so far */
+    Q_EXCLUDED,    /* measured, but left out of comparisons; `why` says the reason */
 };
 
 /* "not_recorded", "measured", "undefined", "not_covered", "not_reached", "not_closed", "excluded"; null-terminated. */
 extern const char *const q_state_names[8];
 
-/* `value` means something in MEASURED, NOT_CLOSED and EXCLUDED only. The uncertainties (k = 2, same unit as the value; NaN
- * where not known) are METHOD section 2's: repeatability, and the assumed limit of the sensor. `why` is a short sentence for
- * every state but MEASURED; static text or memory of the owning arena. */
+/* `value` means something in MEASURED, NOT_CLOSED and EXCLUDED only. The uncertainties (k = 2, same unit as the value;
+ * NaN where not known) are METHOD section 2's: repeatability, and the assumed limit of the sensor. `why` is a short
+ * sentence for every state but MEASURED; static text or memory of the owning arena. */
 struct quantity {
     double value;
     enum q_state state;
@@ -27,15 +27,18 @@ struct quantity {
 
 static inline struct quantity quantity_absent(enum q_state state, const char *why)
 {
-    return (struct quantity){.value = __builtin_nan(""), .state = state, .why = why,
-                             .repeatability = __builtin_nan(""), .absolute = __builtin_nan("")};
+    return (struct quantity){.value = __builtin_nan(""),
+                             .state = state,
+                             .why = why,
+                             .repeatability = __builtin_nan(""),
+                             .absolute = __builtin_nan("")};
 }
 
 /* Measured, without a statement of uncertainty. */
 static inline struct quantity quantity_of(double value)
 {
-    return (struct quantity){.value = value, .state = Q_MEASURED,
-                             .repeatability = __builtin_nan(""), .absolute = __builtin_nan("")};
+    return (struct quantity){
+        .value = value, .state = Q_MEASURED, .repeatability = __builtin_nan(""), .absolute = __builtin_nan("")};
 }
 
 static inline int quantity_has_value(const struct quantity *q)

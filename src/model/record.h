@@ -1,7 +1,8 @@
 /* What a run writes down, as data: raw, timestamped, decided by nobody.
  *
- * Times are CLOCK_MONOTONIC nanoseconds since the run began, unless the name says realtime. Absent: ABSENT_I64 for times and
- * 64-bit counts, -1 for the small integers, NaN for doubles, null for text. docs/FORMAT.md names the file of each record. */
+ * Times are CLOCK_MONOTONIC nanoseconds since the run began, unless the name says realtime. Absent: ABSENT_I64 for
+ * times and 64-bit counts, -1 for the small integers, NaN for doubles, null for text. docs/FORMAT.md names the file of
+ * each record. */
 #ifndef JTOK_MODEL_RECORD_H
 #define JTOK_MODEL_RECORD_H
 
@@ -16,22 +17,23 @@
 
 enum mark_id {
     MARK_BASELINE_START, /* t0 */
-    MARK_BASELINE_END,   /* t1: the accepted window is [start, end]; a window that slid writes both anew, the last counts */
-    MARK_SERVICE_START,  /* t2 */
-    MARK_READY,          /* t3 */
-    MARK_WARMUP_START,   /* t4 */
-    MARK_WARMUP_END,     /* t5 */
-    MARK_FORMAL_START,   /* t6 */
-    MARK_FORMAL_END,     /* t7 */
-    MARK_STOP,           /* t8 */
-    MARK_EXIT,           /* t9 */
-    MARK_MEMORY_RELEASED,/* t10 */
-    MARK_POWER_RECOVERED,/* t11 */
+    MARK_BASELINE_END,  /* t1: the accepted window is [start, end]; a window that slid writes both anew, the last counts
+                         */
+    MARK_SERVICE_START, /* t2 */
+    MARK_READY,         /* t3 */
+    MARK_WARMUP_START,  /* t4 */
+    MARK_WARMUP_END,    /* t5 */
+    MARK_FORMAL_START,  /* t6 */
+    MARK_FORMAL_END,    /* t7 */
+    MARK_STOP,          /* t8 */
+    MARK_EXIT,          /* t9 */
+    MARK_MEMORY_RELEASED, /* t10 */
+    MARK_POWER_RECOVERED, /* t11 */
     MARK_RELEASE_END,
     MARK_HOLD_END,
     MARK_RELEASE_TIMEOUT,
-    MARK_FAILED,         /* the run gave up: note says why */
-    MARK_INTERRUPTED,    /* a signal asked to stop: note says in which stage */
+    MARK_FAILED,      /* the run gave up: note says why */
+    MARK_INTERRUPTED, /* a signal asked to stop: note says in which stage */
     MARK_COUNT
 };
 extern const char *const mark_names[MARK_COUNT + 1];
@@ -49,8 +51,8 @@ struct rec_clock {
 enum check_outcome { CHECK_NOT_CHECKED, CHECK_PASSED, CHECK_FAILED, CHECK_NOT_RECORDED };
 extern const char *const check_outcome_names[5];
 
-/* Something that the run looked at itself: "identity.model", "preflight.gpu_busy", "plan.requests_sha256" ... The part before
- * the first dot is the reason code's group. */
+/* Something that the run looked at itself: "identity.model", "preflight.gpu_busy", "plan.requests_sha256" ... The part
+ * before the first dot is the reason code's group. */
 struct rec_fact {
     int64_t t_ns;
     const char *name;
@@ -59,7 +61,7 @@ struct rec_fact {
 };
 
 struct rec_run {
-    const char *id;           /* the folder's name: 20261130T005313Z-slug */
+    const char *id; /* the folder's name: 20261130T005313Z-slug */
     const char *jtok_version, *method_id;
     int64_t began_realtime_ns;
     const char *host, *kernel, *cpu;
@@ -67,10 +69,10 @@ struct rec_run {
     const char *driver_version, *nvml_version;
     const char *stamp_source; /* "kernel" or "read" */
     bool gpu_simulated, engine_simulated;
-    int64_t engine_exit_status;  /* ABSENT_I64: unknown; a signal n is 128 + n */
-    int64_t prefix_cache;        /* 1 on, 0 off, ABSENT_I64 unknown */
+    int64_t engine_exit_status;                      /* ABSENT_I64: unknown; a signal n is 128 + n */
+    int64_t prefix_cache;                            /* 1 on, 0 off, ABSENT_I64 unknown */
     int64_t snapshot_bytes, snapshot_resident_bytes; /* page cache at t2 */
-    int64_t secrets_replaced;    /* places in log lines, arguments and variables */
+    int64_t secrets_replaced;                        /* places in log lines, arguments and variables */
     const char *plan_sha256;
 };
 
@@ -79,20 +81,20 @@ struct rec_run {
 enum instant_tag { INSTANT_GRID, INSTANT_MARK, INSTANT_MARK_AFTER };
 
 struct rec_instant {
-    int64_t t_ns;      /* middle of the call */
-    int32_t width_ns;  /* of the call */
-    int32_t mw;        /* -1: the reading failed */
-    int64_t late_ns;   /* start of the call behind its deadline; ABSENT_I64 for mark samples */
-    uint8_t tag;       /* enum instant_tag */
+    int64_t t_ns;     /* middle of the call */
+    int32_t width_ns; /* of the call */
+    int32_t mw;       /* -1: the reading failed */
+    int64_t late_ns;  /* start of the call behind its deadline; ABSENT_I64 for mark samples */
+    uint8_t tag;      /* enum instant_tag */
 };
 
 enum counter_why { COUNTER_LOCKED, COUNTER_REPEAT, COUNTER_SEARCH, COUNTER_BOUNDARY };
 
 struct rec_counter {
     int64_t t_ns;
-    int64_t mj;        /* -1: the reading failed */
+    int64_t mj; /* -1: the reading failed */
     int32_t width_ns;
-    uint8_t why;       /* enum counter_why */
+    uint8_t why; /* enum counter_why */
 };
 
 struct rec_buffer {
@@ -102,17 +104,17 @@ struct rec_buffer {
 
 struct rec_gpu_state {
     int64_t t_ns;
-    int64_t memory_used_bytes;  /* v1's `used`, with the reserved part; ABSENT_I64 */
-    int64_t reasons;            /* clock event reasons, bit mask; ABSENT_I64 */
+    int64_t memory_used_bytes;                  /* v1's `used`, with the reserved part; ABSENT_I64 */
+    int64_t reasons;                            /* clock event reasons, bit mask; ABSENT_I64 */
     int32_t utilisation, sm_mhz, temperature_c; /* -1 */
-    int32_t processes;          /* compute processes; -1: the list could not be read */
+    int32_t processes;                          /* compute processes; -1: the list could not be read */
 };
 
 struct rec_process {
-    int64_t t_ns;   /* of the gpu_state that it belongs to */
+    int64_t t_ns; /* of the gpu_state that it belongs to */
     int64_t pid;
     int64_t memory_bytes; /* ABSENT_I64 */
-    int8_t own;     /* 1: of the engine's tree; 0: not; -1: can't be told (another pid namespace) */
+    int8_t own;           /* 1: of the engine's tree; 0: not; -1: can't be told (another pid namespace) */
 };
 
 /* One GPU, with its series in order of time. */
@@ -121,9 +123,9 @@ struct rec_gpu {
     int64_t index;
     int64_t power_limit_mw, power_limit_default_mw, power_limit_min_mw, power_limit_max_mw; /* enforced first */
     int64_t memory_total_bytes;
-    int64_t mig;                    /* 1 on, 0 off, ABSENT_I64 not supported */
+    int64_t mig; /* 1 on, 0 off, ABSENT_I64 not supported */
     int64_t persistence, architecture;
-    const char *instant_source;     /* "field 186 scope 0", "power_usage" */
+    const char *instant_source; /* "field 186 scope 0", "power_usage" */
     struct rec_instant *instant;
     size_t instant_count;
     struct rec_counter *counter;
@@ -141,28 +143,28 @@ struct rec_gpu {
 /* Why a request failed: the first fault in time (METHOD section 4, Verdicts). */
 enum verdict {
     VERDICT_OK,
-    VERDICT_NOT_RECORDED,      /* a converted recording without status */
-    VERDICT_CONNECT_FAILED,    /* refused, reset or unreachable before a whole head */
+    VERDICT_NOT_RECORDED,   /* a converted recording without status */
+    VERDICT_CONNECT_FAILED, /* refused, reset or unreachable before a whole head */
     VERDICT_CONNECT_TIMEOUT,
     VERDICT_WRITE_TIMEOUT,
     VERDICT_HEAD_TIMEOUT,
     VERDICT_FIRST_TOKEN_TIMEOUT,
     VERDICT_IDLE_TIMEOUT,
     VERDICT_TOTAL_TIMEOUT,
-    VERDICT_HTTP_STATUS,       /* `status` says which */
+    VERDICT_HTTP_STATUS, /* `status` says which */
     VERDICT_HTTP_MALFORMED,
     VERDICT_TOO_LARGE,
     VERDICT_TRUNCATED,
-    VERDICT_RESET,             /* after a whole head */
+    VERDICT_RESET, /* after a whole head */
     VERDICT_NOT_STREAMED,
-    VERDICT_BAD_EVENT,         /* an event that can't be read */
+    VERDICT_BAD_EVENT, /* an event that can't be read */
     VERDICT_ERROR_IN_STREAM,
     VERDICT_BAD_USAGE,
     VERDICT_NO_USAGE,
     VERDICT_NO_TOKENS,
     VERDICT_NO_OUTPUT,
-    VERDICT_NO_FINISH,         /* the stream ended well formed, without finish reason and [DONE] */
-    VERDICT_CANCELLED,         /* the run was stopped */
+    VERDICT_NO_FINISH, /* the stream ended well formed, without finish reason and [DONE] */
+    VERDICT_CANCELLED, /* the run was stopped */
     VERDICT_COUNT
 };
 extern const char *const verdict_names[VERDICT_COUNT + 1];
@@ -171,24 +173,24 @@ enum request_stage { REQUEST_READY, REQUEST_WARMUP, REQUEST_FORMAL };
 extern const char *const request_stage_names[4];
 
 enum request_note {
-    NOTE_NO_DONE = 1,          /* success without [DONE] */
-    NOTE_CONTENT_TYPE = 2,     /* a right stream under a wrong content type */
-    NOTE_REOPENED = 4,         /* the connection opened ahead was closed by the server and opened again */
-    NOTE_AFTER_DONE = 8,       /* bytes or events after [DONE] */
-    NOTE_STAMP_MISSING = 16,   /* at least one arrival has the read time */
+    NOTE_NO_DONE = 1,        /* success without [DONE] */
+    NOTE_CONTENT_TYPE = 2,   /* a right stream under a wrong content type */
+    NOTE_REOPENED = 4,       /* the connection opened ahead was closed by the server and opened again */
+    NOTE_AFTER_DONE = 8,     /* bytes or events after [DONE] */
+    NOTE_STAMP_MISSING = 16, /* at least one arrival has the read time */
     NOTE_RESET_AFTER_DONE = 32,
 };
 
 struct rec_request {
-    uint32_t id;               /* position in the set, from 0; warm-up and readiness have their own numbering */
-    uint8_t stage;             /* enum request_stage */
-    uint8_t verdict;           /* enum verdict */
-    uint16_t notes;            /* enum request_note, or-ed */
-    int32_t status;            /* HTTP; -1 */
+    uint32_t id;     /* position in the set, from 0; warm-up and readiness have their own numbering */
+    uint8_t stage;   /* enum request_stage */
+    uint8_t verdict; /* enum verdict */
+    uint16_t notes;  /* enum request_note, or-ed */
+    int32_t status;  /* HTTP; -1 */
     int64_t connect_ns, connected_ns, submit_ns, sent_ns, head_ns;
     int64_t role_ns, first_ns, first_visible_ns, last_ns, finish_ns, usage_ns, end_ns, closed_ns;
     int64_t prompt_tokens, completion_tokens, reasoning_tokens, cached_tokens; /* of the last usage */
-    int64_t max_tokens;        /* sent; ABSENT_I64: none */
+    int64_t max_tokens;                                                        /* sent; ABSENT_I64: none */
     int64_t body_bytes, text_bytes, received_bytes;
     int64_t events, token_chunks, shared_stamps, comments;
     uint64_t prompt_digest;    /* equal prompts have equal digests; 0: not recorded */
@@ -201,15 +203,15 @@ extern const char *const chunk_kind_names[8];
 enum chunk_stamp { STAMP_KERNEL, STAMP_SHARED, STAMP_READ };
 extern const char *const chunk_stamp_names[4];
 
-/* One event of a formal request's stream. A token chunk is TEXT, REASONING (any output string that is not visible) or HELD
- * (no text, but the running count rose). */
+/* One event of a formal request's stream. A token chunk is TEXT, REASONING (any output string that is not visible) or
+ * HELD (no text, but the running count rose). */
 struct rec_chunk {
     int64_t t_ns;
     uint32_t request;
-    int32_t running;   /* completion_tokens so far as this chunk says; -1: none */
-    uint32_t bytes;    /* UTF-8 bytes of output text (characters where only those were recorded) */
-    uint8_t kind;      /* enum chunk_kind */
-    uint8_t stamp;     /* enum chunk_stamp */
+    int32_t running; /* completion_tokens so far as this chunk says; -1: none */
+    uint32_t bytes;  /* UTF-8 bytes of output text (characters where only those were recorded) */
+    uint8_t kind;    /* enum chunk_kind */
+    uint8_t stamp;   /* enum chunk_stamp */
     uint16_t reserved;
 };
 
@@ -220,12 +222,12 @@ static inline bool chunk_has_tokens(const struct rec_chunk *c)
 
 /* The client's own condition over the formal stage. */
 struct rec_client {
-    int64_t submit_spread_ns;    /* first to last submission */
-    int64_t connect_wall_ns;     /* opening all connections ahead */
+    int64_t submit_spread_ns; /* first to last submission */
+    int64_t connect_wall_ns;  /* opening all connections ahead */
     int64_t wakeups, reads, events;
-    int64_t lag_p50_ns, lag_p99_ns, lag_max_ns;     /* loop: woken behind its deadline, or one pass of it */
+    int64_t lag_p50_ns, lag_p99_ns, lag_max_ns;          /* loop: woken behind its deadline, or one pass of it */
     int64_t handle_p50_ns, handle_p99_ns, handle_max_ns; /* kernel stamp to processed */
-    int64_t cpu_ns, wall_ns;     /* of the loop thread */
+    int64_t cpu_ns, wall_ns;                             /* of the loop thread */
     int64_t stamps_kernel, stamps_shared, stamps_read;
     int64_t open_files_limit;
 };
@@ -242,8 +244,8 @@ struct rec_metrics {
 struct records {
     struct rec_run run;
     struct plan plan;
-    bool sealed;               /* hashes were there and right */
-    const char *damage;        /* null, or what is wrong with the files */
+    bool sealed;        /* hashes were there and right */
+    const char *damage; /* null, or what is wrong with the files */
     struct rec_mark *marks;
     size_t mark_count;
     struct rec_clock *clocks;
@@ -254,13 +256,13 @@ struct records {
     size_t gpu_count;
     struct rec_request *requests; /* formal ones, by id */
     size_t request_count;
-    struct rec_request *warmups;  /* readiness and warm-up */
+    struct rec_request *warmups; /* readiness and warm-up */
     size_t warmup_count;
-    struct rec_chunk *chunks;     /* of formal requests, by (t, request, order written) */
+    struct rec_chunk *chunks; /* of formal requests, by (t, request, order written) */
     size_t chunk_count;
     struct rec_metrics *metrics;
     size_t metrics_count;
-    struct rec_client client;     /* zeroed with wall_ns 0: not recorded */
+    struct rec_client client; /* zeroed with wall_ns 0: not recorded */
 };
 
 /* Time of the last mark with this id, or ABSENT_I64. O(marks). */

@@ -1,5 +1,5 @@
-/* Where records go while a run is on. Every function may be called from any thread, copies what it is given, never blocks on
- * the disk and never fails: what could not be written down is counted and ends the run at its next step. */
+/* Where records go while a run is on. Every function may be called from any thread, copies what it is given, never
+ * blocks on the disk and never fails: what could not be written down is counted and ends the run at its next step. */
 #ifndef JTOK_MODEL_SINK_H
 #define JTOK_MODEL_SINK_H
 

@@ -100,7 +100,7 @@ struct run {
     bool scraping;
     int64_t scrape_period_ns;
     int64_t settle_from_ns; /* readings asked for before this don't count for settling */
-    double generated[2]; /* last two readings of generation_tokens; NaN */
+    double generated[2];    /* last two readings of generation_tokens; NaN */
 };
 
 int64_t run_now_ns(const struct run *r);

@@ -12,7 +12,8 @@ static void integers_are_strict(void **state)
     assert_int_equal(v, INT64_MIN);
     assert_true(num_i64(span_of("9223372036854775807"), &v));
     v = 7;
-    const char *const wrong[] = {"", "-", "+1", "1 ", " 1", "1.0", "0x1", "9223372036854775808", "-9223372036854775809"};
+    const char *const wrong[] = {
+        "", "-", "+1", "1 ", " 1", "1.0", "0x1", "9223372036854775808", "-9223372036854775809"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_false(num_i64(span_of(wrong[i]), &v));
     assert_int_equal(v, 7);
@@ -81,8 +82,10 @@ static void arena_memory_is_zeroed_and_aligned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_strict),   cmocka_unit_test(doubles_are_json_numbers),
-        cmocka_unit_test(doubles_read_back),     cmocka_unit_test(a_full_buffer_says_so),
+        cmocka_unit_test(integers_are_strict),
+        cmocka_unit_test(doubles_are_json_numbers),
+        cmocka_unit_test(doubles_read_back),
+        cmocka_unit_test(a_full_buffer_says_so),
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
