@@ -276,15 +276,26 @@ double attribution_union_j(const struct course *c, int64_t start_ns, int64_t end
     return sum_value(&sum);
 }
 
+/* Place of the first chunk after t. */
+static size_t chunk_after(const struct streams *s, int64_t t_ns)
+{
+    size_t low = 0, high = s->chunk_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->chunks[middle].t_ns <= t_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens)
 {
-    size_t k = 0;
-    for (size_t i = 0; i + 1 < n; i++)
-        ret_tokens[i] = 0;
-    for (size_t i = 0; i < s->chunk_count; i++) {
-        while (k < n && bounds[k] < s->chunks[i].t_ns)
-            k++;
-        if (k > 0 && k < n)
-            ret_tokens[k - 1] += s->tokens[i];
+    for (size_t k = 0; k + 1 < n; k++) {
+        size_t end = chunk_after(s, bounds[k + 1]);
+        ret_tokens[k] = 0;
+        for (size_t i = chunk_after(s, bounds[k]); i < end; i++)
+            ret_tokens[k] += s->tokens[i];
     }
 }
