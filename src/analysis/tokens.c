@@ -198,6 +198,111 @@ static bool number_rows(struct streams *s, struct arena *a, struct err *e)
     return true;
 }
 
+/* ---- spreading without grouping ----
+ *
+ * Chunks of one size have one share and one remainder, so where a request has few sizes all is decided on the number of
+ * chunks of each, and a pass in order of time gives every chunk its tokens. */
+
+enum { SIZES = 32, SHARES = 256, STREAMED_MAX = 60000 };
+
+struct spread {
+    uint16_t of[SIZES];  /* by size: number of chunks; once prepared, their share */
+    uint32_t tied, ties; /* sizes, as bits, of which only the earliest `ties` chunks get one more */
+    uint32_t zeros;      /* chunks at 0 that get one, the earliest */
+    uint32_t level;      /* nothing stays above it */
+    uint32_t once_more;  /* chunks at it that give one away, the earliest */
+    bool large;          /* it has a chunk of SIZES bytes or more */
+};
+
+/* Floors and largest remainders. False where chunks of several sizes tie. */
+static bool prepare_shares(struct spread *p, const uint16_t *counts, uint64_t n, uint64_t total, uint32_t *share)
+{
+    uint32_t size[SIZES], kinds = 0;
+    uint64_t rest[SIZES], left = n;
+    for (uint32_t k = 0; k < SIZES; k++) {
+        if (!counts[k])
+            continue;
+        share[k] = (uint32_t)(n * k / total);
+        rest[k] = n * k % total;
+        left -= (uint64_t)share[k] * counts[k];
+        uint32_t at = kinds++;
+        for (; at > 0 && rest[size[at - 1]] < rest[k]; at--)
+            size[at] = size[at - 1];
+        size[at] = k;
+    }
+    for (uint32_t i = 0; left > 0; i++) {
+        uint32_t k = size[i];
+        bool several = i + 1 < kinds && rest[size[i + 1]] == rest[k];
+        if (counts[k] > left || several) {
+            p->tied = UINT32_C(1) << k;
+            p->ties = (uint32_t)left;
+            return !several;
+        }
+        share[k]++;
+        left -= counts[k];
+    }
+    return true;
+}
+
+/* As fill_zeros, from the number of chunks at each share. */
+static void prepare_level(struct spread *p, const uint64_t *at_share, uint32_t most)
+{
+    uint64_t spare = 0, taken = 0, group = at_share[most];
+    p->level = UINT32_MAX;
+    for (uint32_t v = 2; v <= most; v++)
+        spare += at_share[v] * (v - 1);
+    p->zeros = (uint32_t)(at_share[0] < spare ? at_share[0] : spare);
+    if (p->zeros == 0)
+        return;
+    for (p->level = most; p->level > 1 && taken + group <= p->zeros; group += at_share[p->level]) {
+        taken += group;
+        p->level--;
+    }
+    p->once_more = (uint32_t)(p->zeros - taken);
+}
+
+/* False: this request has to be grouped. */
+static bool prepare(struct spread *p, int64_t chunks, uint64_t n)
+{
+    uint64_t total = 0, at_share[SHARES] = {0};
+    uint32_t share[SIZES] = {0}, most = 0;
+    for (uint32_t k = 0; k < SIZES; k++)
+        total += (uint64_t)k * p->of[k];
+    if (p->large || chunks > STREAMED_MAX || total == 0 || !prepare_shares(p, p->of, n, total, share))
+        return false;
+    for (uint32_t k = 0; k < SIZES; k++) {
+        if (!p->of[k])
+            continue;
+        uint32_t tied = p->tied >> k & 1 ? p->ties : 0, top = share[k] + (tied > 0);
+        if (top >= SHARES)
+            return false;
+        at_share[share[k]] += p->of[k] - tied;
+        at_share[top] += tied;
+        most = top > most ? top : most;
+    }
+    prepare_level(p, at_share, most);
+    for (uint32_t k = 0; k < SIZES; k++)
+        p->of[k] = (uint16_t)share[k];
+    return true;
+}
+
+/* Without branches: sizes are as good as random. */
+static inline uint32_t spread_next(struct spread *p, uint32_t bytes)
+{
+    uint32_t tie = (p->tied >> bytes) & 1 & (p->ties > 0), x = p->of[bytes] + tie;
+    uint32_t filled = (x == 0) & (p->zeros > 0);
+    uint32_t over = x >= p->level, gives = over & (p->once_more > 0);
+    p->ties -= tie;
+    p->zeros -= filled;
+    p->once_more -= gives;
+    return (over ? p->level : x) + filled - gives;
+}
+
+/* ---- the passes ---- */
+
+/* Where a chunk's tokens come from. */
+enum { BY_NOTHING, BY_COUNTS, BY_SIZES, BY_GROUPS };
+
 /* What the passes over the chunks keep of a request; two to a cache line. */
 struct tally {
     int64_t last_ns;
@@ -205,7 +310,7 @@ struct tally {
     uint32_t last;   /* place of its latest stamp */
     uint32_t value;  /* tokens of its latest chunk, not yet in the extremes */
     int32_t running; /* first pass: 1 where some count was seen; then the highest so far */
-    uint8_t success, by_counts, started, several;
+    uint8_t success, source, started, several;
 };
 
 static void begin_tallies(struct streams *s, struct tally *tallies)
@@ -220,7 +325,8 @@ static void begin_tallies(struct streams *s, struct tally *tallies)
     }
 }
 
-static void count_chunks(struct streams *s, struct tally *tallies)
+/* spreads: null where the plan asked for running counts. */
+static void count_chunks(struct streams *s, struct tally *tallies, struct spread *spreads)
 {
     for (size_t i = 0; i < s->chunk_count; i++) {
         const struct rec_chunk *c = &s->chunks[i];
@@ -234,31 +340,41 @@ static void count_chunks(struct streams *s, struct tally *tallies)
             continue;
         y->at++;
         y->running |= c->running >= 0;
+        if (spreads && c->bytes < SIZES)
+            spreads[row].of[c->bytes]++;
+        else if (spreads)
+            spreads[row].large = true;
     }
 }
 
-/* Chunks of requests without running counts, to be grouped by request. */
-static uint64_t place_streams(struct streams *s, bool asked, struct tally *tallies)
+/* Decides each request's source. Returns how many chunks have to be grouped by request. */
+static uint64_t place_streams(struct streams *s, bool asked, struct tally *tallies, struct spread *spreads)
 {
-    uint64_t at = 0, counted = 0;
+    uint64_t at = 0, counted = 0, spread = 0;
     for (size_t i = 0; i < s->request_count; i++) {
         struct stream *q = &s->streams[i];
         struct tally *y = &tallies[i];
+        uint64_t own = 0;
         q->chunks = (int64_t)y->at;
         q->running = asked && y->running;
-        y->by_counts = q->running;
-        y->running = 0;
         s->token_chunks += y->at;
-        counted += q->running ? y->at : 0;
-        uint64_t own = q->running ? 0 : y->at;
+        if (q->running) {
+            y->source = BY_COUNTS;
+            counted += y->at;
+        } else if (y->at) {
+            y->source = spreads && prepare(&spreads[i], q->chunks, (uint64_t)q->tokens) ? BY_SIZES : BY_GROUPS;
+            spread += y->at;
+            own = y->source == BY_GROUPS ? y->at : 0;
+        }
+        y->running = 0;
         y->at = at;
         at += own;
     }
-    s->source = at && counted ? TOKENS_MIXED : counted ? TOKENS_RUNNING : at ? TOKENS_SPREAD : TOKENS_NONE;
+    s->source = spread && counted ? TOKENS_MIXED : counted ? TOKENS_RUNNING : spread ? TOKENS_SPREAD : TOKENS_NONE;
     return at;
 }
 
-/* Usage over the chunks of each request without running counts. Their sizes are grouped by request in `next`, which is
+/* Usage over the chunks of the requests that are grouped. Their sizes are grouped by request in `next`, which is
  * free until the chunks are linked, made into tokens there, and read back in order of time. */
 static void spread_all(struct streams *s, struct tally *tallies)
 {
@@ -269,7 +385,7 @@ static void spread_all(struct streams *s, struct tally *tallies)
         for (size_t i = 0; i < s->chunk_count; i++) {
             const struct rec_chunk *c = &s->chunks[i];
             uint32_t row = streams_row(s, c->request);
-            if (row == STREAM_NONE || !chunk_has_tokens(c) || !tallies[row].success || tallies[row].by_counts)
+            if (row == STREAM_NONE || !chunk_has_tokens(c) || tallies[row].source != BY_GROUPS)
                 continue;
             if (back)
                 s->tokens[i] = grouped[tallies[row].at++];
@@ -277,12 +393,12 @@ static void spread_all(struct streams *s, struct tally *tallies)
                 grouped[tallies[row].at++] = c->bytes;
         }
         for (size_t i = 0; i < s->request_count && !back; i++)
-            longest = !s->streams[i].running && (size_t)s->streams[i].chunks > longest ? (size_t)s->streams[i].chunks
-                                                                                       : longest;
+            if (tallies[i].source == BY_GROUPS && (size_t)s->streams[i].chunks > longest)
+                longest = (size_t)s->streams[i].chunks;
         uint64_t *room = back ? NULL : arena_array(&scratch, 2 * longest, sizeof *room);
         for (size_t i = 0; i < s->request_count && !back; i++) {
             const struct stream *q = &s->streams[i];
-            if (q->running || q->chunks == 0)
+            if (tallies[i].source != BY_GROUPS)
                 continue;
             tallies[i].at -= (uint64_t)q->chunks;
             tokens_spread(grouped + tallies[i].at, (size_t)q->chunks, (uint64_t)q->tokens, room);
@@ -312,7 +428,7 @@ static uint32_t count_rise(struct tally *y, const struct rec_chunk *c, int64_t u
     return rise;
 }
 
-static void link_chunks(struct streams *s, struct tally *tallies, int64_t merged_tokens)
+static void link_chunks(struct streams *s, struct tally *tallies, struct spread *spreads, int64_t merged_tokens)
 {
     for (size_t i = 0; i < s->chunk_count; i++) {
         const struct rec_chunk *c = &s->chunks[i];
@@ -321,7 +437,9 @@ static void link_chunks(struct streams *s, struct tally *tallies, int64_t merged
         if (row == STREAM_NONE || !chunk_has_tokens(c) || !tallies[row].success)
             continue;
         struct tally *y = &tallies[row];
-        uint32_t value = y->by_counts ? count_rise(y, c, s->streams[row].tokens) : s->tokens[i];
+        uint32_t value = y->source == BY_COUNTS  ? count_rise(y, c, s->streams[row].tokens)
+                         : y->source == BY_SIZES ? spread_next(&spreads[row], c->bytes)
+                                                 : s->tokens[i];
         if (y->started) {
             note_extremes(s, y, merged_tokens);
             y->several = 1;
@@ -387,11 +505,13 @@ bool streams_make(const struct records *r, const struct method *m, struct arena 
     s.tokens = arena_array(a, s.chunk_count, sizeof *s.tokens);
     s.next = arena_array(a, s.chunk_count, sizeof *s.next);
     struct tally *tallies = arena_array(&scratch, s.request_count, sizeof *tallies);
+    bool asked = r->plan.requests.continuous_usage;
+    struct spread *spreads = asked ? NULL : arena_array(&scratch, s.request_count, sizeof *spreads);
     begin_tallies(&s, tallies);
-    count_chunks(&s, tallies);
-    if (place_streams(&s, r->plan.requests.continuous_usage, tallies))
+    count_chunks(&s, tallies, spreads);
+    if (place_streams(&s, asked, tallies, spreads))
         spread_all(&s, tallies);
-    link_chunks(&s, tallies, m->merged_tokens);
+    link_chunks(&s, tallies, spreads, m->merged_tokens);
     finish_streams(&s, tallies, m->merged_tokens);
     arena_done(&scratch);
     *ret = s;

@@ -194,11 +194,47 @@ static void one_stamp_is_no_generation_interval(void **state)
     made_done(&m);
 }
 
+/* Whole runs without running counts, some with chunks too large to be spread on the fly: each request by the words. */
+static void a_run_is_spread_by_the_words(void **state)
+{
+    (void)state;
+    uint64_t random = 99;
+    for (int round = 0; round < 400; round++) {
+        enum { REQUESTS = 5 };
+        struct made m;
+        struct streams s;
+        uint32_t b[REQUESTS][64], right[64];
+        size_t count[REQUESTS] = {0}, seen[REQUESTS] = {0};
+        made_init(&m, 0);
+        m.r.plan.requests.continuous_usage = false;
+        for (uint32_t i = 0; i < REQUESTS; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            made_request(&m, i, 0, 500, 1 + (int64_t)((random >> 40) % (round % 7 == 0 ? 9000 : 90)));
+        }
+        for (int i = 0; i < 120; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            uint32_t r = (uint32_t)(random >> 33) % REQUESTS;
+            uint32_t bytes = (uint32_t)(random >> 45) % (r == 0 ? 60 : 2 + r * 3);
+            b[r][count[r]++] = bytes;
+            made_chunk(&m, r, 1 + 0.01 * i, -1, bytes);
+        }
+        make(&m, &s);
+        for (uint32_t r = 0; r < REQUESTS; r++) {
+            spread_by_the_words(b[r], count[r], (uint64_t)m.r.requests[r].completion_tokens, right);
+            for (size_t i = 0; i < m.r.chunk_count; i++)
+                if (m.r.chunks[i].request == r)
+                    assert_int_equal(s.tokens[i], right[seen[r]++]);
+        }
+        made_done(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shares_by_largest_remainder),
                                        cmocka_unit_test(empty_chunks_take_from_the_largest),
                                        cmocka_unit_test(any_spread_is_by_the_words),
+                                       cmocka_unit_test(a_run_is_spread_by_the_words),
                                        cmocka_unit_test(running_counts_are_differences),
                                        cmocka_unit_test(equal_stamps_are_merged),
                                        cmocka_unit_test(a_first_chunk_of_most_tokens_means_interval),
