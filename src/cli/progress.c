@@ -8,7 +8,7 @@
 
 static const char *const stage_texts[RUN_COUNT] = {
     "preparing",
-    "baseline: 20 s of idle power",
+    "baseline: idle power",
     "starting the engine",
     "warm-up",
     "opening connections",

@@ -8,6 +8,7 @@ enum option_id {
     OPTION_MODEL,
     OPTION_HOST,
     OPTION_PORT,
+    OPTION_UDS,
     OPTION_SERVED,
     OPTION_CONTEXT,
     OPTION_TP,
@@ -31,6 +32,7 @@ static const struct option options[] = {
     {"--model-path", OPTION_MODEL, true},
     {"--host", OPTION_HOST, true},
     {"--port", OPTION_PORT, true},
+    {"--uds", OPTION_UDS, true},
     {"--served-model-name", OPTION_SERVED, true},
     {"--max-model-len", OPTION_CONTEXT, false},
     {"--tensor-parallel-size", OPTION_TP, false},
@@ -101,6 +103,9 @@ static void take(struct command *c, enum option_id id, const char *value)
     case OPTION_PORT:
         c->has_port = true;
         c->port = is_placeholder(value) ? ABSENT_I64 : read_count(value);
+        break;
+    case OPTION_UDS:
+        c->uds = value;
         break;
     case OPTION_MODEL:
         c->model = is_placeholder(value) ? NULL : value;
@@ -226,8 +231,13 @@ static bool complete_number(int64_t *field, int64_t value, bool open, const char
     return true;
 }
 
-static bool complete_host(struct plan *p, const struct command *c, struct err *e)
+/* A Unix socket takes the place of host and port. */
+static bool complete_host(struct plan *p, const struct command *c, struct arena *a, struct err *e)
 {
+    if (p->engine.host && strcmp(p->engine.host, "127.0.0.1") == 0 && c->uds)
+        p->engine.host = NULL;
+    if (c->uds)
+        return complete_text(&p->engine.host, arena_format(a, "unix:%s", c->uds), "engine.host", "--uds", e);
     const char *host = c->host;
     if (!host || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0 || strcmp(host, "localhost") == 0)
         host = NULL; /* any of them answers on loopback */
@@ -310,7 +320,7 @@ bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e)
                        "serve MODEL`, or set engine.command.");
     struct command c = command_read(p);
     struct plan_engine *g = &p->engine;
-    return complete_model(p, &c, a, e) && complete_served(p, &c, e) && complete_host(p, &c, e) &&
+    return complete_model(p, &c, a, e) && complete_served(p, &c, e) && complete_host(p, &c, a, e) &&
            complete_number(&g->port, c.port, g->port == 0, "engine.port", "--port", e) &&
            complete_number(&g->context_length, c.context_length, g->context_length == ABSENT_I64,
                            "engine.context_length", "--max-model-len", e) &&

@@ -35,7 +35,7 @@ const struct engine *engine_of(int engine_kind);
 /* ---- command ---- */
 
 /* Completes a plan from its engine command, before it is frozen. What the plan left open is taken from the command (for
- * vLLM: model, --host, --port, --served-model-name, --max-model-len, -tp/-pp/-dp and their long forms, --dtype,
+ * vLLM: model, --host, --port, --uds, --served-model-name, --max-model-len, -tp/-pp/-dp and their long forms, --dtype,
  * --quantization, --revision; in the forms `--x y`, `--x=y` and with `_` for `-`; the last of several counts, as
  * argparse has it). Open means: null, 0 for the port, ABSENT_I64, 1 or 0 for a parallel size, and the default 127.0.0.1
  * for the host. A snapshot is taken where the model is an absolute path, a revision from .../snapshots/<40 hex digits>;
@@ -63,11 +63,12 @@ struct engine_launch {
 };
 
 /* The final command and environment of a completed plan whose port and GPUs are resolved. "{port}", "{host}", "{model}"
- * (the served name), "{snapshot}" in arguments are replaced; vLLM gets --host, --port and --served-model-name where
- * missing. Set: CUDA_VISIBLE_DEVICES (UUIDs), CUDA_DEVICE_ORDER=PCI_BUS_ID, the cold-start folders of METHOD section 3
- * below cache_folder, HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE=1, VLLM_NO_USAGE_STATS, DO_NOT_TRACK=1,
- * PYTHONUNBUFFERED=1. Of the inherited variables, proxies and those that preset a GPU choice go. A plan's variable that
- * fights METHOD (another CUDA_VISIBLE_DEVICES, offline switched off) is an error. */
+ * (the served name), "{snapshot}" in arguments are replaced; vLLM gets --host, --port (--uds for a host "unix:PATH")
+ * and
+ * --served-model-name where missing. Set: CUDA_VISIBLE_DEVICES (UUIDs), CUDA_DEVICE_ORDER=PCI_BUS_ID, the cold-start
+ * folders of METHOD section 3 below cache_folder, HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE=1, VLLM_NO_USAGE_STATS,
+ * DO_NOT_TRACK=1, PYTHONUNBUFFERED=1. Of the inherited variables, proxies and those that preset a GPU choice go. A
+ * plan's variable that fights METHOD (another CUDA_VISIBLE_DEVICES, offline switched off) is an error. */
 bool engine_launch_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                         struct engine_launch *ret_launch, struct err *e);
 

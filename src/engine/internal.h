@@ -6,7 +6,7 @@
 
 /* What a command line says. Null, ABSENT_I64 and -1: nothing. */
 struct command {
-    const char *model, *host, *dtype, *quantization, *revision;
+    const char *model, *host, *uds, *dtype, *quantization, *revision;
     const char *served[8]; /* --served-model-name takes several */
     size_t served_count;
     int64_t port, context_length, tensor_parallel, pipeline_parallel, data_parallel;

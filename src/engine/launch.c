@@ -188,6 +188,7 @@ static bool make_argv(const struct plan *p, struct arena *a, struct engine_launc
 {
     struct command c = command_read(p);
     bool vllm = engine_of(p->engine.kind)->options_are_vllm;
+    const char *uds = strncmp(p->engine.host, "unix:", 5) == 0 ? p->engine.host + 5 : NULL;
     l->argv = arena_array(a, p->engine.command_count + 7, sizeof *l->argv);
     for (size_t i = 0; i < p->engine.command_count; i++)
         if (!fill_argument(p, p->engine.command[i], a, &l->argv[l->argc++], e))
@@ -195,10 +196,11 @@ static bool make_argv(const struct plan *p, struct arena *a, struct engine_launc
     const struct {
         bool missing;
         const char *option, *value;
-    } more[] = {{!c.has_host, "--host", p->engine.host},
-                {!c.has_port, "--port", arena_format(a, "%lld", (long long)p->engine.port)},
+    } more[] = {{!c.has_host && !uds, "--host", p->engine.host},
+                {!c.has_port && !uds, "--port", arena_format(a, "%lld", (long long)p->engine.port)},
+                {!c.uds, "--uds", uds},
                 {c.served_count == 0, "--served-model-name", p->engine.served_model}};
-    for (size_t i = 0; i < 3 && vllm; i++) {
+    for (size_t i = 0; i < sizeof more / sizeof *more && vllm; i++) {
         if (!more[i].missing || !more[i].value)
             continue;
         l->argv[l->argc++] = more[i].option;

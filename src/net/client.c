@@ -79,6 +79,17 @@ void client_on_chunk(void *self, const struct rec_chunk *chunk)
     c->batch[c->batch_count++] = *chunk;
 }
 
+static void on_fingerprint(void *self, struct span fingerprint)
+{
+    struct client *c = self;
+    if (c->fingerprint[0])
+        return;
+    snprintf(c->fingerprint, sizeof c->fingerprint, "%.*s", SPAN_ARG(fingerprint));
+    for (char *p = c->fingerprint; *p; p++)
+        if (*p < ' ' || *p > '~')
+            *p = '?';
+}
+
 /* A server may echo the key in its error. */
 static void hide_key(const struct client *c, const char *text, struct buf *b)
 {
@@ -258,6 +269,11 @@ struct client_progress client_progress_read(const struct client *c)
     return c->progress;
 }
 
+const char *client_fingerprint(const struct client *c)
+{
+    return c->fingerprint[0] ? c->fingerprint : NULL;
+}
+
 struct rec_client client_read(const struct client *c)
 {
     struct rec_client r = c->seen;
@@ -318,7 +334,7 @@ bool client_open(struct loop *l, const struct client_options *o, const struct cl
     c->requests = mem_alloc(count * sizeof *requests);
     memcpy(c->requests, requests, count * sizeof *requests);
     c->buffer = mem_alloc(RECEIVE_BUFFER);
-    c->out = (struct stream_out){client_on_chunk, c};
+    c->out = (struct stream_out){client_on_chunk, c, on_fingerprint};
     c->first_submit_ns = ABSENT_I64;
     c->last_end_ns = INT64_MIN;
     c->progress.total = count;

@@ -94,6 +94,10 @@ struct client_progress {
 };
 struct client_progress client_progress_read(const struct client *c);
 
+/* The system_fingerprint that a stream carried, the first that came, at most 127 bytes, what is not printable ASCII as
+ * '?'; null: none so far. Valid until client_close. */
+const char *client_fingerprint(const struct client *c);
+
 /* The client's own condition, from client_submit to the last end (or now). O(1). */
 struct rec_client client_read(const struct client *c);
 

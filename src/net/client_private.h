@@ -64,6 +64,7 @@ struct client {
     /* What was seen */
     struct client_progress progress;
     struct rec_client seen;
+    char fingerprint[128]; /* the first that came */
     int64_t cpu_start_ns, wall_start_ns, connect_start_ns, connect_end_ns;
     bool frozen;
     struct hist handled;

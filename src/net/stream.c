@@ -305,6 +305,8 @@ static void on_event(struct stream *s, struct stream_arrival a, bool edge, const
     } else if (word.n) {
         struct event_said said;
         if (event_read(data, &said)) {
+            if (said.fingerprint.n && out->fingerprint)
+                out->fingerprint(out->self, said.fingerprint);
             take_event(s, &said, &c);
             judge_event(s, &said, data, a.t_ns);
         } else {

@@ -50,6 +50,8 @@ struct stream_arrival {
 struct stream_out {
     void (*chunk)(void *self, const struct rec_chunk *c);
     void *self;
+    /* An event carries a system_fingerprint, as it stands between its quotes; valid during the call. May be null. */
+    void (*fingerprint)(void *self, struct span fingerprint);
 };
 
 struct stream {

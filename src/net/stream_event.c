@@ -332,6 +332,9 @@ static bool read_members(struct json *j, struct event_said *said)
             fine = read_usage(j, &said->usage);
         } else if (key_is(&key, "error")) {
             fine = read_error(j, &error);
+        } else if (key_is(&key, "system_fingerprint")) {
+            said->fingerprint = string_word(j).raw;
+            fine = rest(j);
         } else if (key_is(&key, "object")) {
             object_error = j->kind == JSON_STRING && json_is(j, "error");
             fine = rest(j);

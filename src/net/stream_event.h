@@ -30,9 +30,10 @@ struct event_choices {
 struct event_said {
     struct event_choices choices;
     struct event_usage usage;
-    bool error;        /* a non-null, non-empty top-level `error` (object or string), or "object":"error" */
-    const char *fault; /* when event_read failed: what is wrong with the JSON, a phrase */
-    size_t fault_at;   /* and after how many bytes */
+    struct span fingerprint; /* system_fingerprint, as it stands between its quotes; null or not said: empty */
+    bool error;              /* a non-null, non-empty top-level `error` (object or string), or "object":"error" */
+    const char *fault;       /* when event_read failed: what is wrong with the JSON, a phrase */
+    size_t fault_at;         /* and after how many bytes */
 };
 
 /* False where `text` isn't one JSON object (RFC 8259, depth 64). O(bytes). */

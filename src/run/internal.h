@@ -18,7 +18,12 @@
 #include "store/archive.h"
 #include "store/request_set.h"
 
-enum { LOG_TAIL_LINES = 20, LOG_TAIL_BYTES = 240 };
+enum {
+    LOG_TAIL_LINES = 20,
+    LOG_TAIL_BYTES = 240,
+    LOG_TAIL_TOLD = 1400,         /* what an error's text has room for: its end is what matters */
+    MEMORY_BACK_BYTES = 64 << 20, /* METHOD section 3, t10 */
+};
 
 /* A load being sent: readiness proof, warm-up or the formal requests. */
 struct load {
@@ -51,6 +56,7 @@ struct run {
     /* From here on: while executing. */
     const char *folder;
     int64_t origin_ns; /* CLOCK_MONOTONIC */
+    int64_t t0_ns;     /* run time: samples before it are the sampler's lead */
     struct rec_run record;
     struct recorder *recorder;
     struct record_sink recorders; /* of the recorder */
@@ -78,7 +84,10 @@ struct run {
     bool idle_open;
     struct release release;
     bool release_open;
+    int64_t release_until_ns;
+    int64_t release_from_ns; /* run time: what was sampled before says nothing about the release */
     int64_t gone_ns, memory_released_ns;
+    int64_t memory_back_ns[TICK_GPUS_MAX]; /* first sample of the release with the GPU's memory back; ABSENT_I64 */
     int exit_status;
     const char *note;
     char note_text[LOG_TAIL_BYTES];
@@ -99,11 +108,18 @@ struct run {
     struct timer scrape_timer;
     bool scraping;
     int64_t scrape_period_ns;
-    int64_t settle_from_ns; /* readings asked for before this don't count for settling */
-    double generated[2];    /* last two readings of generation_tokens; NaN */
+    int64_t settle_from_ns;      /* readings asked for before this don't count for settling */
+    double generated[2];         /* last two readings of generation_tokens; NaN */
+    bool scraped, counts_tokens; /* an answer has come; one held generation_tokens */
 };
 
 int64_t run_now_ns(const struct run *r);
+
+/* Before the loop runs: has a signal come? Then with an error. */
+bool run_signalled(struct run *r, struct err *e);
+
+/* From here on samples are judged for the release; only the first call counts. */
+void run_watch_release(struct run *r, int64_t from_ns);
 
 /* Stops with a failure: the first one counts. Returns false. */
 bool run_fail(struct run *r, enum err_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));

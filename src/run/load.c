@@ -44,6 +44,9 @@ static void load_ended(void *self, int64_t end_ns)
     struct load *l = r->formal.client ? &r->formal : &r->other;
     l->ended = true;
     l->end_ns = end_ns;
+    const char *fingerprint = client_fingerprint(l->client);
+    if (fingerprint && !r->identity.fingerprint)
+        r->identity.fingerprint = arena_text(r->arena, fingerprint);
     loop_stop(r->loop);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
+#include <sys/un.h>
 #include <unistd.h>
 #include "base/buf.h"
 
@@ -221,6 +222,28 @@ bool preflight_port(struct preflight *p, const char *host, int64_t port, struct 
     preflight_fact(p, "preflight.port", CHECK_FAILED, name, arena_format(p->arena, "in use%s", holder));
     return err_set(e, ERR_BUSY, "%s is in use%s. Stop what listens there, or choose another engine.port.", name,
                    holder);
+}
+
+bool preflight_unix_socket(struct preflight *p, const char *path, struct err *e)
+{
+    if (path[0] != '/')
+        return err_set(e, ERR_PLAN,
+                       "engine.host unix:%s is no absolute path: the engine runs in a folder of its own, so it would "
+                       "make its socket elsewhere. Write the whole path.",
+                       path);
+    bool taken = access(path, F_OK) == 0;
+    preflight_fact(p, "preflight.port", taken ? CHECK_FAILED : CHECK_PASSED, path, taken ? "in use" : "free");
+    if (!taken)
+        return true;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool served = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+    if (fd >= 0)
+        close(fd);
+    return err_set(e, ERR_BUSY, "%s exists already and %s. %s, or choose another engine.host.", path,
+                   served ? "a server listens there" : "nobody listens there",
+                   served ? "Stop that server" : "Remove the file");
 }
 
 bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e)

@@ -41,6 +41,10 @@ bool preflight_open_files(struct preflight *p, int64_t requests, int64_t *ret_li
  * /proc tells, the process that listens on it. host: a literal address or "localhost". */
 bool preflight_port(struct preflight *p, const char *host, int64_t port, struct err *e);
 
+/* preflight.port of a server on a Unix socket: nothing may be at `path`, which must be absolute, since the engine has a
+ * working folder of its own. The error says whether a server listens there. */
+bool preflight_unix_socket(struct preflight *p, const char *path, struct err *e);
+
 /* A port that is free now on this host. */
 bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e);
 

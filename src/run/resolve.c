@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "net/client_limits.h"
 #include "run/internal.h"
 #include "store/plan_yaml.h"
 
@@ -72,7 +73,7 @@ static bool resolve_port(struct run *r, struct err *e)
 {
     const char *host = r->plan->engine.host;
     if (strncmp(host, "unix:", 5) == 0)
-        return true;
+        return preflight_unix_socket(&r->preflight, host + 5, e);
     if (r->plan->engine.port != 0)
         return preflight_port(&r->preflight, host, r->plan->engine.port, e);
     if (!engine_port_is_free(r->plan))
@@ -80,6 +81,15 @@ static bool resolve_port(struct run *r, struct err *e)
                        "The plan does not say which port the engine listens on. Set engine.port, or write "
                        "{port} in the command where it belongs.");
     return preflight_free_port(host, &r->plan->engine.port, e);
+}
+
+/* What would stop the formal requests after an hour of starting is told now. */
+static bool can_connect(struct run *r, struct err *e)
+{
+    struct address list[ADDRESSES_MAX];
+    int n;
+    return address_resolve(r->plan->engine.host, (int)r->plan->engine.port, list, &n, e) &&
+           limits_ports(&list[0], r->set.count, e);
 }
 
 static bool resolve_snapshot(struct run *r, struct err *e)
@@ -133,14 +143,14 @@ bool run_resolve(struct run *r, struct err *e)
     if (!engine_complete_plan(r->plan, r->arena, e))
         return false;
     plan_check(r->plan, &problems);
-    if (!problems_none(&problems, ERR_PLAN, e) || !load_requests(r, e))
+    if (!problems_none(&problems, ERR_PLAN, e) || !load_requests(r, e) || run_signalled(r, e))
         return false;
     r->api_key = find_api_key(r);
     secrets_add_environ(&r->secrets, environ);
     secrets_add_plan(&r->secrets, r->plan);
     if (r->api_key)
         secrets_add(&r->secrets, "api_key", span_of(r->api_key));
-    if (!open_gpus(r, e))
+    if (!open_gpus(r, e) || run_signalled(r, e))
         return false;
     bool free_gpus = gpus_are_free(r, e);
     preflight_fact(&r->preflight, "preflight.gpu_busy", free_gpus ? CHECK_PASSED : CHECK_FAILED, "no compute process",
@@ -149,5 +159,5 @@ bool run_resolve(struct run *r, struct err *e)
         return false;
     preflight_leftovers(&r->preflight, NULL);
     return preflight_open_files(&r->preflight, (int64_t)r->set.count, NULL, e) && resolve_port(r, e) &&
-           resolve_snapshot(r, e);
+           can_connect(r, e) && resolve_snapshot(r, e) && !run_signalled(r, e);
 }

@@ -75,7 +75,13 @@ const char *run_log_tail(struct run *r)
         return "It wrote nothing.";
     struct buf b = {0};
     buf_str(&b, "The end of its output:");
-    size_t first = r->tail_count > LOG_TAIL_LINES ? r->tail_count - LOG_TAIL_LINES : 0;
+    size_t first = r->tail_count, bytes = 0;
+    while (first > 0 && r->tail_count - first < LOG_TAIL_LINES) {
+        bytes += strlen(r->tail[(first - 1) % LOG_TAIL_LINES]) + 3;
+        if (bytes > LOG_TAIL_TOLD && first < r->tail_count)
+            break;
+        first--;
+    }
     for (size_t i = first; i < r->tail_count; i++)
         buf_fmt(&b, "\n  %s", r->tail[i % LOG_TAIL_LINES]);
     const char *text = arena_text(r->arena, buf_text(&b));
@@ -135,6 +141,13 @@ void run_show(struct run *r)
 
 /* ---- what comes in on the loop ---- */
 
+bool run_signalled(struct run *r, struct err *e)
+{
+    struct signalfd_siginfo info;
+    return read(r->signals.fd, &info, sizeof info) == sizeof info &&
+           !err_set(e, ERR_INTERRUPTED, "Interrupted before anything was started; nothing was written.");
+}
+
 static void on_signal(struct watch *w, uint32_t events)
 {
     (void)events;
@@ -159,6 +172,14 @@ static void on_tick(struct timer *t)
     loop_timer_set(r->loop, t, clock_now_ns() + TICK_NS);
 }
 
+static void take_memory(struct run *r, uint32_t gpu, const struct sampler_live *s)
+{
+    bool back = s->processes <= 0 && s->memory_used_bytes != ABSENT_I64 && r->memory_before[gpu] != ABSENT_I64 &&
+                s->memory_used_bytes <= r->memory_before[gpu] + MEMORY_BACK_BYTES;
+    if (back && r->memory_back_ns[gpu] == ABSENT_I64)
+        r->memory_back_ns[gpu] = s->t_ns;
+}
+
 static void take_sample(struct run *r, uint32_t gpu, const struct sampler_live *s)
 {
     r->live[gpu] = *s;
@@ -166,10 +187,12 @@ static void take_sample(struct run *r, uint32_t gpu, const struct sampler_live *
                                  .watts = s->mw < 0 ? NAN : s->mw / 1e3,
                                  .utilisation = s->utilisation,
                                  .processes = s->processes};
-    if (r->idle_open)
+    if (r->idle_open && s->t_ns >= r->t0_ns)
         idle_feed(&r->idle, gpu, &sample);
-    if (r->release_open)
+    if (r->release_open && s->t_ns >= r->release_from_ns) {
         release_feed(&r->release, gpu, &sample);
+        take_memory(r, gpu, s);
+    }
 }
 
 static void on_wake(void *self)
@@ -340,6 +363,7 @@ static void scrape_answered(void *self, const struct http_get_result *result)
 {
     struct run *r = self;
     r->scrape = NULL;
+    r->scraped |= result->outcome == HTTP_GET_ANSWERED;
     bool good = result->outcome == HTTP_GET_ANSWERED && result->status == 200;
     struct rec_metrics m = good ? engine_read_metrics(result->body)
                                 : (struct rec_metrics){.running = NAN,
@@ -353,6 +377,7 @@ static void scrape_answered(void *self, const struct http_get_result *result)
     m.t_ns = result->sent_ns - r->origin_ns;
     m.took_ns = result->outcome == HTTP_GET_ANSWERED ? result->done_ns - result->sent_ns : ABSENT_I64;
     r->recorders.metrics(r->recorders.self, &m, good ? result->body : (struct span){0});
+    r->counts_tokens |= !isnan(m.generation_tokens);
     /* An answer that was asked for before the formal stage ended may be older than the end. */
     if (good && m.t_ns >= r->settle_from_ns) {
         r->generated[0] = r->generated[1];
@@ -413,6 +438,9 @@ bool run_open(struct plan *plan, struct arena *a, const struct run_options *o, s
     sigemptyset(&set);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+        sigaddset(&set, SIGHUP); /* a lost terminal, but for nohup */
     signal(SIGPIPE, SIG_IGN);
     struct child_events events = {
         .self = r, .line = on_line, .exited = on_exited, .gone = on_gone, .stuck = on_stuck, .orphaned = on_orphaned};
@@ -496,8 +524,11 @@ static bool make_folder(struct run *r, struct err *e)
     r->origin_ns = clock_now_ns();
     describe_run(r);
     int64_t bytes = preflight_record_bytes((int64_t)r->set.count, r->set.total_max_tokens);
-    if (!preflight_disk(&r->preflight, r->folder, bytes, e) && !r->options->despite_preflight)
+    if (!preflight_disk(&r->preflight, r->folder, bytes, e) && !r->options->despite_preflight) {
+        rmdir(r->folder); /* nothing is in it yet */
+        r->folder = NULL;
         return false;
+    }
     size_t places = 0;
     struct plan masked = secrets_mask_plan(&r->secrets, r->plan, r->arena, &places);
     static const char source_name[] = "plan.yaml";
@@ -532,11 +563,12 @@ static bool begin_recording(struct run *r, struct err *e)
         return false;
     r->tick = (struct timer){.fire = on_tick, .owner = r};
     loop_timer_set(r->loop, &r->tick, clock_now_ns() + TICK_NS);
+    r->t0_ns = run_now_ns(r) + SAMPLER_LEAD_NS + 100000000;
     struct sampler_options o = {
         .gpus = r->gpu_list,
         .gpu_count = r->gpu_count,
         .origin_ns = r->origin_ns,
-        .t0_ns = clock_now_ns() + SAMPLER_LEAD_NS + 100000000,
+        .t0_ns = r->t0_ns + r->origin_ns,
         .grid_ns = (int64_t)(r->plan->method.grid_s * 1e9),
         .stagger_ns = SAMPLER_SPREAD,
         .sink = &r->recorders,

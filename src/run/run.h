@@ -67,12 +67,12 @@ struct run;
 bool run_open(struct plan *plan, struct arena *a, const struct run_options *o, struct run **ret_run, struct err *e);
 
 /* Reads the request set, opens the GPUs, takes from the engine's command what the plan leaves open, hashes the
- * snapshot. Errors are of kind ERR_PLAN, ERR_DEVICE, ERR_BUSY or ERR_SYSTEM; nothing was started and nothing written.
- */
+ * snapshot. Errors are of kind ERR_PLAN, ERR_DEVICE, ERR_BUSY, ERR_SYSTEM or ERR_INTERRUPTED; nothing was started and
+ * nothing written. */
 bool run_resolve(struct run *r, struct err *e);
 
 /* False: no run folder came about. True: *ret_outcome says how far it went. Blocks for the whole life of the service,
- * handles SIGINT and SIGTERM (the first goes through stop and release, the second cuts the waiting short). */
+ * handles SIGINT, SIGTERM and SIGHUP (the first goes through stop and release, the second cuts the waiting short). */
 bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e);
 
 void run_close(struct run *r);

@@ -9,9 +9,6 @@
 
 extern char **environ;
 
-enum {
-    MEMORY_BACK_BYTES = 64 << 20, /* METHOD section 3, t10 */
-};
 #define SECOND_NS INT64_C(1000000000)
 
 static int64_t seconds(double s)
@@ -249,6 +246,7 @@ bool stage_warmup(struct run *r)
             return false;
         run_mark(r, MARK_WARMUP_START, r->other.start_ns, NULL);
         run_mark(r, MARK_WARMUP_END, r->other.end_ns, NULL);
+        sampler_mark(r->sampler);
     }
     check_gpus(r);
     load_done(&r->other);
@@ -298,18 +296,22 @@ bool stage_formal(struct run *r)
         r->stopping = true;
         run_wait(r, formal_is_closed, run_now_ns(r) + 5 * SECOND_NS);
     }
-    if (r->formal.ended)
+    if (r->formal.ended) {
         run_mark(r, MARK_FORMAL_END, r->formal.end_ns, NULL);
+        run_watch_release(r, r->formal.end_ns);
+    }
     r->formal_client = client_read(r->formal.client);
     return ended;
 }
 
 static bool counts_agree(struct run *r)
 {
-    return r->formal.closed && (!r->scraping || (!isnan(r->generated[0]) && r->generated[0] == r->generated[1]));
+    bool none = !r->scraping || (r->scraped && !r->counts_tokens);
+    return r->formal.closed && (none || (!isnan(r->generated[0]) && r->generated[0] == r->generated[1]));
 }
 
-/* The engine's own token counter lags with its front end: read until two readings agree (METHOD section 8). */
+/* The engine's own token counter lags with its front end: read until two readings agree (METHOD section 8). Where there
+ * is none nothing is waited for: the wait is part of the release. */
 void stage_settle(struct run *r)
 {
     r->generated[0] = r->generated[1] = NAN;
@@ -321,6 +323,21 @@ void stage_settle(struct run *r)
 }
 
 /* ---- stop and release ---- */
+
+void run_watch_release(struct run *r, int64_t from_ns)
+{
+    if (r->release_open)
+        return;
+    double baseline_w[TICK_GPUS_MAX];
+    for (size_t g = 0; g < r->gpu_count; g++) {
+        baseline_w[g] = r->idle.verdict[g].mean_w;
+        r->memory_back_ns[g] = ABSENT_I64;
+    }
+    release_init(&r->release, (uint32_t)r->gpu_count, baseline_w, seconds(r->plan->method.grid_s),
+                 seconds(r->plan->method.hold_s));
+    r->release_from_ns = from_ns;
+    r->release_open = true;
+}
 
 static bool engine_is_gone(struct run *r)
 {
@@ -343,13 +360,7 @@ void stage_stop(struct run *r)
     run_scrape_stop(r);
     sampler_mark(r->sampler);
     run_mark(r, MARK_STOP, run_now_ns(r), NULL);
-    /* From the formal end on, or from here where the run never got that far. */
-    double baseline_w[TICK_GPUS_MAX];
-    for (size_t g = 0; g < r->gpu_count; g++)
-        baseline_w[g] = r->idle.verdict[g].mean_w;
-    release_init(&r->release, (uint32_t)r->gpu_count, baseline_w, seconds(r->plan->method.grid_s),
-                 seconds(r->plan->method.hold_s));
-    r->release_open = true;
+    run_watch_release(r, run_now_ns(r)); /* where the run never got to the formal end */
     struct child_stop_times times = {
         .main_ns = seconds(r->plan->limits.stop_s), .group_ns = 10 * SECOND_NS, .kill_ns = 30 * SECOND_NS};
     child_stop(r->child, &times);
@@ -368,15 +379,12 @@ static bool memory_is_back(struct run *r)
 {
     int64_t latest = ABSENT_I64;
     for (size_t g = 0; g < r->gpu_count; g++) {
-        const struct sampler_live *s = &r->live[g];
-        if (s->processes > 0 || s->memory_used_bytes == ABSENT_I64 ||
-            s->memory_used_bytes > r->memory_before[g] + MEMORY_BACK_BYTES || s->t_ns < r->gone_ns)
+        if (r->memory_back_ns[g] == ABSENT_I64)
             return false;
-        if (s->t_ns > latest)
-            latest = s->t_ns;
+        if (r->memory_back_ns[g] > latest)
+            latest = r->memory_back_ns[g];
     }
-    if (r->memory_released_ns == ABSENT_I64)
-        r->memory_released_ns = latest;
+    r->memory_released_ns = latest;
     return true;
 }
 
@@ -390,26 +398,35 @@ static bool release_is_closed(struct run *r)
     return memory && engine_is_gone(r) && r->release.closed;
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Out of time, or out of hope: a hold that began in time may prove itself, a GPU that can't be read never does. */
+static bool release_is_over(struct run *r)
+{
+    return release_is_closed(r) || sampler_lost(r->sampler) > 0 ||
+           (run_now_ns(r) >= r->release_until_ns && r->stage != RUN_HOLD);
+}
+
 static bool never(struct run *r)
 {
     (void)r;
     return false;
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 void stage_release(struct run *r)
 {
     run_enter(r, RUN_RELEASE);
-    int64_t from = r->formal.end_ns != ABSENT_I64 && r->formal.ended ? r->formal.end_ns : run_now_ns(r);
-    bool closed = run_wait(r, release_is_closed, from + seconds(r->plan->method.release_wait_s));
+    int64_t wait = seconds(r->plan->method.release_wait_s), grid = seconds(r->plan->method.grid_s);
+    r->release_until_ns = r->release_from_ns + wait;
+    if (!run_wait(r, release_is_over, r->release_until_ns) && r->stage == RUN_HOLD)
+        run_wait(r, release_is_over, r->release_until_ns + seconds(r->plan->method.hold_s) + 4 * grid);
+    int64_t end = later(later(r->gone_ns, r->memory_released_ns), r->release.recovered_ns);
     if (r->memory_released_ns != ABSENT_I64)
         run_mark(r, MARK_MEMORY_RELEASED, r->memory_released_ns, NULL);
-    if (closed) {
-        int64_t end = later(later(r->gone_ns, r->memory_released_ns), r->release.recovered_ns);
+    if (release_is_closed(r) && end <= r->release_until_ns) {
         run_mark(r, MARK_POWER_RECOVERED, r->release.recovered_ns, NULL);
         run_mark(r, MARK_RELEASE_END, end, NULL);
         run_mark(r, MARK_HOLD_END, r->release.closed_ns, NULL);
@@ -423,5 +440,5 @@ void stage_release(struct run *r)
         r->release.closed = false;
     }
     /* A boundary needs a sample behind it. */
-    run_wait(r, never, run_now_ns(r) + 2 * seconds(r->plan->method.grid_s) + SECOND_NS / 4);
+    run_wait(r, never, run_now_ns(r) + 2 * grid + SECOND_NS / 4);
 }

@@ -23,7 +23,7 @@ static const struct field run_fields[] = {
     TEXT(kernel, "Kernel release."),
     TEXT(cpu, "Processor model and number of cores."),
     TEXT(engine_version, "Version, as the engine says."),
-    TEXT(engine_fingerprint, "What else the engine says about itself."),
+    TEXT(engine_fingerprint, "What its streams carry as system_fingerprint."),
     TEXT(driver_version, "NVIDIA driver."),
     TEXT(nvml_version, "NVML."),
     TEXT(stamp_source, "Arrival times: kernel or read."),

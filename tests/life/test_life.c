@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "cli/exit.h"
 #include "life/life.h"
+#include "sim/engine/wire.h"
 #include "sim/state.h"
 #include "sim/truth.h"
 
@@ -43,6 +44,10 @@ static void check_energy(struct life *l, bool counter_too)
     int64_t t2 = records_mark(r, MARK_SERVICE_START), t6 = records_mark(r, MARK_FORMAL_START);
     int64_t t7 = records_mark(r, MARK_FORMAL_END), end = records_mark(r, MARK_RELEASE_END);
     assert_true(t2 > 0 && t6 > t2 && t7 > t6 && end > t7);
+    assert_int_equal(q->stages[STAGE_BASELINE].energy.counter.state, Q_MEASURED);
+    assert_string_equal(r->run.engine_fingerprint, WIRE_FINGERPRINT);
+    /* t10 as the run saw it is t10 as the records tell it. */
+    assert_close((double)(records_mark(r, MARK_MEMORY_RELEASED) - t7) / 1e9, q->release.memory_released_s.value, 1e-9);
 
     const struct {
         int stage;

@@ -3,6 +3,7 @@
  */
 #include "check.h"
 
+#include <dirent.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/mount.h>
@@ -222,7 +223,10 @@ static void gpu_is_lost(void **state)
     (void)state;
     struct life l;
     life_open(&l);
-    run_plan(&l, life_plan(&l, "", life_requests(&l, "")), ENV("JTOK_SIM_FAULT=lost@3"));
+    /* A release that can't be watched is not waited for. */
+    const char *plan = life_plan(&l, "", life_requests(&l, ""));
+    life_run(&l, ARGS("run", "--quiet", "--format", "none", "--set", "method.release_wait_s=300", plan),
+             ENV("JTOK_SIM_FAULT=lost@3"), 60);
     expect(&l, EXIT_DEVICE, "jtok: A GPU was lost during the run");
     assert_true(life_records(&l)->sealed);
     life_close(&l);
@@ -251,6 +255,17 @@ static void mig_is_refused(void **state)
     life_close(&l);
 }
 
+static int entries(const char *folder)
+{
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    int n = 0;
+    for (struct dirent *f; (f = readdir(d));)
+        n += f->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
 /* A real full disk: a small tmpfs under the runs folder. */
 static void disk_is_full(void **state)
 {
@@ -268,6 +283,7 @@ static void disk_is_full(void **state)
     }
     life_run(&l, ARGS("run", "--quiet", "--format", "none", plan), NULL, 60);
     expect(&l, EXIT_SYSTEM, "free; the records of this run may take");
+    assert_int_equal(entries(l.runs), 0);
     life_run(&l, ARGS("run", "--quiet", "--format", "none", "--despite-preflight", plan), NULL, 60);
     const char *seen = plain(&l);
     int code = l.code;

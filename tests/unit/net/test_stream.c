@@ -282,6 +282,30 @@ static void expect_stamps(struct feed *f, int n, const int *stamps)
     f->seen.chunks = 0;
 }
 
+static void note_fingerprint(void *self, struct span fingerprint)
+{
+    struct buf *b = self;
+    buf_fmt(b, "[%.*s]", SPAN_ARG(fingerprint));
+}
+
+/* As often as it is said, wherever in the event; null and other types are not said. */
+static void fingerprints(void **state)
+{
+    (void)state;
+    struct feed f;
+    struct buf b = {0};
+    feed_init(&f, STREAM_EVENT_MAX);
+    f.out = (struct stream_out){.self = &b, .fingerprint = note_fingerprint};
+    feed_text(&f, UNTIL_CLOSE);
+    feed_text(&f, EVENT("{\"system_fingerprint\":null,\"choices\":[]}"));
+    feed_text(&f, EVENT("{\"system_fingerprint\":\"fp\\u00e4\",\"choices\":[]}"));
+    feed_text(&f, EVENT("{\"choices\":[{\"system_fingerprint\":\"no\"}],\"system_fingerprint\":7}"));
+    feed_text(&f, EVENT("{\"choices\":[],\"system_fingerprint\":\"vllm-0.24.0-193f317e\"}"));
+    assert_string_equal(buf_text(&b), "[fp\\u00e4][vllm-0.24.0-193f317e]");
+    buf_done(&b);
+    stream_done(&f.stream);
+}
+
 static void stamps_shared_by_one_read(void **state)
 {
     (void)state;
@@ -487,17 +511,12 @@ static void recorded_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_split_everywhere),
-        cmocka_unit_test(cases_byte_by_byte),
-        cmocka_unit_test(silence_decides),
-        cmocka_unit_test(the_first_fault_stands),
-        cmocka_unit_test(chunks_and_times),
-        cmocka_unit_test(stamps_shared_by_one_read),
-        cmocka_unit_test(chunk_framing_is_part_of_its_event),
-        cmocka_unit_test(the_largest_event_passes),
-        cmocka_unit_test(an_error_body_is_read_to_64_kib),
-        cmocka_unit_test(a_detail_is_printable),
-        cmocka_unit_test(recorded_answers),
+        cmocka_unit_test(cases_split_everywhere),    cmocka_unit_test(cases_byte_by_byte),
+        cmocka_unit_test(silence_decides),           cmocka_unit_test(the_first_fault_stands),
+        cmocka_unit_test(chunks_and_times),          cmocka_unit_test(fingerprints),
+        cmocka_unit_test(stamps_shared_by_one_read), cmocka_unit_test(chunk_framing_is_part_of_its_event),
+        cmocka_unit_test(the_largest_event_passes),  cmocka_unit_test(an_error_body_is_read_to_64_kib),
+        cmocka_unit_test(a_detail_is_printable),     cmocka_unit_test(recorded_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
