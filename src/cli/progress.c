@@ -63,8 +63,11 @@ void progress_line(const struct run_view *v, size_t columns, struct buf *b)
         buf_str(b, "  ");
         add_plain(b, v->note);
     }
-    if (columns && b->n - start > columns)
+    if (columns && b->n - start > columns) {
         b->n = start + columns;
+        while (b->n > start && ((unsigned char)b->p[b->n] & 0xc0) == 0x80) /* no character is cut in two */
+            b->n--;
+    }
 }
 
 static size_t terminal_columns(void)

@@ -212,7 +212,7 @@ const struct method_decision method_decisions[] = {
     {"stage.ready_counter", "3",
      "The engine is stopped when its token counter, asked for after the formal stage, has given the same value twice, "
      "0.2 s "
-     "apart, or after 10 s."},
+     "apart, or after 10 s; at once where it has no such counter."},
     {"stage.expectations", "3",
      "A plan that states no expectation of the engine passes that check; one that the engine gives no way to see is "
      "not "

@@ -106,8 +106,6 @@ static void read_counter(struct lane *l, const struct step *step)
 /* The pair belongs to the stamps that were just drained, so one is taken with each drain. */
 static void write_clock(struct lane *l)
 {
-    if (l->gpu != 0)
-        return;
     struct clock_pair p = l->clock.pair(l->clock.self);
     struct rec_clock r = {
         .t_ns = p.t_ns - l->o.origin_ns, .offset_ns = p.offset_ns + l->o.origin_ns, .width_ns = p.width_ns};

@@ -7,7 +7,7 @@
  * - `counter`: locked to the counter's step (counter_lock.h), and at every mark;
  * - `buffer`: drained at each tick and at least every 1.9 s; only stamps not seen before;
  * - `state` and the compute processes at each tick;
- * - the first GPU's thread: a pair of clocks at each tick, for all GPUs.
+ * - a pair of clocks at each drain.
  * Times in records are since `origin_ns`; rec_clock.offset_ns is realtime minus that time, so realtime - offset =
  * record time.
  *

@@ -70,7 +70,13 @@ static void nothing_to_settle(void **state)
     life_open(&l);
     const char *plan = life_plan(&l, "", life_requests(&l, ""));
     assert_int_equal(life_run(&l, ARGS("run", "--set", "engine.metrics_path=/nothing", plan), NULL, 60), EXIT_EXCLUDED);
-    assert_true(mark_s(life_records(&l), MARK_FORMAL_END, MARK_STOP) < 2);
+    struct records *r = life_records(&l);
+    assert_true(mark_s(r, MARK_FORMAL_END, MARK_STOP) < 2);
+    /* Answers end by themselves in this plan, but not those of the warm-up. */
+    assert_int_equal(r->warmup_count, 1 + 8);
+    for (size_t i = 0; i < r->warmup_count; i++)
+        if (r->warmups[i].stage == REQUEST_WARMUP)
+            assert_int_equal(r->warmups[i].completion_tokens, 64);
     life_close(&l);
 }
 
@@ -154,13 +160,36 @@ static void terminal_is_lost(void **state)
     life_close(&l);
 }
 
+/* An engine that ignores SIGTERM: the second Ctrl-C kills it. */
+static void second_interrupt_kills(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    life_start(&l, ARGS("run", life_plan(&l, ", --sim-fault, hang-at-stop", life_requests(&l, ""))), NULL);
+    life_wait_for(&l, "warm-up", 30);
+    life_signal(&l, SIGINT);
+    life_wait_for(&l, "Ctrl-C again cuts that short", 10);
+    usleep(1000000);
+    assert_true(life_survivors(&l) > 0);
+    life_signal(&l, SIGINT);
+    assert_int_equal(life_wait(&l, 10), EXIT_INTERRUPTED);
+    assert_int_equal(life_survivors(&l), 0);
+    struct records *r = life_records(&l);
+    assert_true(r->sealed);
+    assert_true(records_mark(r, MARK_EXIT) > 0);
+    assert_true(records_mark(r, MARK_RELEASE_TIMEOUT) > 0);
+    assert_int_equal(r->run.engine_exit_status, 128 + SIGKILL);
+    life_close(&l);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(engine_dies_in_formal),    cmocka_unit_test(engine_on_a_unix_socket),
         cmocka_unit_test(nothing_to_settle),        cmocka_unit_test(hold_ends_behind_the_wait),
         cmocka_unit_test(release_that_never_comes), cmocka_unit_test(interrupted_before_the_folder),
-        cmocka_unit_test(terminal_is_lost),
+        cmocka_unit_test(terminal_is_lost),         cmocka_unit_test(second_interrupt_kills),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

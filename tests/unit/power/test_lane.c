@@ -201,7 +201,7 @@ static void the_grid_has_absolute_deadlines_and_phases(void **state)
         }
         assert_int_equal(g->state_count, 8);
         assert_int_equal(b.grids, 8);
-        assert_int_equal(b.c.clock_count > 0, gpu == 0);
+        assert_true(b.c.clock_count > 0);
         bench_close(&b);
     }
 }
