@@ -1,6 +1,7 @@
 #include "cli/progress.h"
 
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -86,10 +87,18 @@ static void show_stage(struct progress *p, const struct run_view *v)
     fprintf(stderr, "%s\n", buf_text(&p->text));
 }
 
+/* A terminal that is held (Ctrl-S) or a reader that has stopped must not hold the run: what is not taken is shown by a
+ * later call. */
+static bool takes_text(void)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
+}
+
 void progress_show(void *self, const struct run_view *v)
 {
     struct progress *p = self;
-    if (p->quiet)
+    if (p->quiet || !takes_text())
         return;
     if (v->interrupted && !p->told_interrupt) {
         p->told_interrupt = true;

@@ -18,7 +18,8 @@ struct progress {
 void progress_init(struct progress *p, bool quiet);
 void progress_done(struct progress *p);
 
-/* For run_options.progress; `self` is a struct progress. */
+/* Writes nothing while stderr would not take it at once: never waits. For run_options.progress; `self` is a struct
+ * progress. */
 void progress_show(void *self, const struct run_view *v);
 
 /* Ends a live line, so that something else can be printed. */

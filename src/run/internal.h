@@ -25,6 +25,10 @@ enum {
     MEMORY_BACK_BYTES = 64 << 20, /* METHOD section 3, t10 */
 };
 
+/* Folders of the engine within the run folder. */
+#define ENGINE_CACHE "engine-cache"
+#define ENGINE_WORK  "engine-work"
+
 /* A load being sent: readiness proof, warm-up or the formal requests. */
 struct load {
     struct client *client;

@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include <ftw.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -636,6 +637,20 @@ static void finish(struct run *r)
         r->failure = e;
 }
 
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *f)
+{
+    (void)s, (void)type, (void)f;
+    return remove(path);
+}
+
+/* Compile caches may hold gigabytes and serve no other run: they would only weigh on the folder. What the engine left
+ * in its working folder stays. */
+static void remove_caches(struct run *r)
+{
+    nftw(arena_format(r->arena, "%s/" ENGINE_CACHE, r->folder), remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    rmdir(arena_format(r->arena, "%s/" ENGINE_WORK, r->folder));
+}
+
 bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
 {
     if (!make_folder(r, e) || !begin_recording(r, e)) {
@@ -660,6 +675,7 @@ bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
     if (through)
         check_plan(r);
     finish(r);
+    remove_caches(r);
     *ret_outcome = (struct run_outcome){
         .folder = r->folder,
         .went_through = through && r->interrupts == 0 && r->failure.kind == ERR_NONE && r->release.closed,

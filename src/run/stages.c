@@ -77,9 +77,9 @@ static bool make_launch(struct run *r, struct err *e)
     char *absolute = realpath(r->folder, NULL);
     if (!absolute)
         return err_set(e, ERR_SYSTEM, "%s: the run folder has gone.", r->folder);
-    struct engine_site site = {.cache_folder = arena_format(r->arena, "%s/engine-cache", absolute),
+    struct engine_site site = {.cache_folder = arena_format(r->arena, "%s/" ENGINE_CACHE, absolute),
                                .environment = (const char *const *)environ};
-    const char *work = arena_format(r->arena, "%s/engine-work", absolute);
+    const char *work = arena_format(r->arena, "%s/" ENGINE_WORK, absolute);
     free(absolute);
     if (mkdir(site.cache_folder, 0777) != 0 || mkdir(work, 0777) != 0)
         return err_set(e, ERR_SYSTEM, "%s: the engine's own folders could not be made there. Check the free space.",
@@ -138,6 +138,8 @@ static bool send_other(struct run *r, int stage, size_t count)
     if (!load_open(r, &r->other, stage, count, &e))
         return run_fail_with(r, &e);
     r->other.start_ns = client_submit(r->other.client);
+    if (stage == REQUEST_WARMUP && r->other.start_ns != ABSENT_I64)
+        run_mark(r, MARK_WARMUP_START, r->other.start_ns, NULL);
     if (!run_wait(r, load_is_closed, INT64_MAX)) {
         client_cancel(r->other.client);
         return false;
@@ -244,7 +246,6 @@ bool stage_warmup(struct run *r)
         sampler_mark(r->sampler);
         if (!send_other(r, REQUEST_WARMUP, count))
             return false;
-        run_mark(r, MARK_WARMUP_START, r->other.start_ns, NULL);
         run_mark(r, MARK_WARMUP_END, r->other.end_ns, NULL);
         sampler_mark(r->sampler);
     }

@@ -54,6 +54,8 @@ static void engine_on_a_unix_socket(void **state)
     for (size_t i = 0; i < r->request_count; i++)
         assert_int_equal(r->requests[i].verdict, VERDICT_OK);
     assert_string_equal(r->run.stamp_source, "read");
+    assert_int_equal(access(arena_format(&l.arena, "%s/engine-cache", l.folder), F_OK), -1);
+    assert_int_equal(access(arena_format(&l.arena, "%s/engine-work", l.folder), F_OK), -1);
     /* As the command says it, and taken. */
     life_file(&l, "socket", "");
     plan = life_plan(&l, arena_format(&l.arena, ", --uds, %s/socket", l.scratch), life_requests(&l, ""));
