@@ -1,9 +1,8 @@
 /* What engines say, on recorded answers and logs of a real vLLM 0.24.0. */
 #include "check.h"
 
-#include <unistd.h>
-
 #include <stdlib.h>
+#include <unistd.h>
 #include "engine/engine.h"
 #include "text/compress.h"
 
