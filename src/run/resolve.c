@@ -74,6 +74,9 @@ static bool resolve_port(struct run *r, struct err *e)
     const char *host = r->plan->engine.host;
     if (strncmp(host, "unix:", 5) == 0)
         return preflight_unix_socket(&r->preflight, host + 5, e);
+    if (r->plan->engine.port < 0 || r->plan->engine.port > 65535)
+        return err_set(e, ERR_PLAN, "The engine's port %lld is not between 1 and 65535. Correct --port or engine.port.",
+                       (long long)r->plan->engine.port);
     if (r->plan->engine.port != 0)
         return preflight_port(&r->preflight, host, r->plan->engine.port, e);
     if (!engine_port_is_free(r->plan))

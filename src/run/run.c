@@ -286,7 +286,7 @@ static void on_stuck(void *self, const struct child_process *left, size_t n)
 static void on_orphaned(void *self, const char *why)
 {
     struct run *r = self;
-    run_fail(r, ERR_INTERNAL, "The process that guards the engine has died (%s); the engine was killed.", why);
+    run_fail(r, ERR_SYSTEM, "%s", why);
 }
 
 bool run_wait(struct run *r, bool (*done)(struct run *r), int64_t deadline_ns)

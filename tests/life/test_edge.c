@@ -185,6 +185,30 @@ static void second_interrupt_kills(void **state)
     life_close(&l);
 }
 
+/* The guardian is the program's only child. */
+static void guardian_is_killed(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    const char *plan = life_plan(&l, ", --sim-step-s, '0.05'",
+                                 life_requests(&l, ", lengths: {kind: fixed, tokens: 400, ignore_eos: true}"));
+    life_start(&l, ARGS("run", plan), NULL);
+    life_wait_for(&l, "formal requests", 30);
+    const char *path = arena_format(&l.arena, "/proc/%d/task/%d/children", (int)l.pid, (int)l.pid);
+    FILE *f = fopen(path, "re");
+    assert_non_null(f);
+    int guardian = 0;
+    assert_int_equal(fscanf(f, "%d", &guardian), 1);
+    fclose(f);
+    assert_int_equal(kill(guardian, SIGKILL), 0);
+    assert_int_equal(life_wait(&l, 60), EXIT_SYSTEM);
+    assert_non_null(strstr(l.err, "jtok: The guardian process between jtok and the engine was killed"));
+    assert_int_equal(life_survivors(&l), 0);
+    assert_true(life_records(&l)->sealed);
+    life_close(&l);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +216,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_to_settle),        cmocka_unit_test(hold_ends_behind_the_wait),
         cmocka_unit_test(release_that_never_comes), cmocka_unit_test(interrupted_before_the_folder),
         cmocka_unit_test(terminal_is_lost),         cmocka_unit_test(second_interrupt_kills),
+        cmocka_unit_test(guardian_is_killed),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

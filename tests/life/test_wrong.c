@@ -127,6 +127,16 @@ static void port_in_use(void **state)
     life_close(&l);
 }
 
+static void port_out_of_range(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    run_plan(&l, life_plan(&l, ", --port, '99999'", life_requests(&l, "")), NULL);
+    expect(&l, EXIT_PLAN, "jtok: The engine's port 99999 is not between 1 and 65535. Correct --port or engine.port.\n");
+    life_close(&l);
+}
+
 static void engine_exits_at_start(void **state)
 {
     (void)state;
@@ -325,6 +335,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wrong_keys_all_at_once),
         cmocka_unit_test(request_set_faults),
         cmocka_unit_test(port_in_use),
+        cmocka_unit_test(port_out_of_range),
         cmocka_unit_test(engine_exits_at_start),
         cmocka_unit_test(engine_cannot_be_found),
         cmocka_unit_test(engine_never_ready),
