@@ -108,6 +108,34 @@ static void two_gpus_add_up(void **state)
     life_close(&l);
 }
 
+/* The stage machine acts by the same rules that judge its records: both must say the same of them. */
+static void check_rules_agree(const struct records *r, const struct result *q)
+{
+    int64_t end = records_mark(r, MARK_FORMAL_END);
+    assert_close(q->release.power_recovered_s.value, (double)(records_mark(r, MARK_POWER_RECOVERED) - end) / 1e9, 1e-9);
+    assert_close(q->release.memory_released_s.value, (double)(records_mark(r, MARK_MEMORY_RELEASED) - end) / 1e9, 1e-9);
+    assert_close(q->release.end_s.value, (double)(records_mark(r, MARK_RELEASE_END) - end) / 1e9, 1e-9);
+    const struct result_stage *baseline = &q->stages[STAGE_BASELINE];
+    assert_int_equal(baseline->start_ns, records_mark(r, MARK_BASELINE_START));
+    assert_int_equal(baseline->end_ns, records_mark(r, MARK_BASELINE_END));
+}
+
+/* A front end that delivers more slowly than the GPU generates: the energy is long spent when the tokens arrive. */
+static void a_lagging_front_end_is_found(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    assert_int_equal(life_run(&l, ARGS("demo", "--quick", "--lagging", "--count", "300", "--runs", "RUNS"), NULL, 120),
+                     EXIT_OK);
+    struct result *q = life_result(&l);
+    assert_true(q->lag.delivery_lag);
+    assert_true(q->lag.idle_owed_share.value > 0.1);
+    assert_non_null(strstr(l.out, "delivery_lag"));
+    check_rules_agree(life_records(&l), q);
+    life_close(&l);
+}
+
 /* What an interruption must leave, whatever the stage: no process, the documented code, records that can be evaluated.
  */
 static void interrupted_in(const char *stage_text, double delay_s)
@@ -207,11 +235,17 @@ static void killed_in_formal(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(energy_is_the_simulated_truth), cmocka_unit_test(two_gpus_add_up),
-        cmocka_unit_test(interrupted_in_baseline),       cmocka_unit_test(interrupted_in_start),
-        cmocka_unit_test(interrupted_in_warmup),         cmocka_unit_test(interrupted_in_formal),
-        cmocka_unit_test(interrupted_in_stop),           cmocka_unit_test(interrupted_in_release),
-        cmocka_unit_test(interrupted_in_hold),           cmocka_unit_test(killed_in_formal),
+        cmocka_unit_test(energy_is_the_simulated_truth),
+        cmocka_unit_test(two_gpus_add_up),
+        cmocka_unit_test(a_lagging_front_end_is_found),
+        cmocka_unit_test(interrupted_in_baseline),
+        cmocka_unit_test(interrupted_in_start),
+        cmocka_unit_test(interrupted_in_warmup),
+        cmocka_unit_test(interrupted_in_formal),
+        cmocka_unit_test(interrupted_in_stop),
+        cmocka_unit_test(interrupted_in_release),
+        cmocka_unit_test(interrupted_in_hold),
+        cmocka_unit_test(killed_in_formal),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
