@@ -6,7 +6,6 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/show.h"
-#include "cli/show.h"
 #include "run/run.h"
 #include "store/archive.h"
 #include "store/plan_yaml.h"
@@ -92,8 +91,12 @@ int launch_run(const struct launch *l)
         .progress = progress_show,
     };
     struct run *run = NULL;
+    const char *warning;
     int code;
-    if (!show_knows(l->format, &e) || !run_open(l->plan, l->arena, &options, &run, &e) || !run_resolve(run, &e))
+    bool ready = show_knows(l->format, &e) && run_open(l->plan, l->arena, &options, &run, &e) && run_resolve(run, &e);
+    if (ready && (warning = run_warning(run)))
+        fprintf(stderr, "jtok: %s\n", warning);
+    if (!ready)
         code = exit_with(&e);
     else if (l->dry_run)
         code = print_plan(l->plan);

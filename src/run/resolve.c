@@ -138,6 +138,19 @@ static const char *find_api_key(struct run *r)
     return getenv("VLLM_API_KEY");
 }
 
+const char *run_warning(const struct run *r)
+{
+    for (size_t i = 0; i < r->preflight.fact_count; i++) {
+        const struct rec_fact *f = &r->preflight.facts[i];
+        if (f->outcome == CHECK_FAILED)
+            return arena_format(r->arena,
+                                "The machine is not in a normal state, so this run will be excluded "
+                                "(preflight_failed). Expected: %s. Seen: %s",
+                                f->expected, f->seen);
+    }
+    return NULL;
+}
+
 bool run_resolve(struct run *r, struct err *e)
 {
     struct problems problems;

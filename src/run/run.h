@@ -71,6 +71,9 @@ bool run_open(struct plan *plan, struct arena *a, const struct run_options *o, s
  * nothing written. */
 bool run_resolve(struct run *r, struct err *e);
 
+/* After run_resolve: what was found that does not stop the run but will exclude it, one sentence; null: nothing. */
+const char *run_warning(const struct run *r);
+
 /* False: no run folder came about. True: *ret_outcome says how far it went. Blocks for the whole life of the service,
  * handles SIGINT, SIGTERM and SIGHUP (the first goes through stop and release, the second cuts the waiting short). */
 bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e);

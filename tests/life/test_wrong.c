@@ -5,10 +5,13 @@
 
 #include <dirent.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/buf.h"
 #include "cli/exit.h"
@@ -124,6 +127,30 @@ static void port_in_use(void **state)
                      "engine.port.\n",
                      ntohs(address.sin_port), getpid()));
     close(fd);
+    life_close(&l);
+}
+
+/* An engine that somebody left behind excludes the run; that is told before it, not after. */
+static void leftover_engine(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_NAME, "VLLM::Leftover");
+        pause();
+        _exit(0);
+    }
+    usleep(100000);
+    life_run(&l, ARGS("run", "--dry-run", life_plan(&l, "", life_requests(&l, ""))), NULL, 30);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    expect(&l, EXIT_OK,
+           "jtok: The machine is not in a normal state, so this run will be excluded (preflight_failed): ");
+    expect(&l, EXIT_OK, arena_format(&l.arena, "pid %d (VLLM::Leftover)", (int)pid));
+    expect(&l, EXIT_OK, ", where no engine left behind was expected.\n");
     life_close(&l);
 }
 
@@ -335,6 +362,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(wrong_keys_all_at_once),
         cmocka_unit_test(request_set_faults),
         cmocka_unit_test(port_in_use),
+        cmocka_unit_test(leftover_engine),
         cmocka_unit_test(port_out_of_range),
         cmocka_unit_test(engine_exits_at_start),
         cmocka_unit_test(engine_cannot_be_found),
