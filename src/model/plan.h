@@ -66,8 +66,7 @@ struct plan_requests {
 /* METHOD's durations. Anything below the default marks the run `method_shortened`. */
 struct plan_method {
     double baseline_s, baseline_wait_s, hold_s, release_wait_s;
-    double grid_s;    /* the 1 s grid; a test may shorten it */
-    double counter_s; /* 0.1 */
+    double grid_s; /* the 1 s grid; a test may shorten it */
     int64_t warmup_requests, warmup_tokens;
     double failed_share; /* limit of too_many_failed */
 };

@@ -8,7 +8,6 @@ static const struct plan_method method_default = {
     .hold_s = 30,
     .release_wait_s = 300,
     .grid_s = 1,
-    .counter_s = 0.1,
     .warmup_requests = 8,
     .warmup_tokens = 64,
     .failed_share = 0.01,
@@ -142,7 +141,6 @@ static const struct field method_fields[] = {
     REAL(plan_method, hold_s, 0.2, 3600, "s", "How long power must stay at its baseline after the release."),
     REAL(plan_method, release_wait_s, 0.2, 36000, "s", "How long the release may take before the run is timed out."),
     REAL(plan_method, grid_s, 0.02, 1, "s", "Period of the power grid."),
-    REAL(plan_method, counter_s, 0.02, 0.1, "s", "Period of the energy counter's reads."),
     INT(plan_method, warmup_requests, 0, 10000, "requests", "Warm-up requests, all at once."),
     INT(plan_method, warmup_tokens, 1, 1e6, "tokens", "Output tokens of each warm-up request."),
     REAL(plan_method, failed_share, 0, 1, NULL, "Share of failed requests beyond which a run is excluded."),
@@ -249,6 +247,6 @@ bool plan_is_shortened(const struct plan *p)
     const struct plan_method *m = &p->method, *d = &method_default;
 
     return m->baseline_s < d->baseline_s || m->baseline_wait_s < d->baseline_wait_s || m->hold_s < d->hold_s ||
-           m->release_wait_s < d->release_wait_s || m->grid_s < d->grid_s || m->counter_s < d->counter_s ||
-           m->warmup_requests < d->warmup_requests || m->warmup_tokens < d->warmup_tokens;
+           m->release_wait_s < d->release_wait_s || m->grid_s < d->grid_s || m->warmup_requests < d->warmup_requests ||
+           m->warmup_tokens < d->warmup_tokens;
 }

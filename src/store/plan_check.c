@@ -69,7 +69,6 @@ static void check_not_null(const struct plan *plan, struct problems *p)
         {"method.hold_s", isnan(plan->method.hold_s)},
         {"method.release_wait_s", isnan(plan->method.release_wait_s)},
         {"method.grid_s", isnan(plan->method.grid_s)},
-        {"method.counter_s", isnan(plan->method.counter_s)},
         {"method.warmup_requests", plan->method.warmup_requests == ABSENT_I64},
         {"method.warmup_tokens", plan->method.warmup_tokens == ABSENT_I64},
         {"method.failed_share", isnan(plan->method.failed_share)},

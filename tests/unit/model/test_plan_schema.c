@@ -14,7 +14,6 @@ static void defaults_are_the_methods(void **state)
     assert_close(p.method.baseline_wait_s, 120, 0);
     assert_close(p.method.hold_s, 30, 0);
     assert_close(p.method.grid_s, 1, 0);
-    assert_close(p.method.counter_s, 0.1, 0);
     assert_int_equal(p.method.warmup_requests, 8);
     assert_int_equal(p.method.warmup_tokens, 64);
     assert_close(p.method.failed_share, 0.01, 0);
@@ -32,8 +31,8 @@ static void each_duration_shortens(void **state)
 {
     struct plan p;
     size_t doubles[] = {offsetof(struct plan, method.baseline_s), offsetof(struct plan, method.baseline_wait_s),
-                        offsetof(struct plan, method.hold_s),     offsetof(struct plan, method.release_wait_s),
-                        offsetof(struct plan, method.grid_s),     offsetof(struct plan, method.counter_s)};
+                        offsetof(struct plan, method.hold_s), offsetof(struct plan, method.release_wait_s),
+                        offsetof(struct plan, method.grid_s)};
 
     (void)state;
     for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++) {
