@@ -99,7 +99,7 @@ static void finish(struct sweep *s, const struct streams *streams, const struct 
 
 /* ---- gap ---- */
 
-static void sweep_gap(const struct streams *s, struct sweep *w, struct flow *flows)
+static void scale_flows(const struct streams *s, struct flow *flows)
 {
     for (size_t i = 0; i < s->request_count; i++) {
         const struct stream *q = &s->streams[i];
@@ -107,27 +107,38 @@ static void sweep_gap(const struct streams *s, struct sweep *w, struct flow *flo
                          : q->by_interval ? 0
                                           : (double)q->tokens / (double)(q->tokens - q->first_tokens);
     }
-    for (size_t i = 0; i < s->chunk_count; i++) {
-        const struct rec_chunk *c = &s->chunks[i];
-        uint32_t row = streams_row(s, c->request), next = s->next[i];
-        if (row == STREAM_NONE || !chunk_has_tokens(c) || next == STREAM_MERGED)
+}
+
+/* The hot loop: `w` is a copy, so that its sums live in registers. */
+static struct sweep sweep_gap(const struct streams *s, struct sweep w, struct flow *flows)
+{
+    const struct rec_chunk *chunks = s->chunks;
+    const uint32_t *tokens = s->tokens, *nexts = s->next, *row_of = s->row_of;
+    size_t n = s->chunk_count;
+    scale_flows(s, flows);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t next = nexts[i];
+        if (next == STREAM_SKIP)
             continue;
+        int64_t t_ns = chunks[i].t_ns;
+        uint32_t row = row_of ? row_of[chunks[i].request] : chunks[i].request;
         struct flow *f = &flows[row];
         double rate = 0;
         if (f->scale > 0) {
             /* The tokens of the next chunk are generated evenly from this one to it. */
             if (next)
-                rate = s->tokens[next] * f->scale / (double)(s->chunks[next].t_ns - c->t_ns);
+                rate = tokens[next] * f->scale / (double)(chunks[next].t_ns - t_ns);
         } else {
             const struct stream *q = &s->streams[row];
-            if (f->scale < 0 || (c->t_ns != q->first_ns && c->t_ns != q->last_ns))
+            if (f->scale < 0 || (t_ns != q->first_ns && t_ns != q->last_ns))
                 continue;
-            if (c->t_ns == q->first_ns)
+            if (t_ns == q->first_ns)
                 rate = (double)q->tokens / (double)(q->last_ns - q->first_ns);
         }
-        advance(w, c->t_ns);
-        set_rate(w, f, rate);
+        advance(&w, t_ns);
+        set_rate(&w, f, rate);
     }
+    return w;
 }
 
 /* ---- interval, request ---- */
@@ -195,42 +206,33 @@ static size_t make_cuts(const struct streams *s, int64_t *cuts)
     return kept;
 }
 
+/* Piece p is (cuts[p - 1], cuts[p]]: its tokens are summed, then its energy goes out over them while they are near. */
 static void sweep_words(const struct streams *s, struct sweep *w, struct flow *flows)
 {
     struct arena scratch = {0};
     int64_t *cuts = arena_array(&scratch, 2 * s->request_count, sizeof *cuts);
-    size_t n = make_cuts(s, cuts), p = 0;
-    uint64_t *arrived = arena_array(&scratch, n, sizeof *arrived); /* piece p is (cuts[p - 1], cuts[p]] */
-    double *per_token = arena_array(&scratch, n, sizeof *per_token);
+    size_t n = make_cuts(s, cuts), from = 0, to = 0;
     bool *takes_part = arena_array(&scratch, s->request_count, sizeof *takes_part);
-    struct sum *energy = arena_array(&scratch, s->request_count, sizeof *energy);
     for (size_t i = 0; i < s->request_count; i++)
         takes_part[i] = s->streams[i].generates;
-    /* Chunks with tokens have a row. */
-    for (size_t i = 0; i < s->chunk_count; i++)
-        if (s->tokens[i] && takes_part[streams_row(s, s->chunks[i].request)]) {
-            while (cuts[p] < s->chunks[i].t_ns)
-                p++;
-            arrived[p] += s->tokens[i];
-        }
-    for (p = 0; p < n; p++) {
+    for (size_t p = 0; p < n; p++, from = to) {
+        uint64_t arrived = 0;
+        /* Chunks with tokens have a row. */
+        for (; to < s->chunk_count && s->chunks[to].t_ns <= cuts[p]; to++)
+            if (s->tokens[to] && takes_part[streams_row(s, s->chunks[to].request)])
+                arrived += s->tokens[to];
         double j = walk_to(&w->walk, cuts[p]);
-        if (arrived[p])
-            per_token[p] = j / (double)arrived[p];
-        else
+        if (!arrived) {
             sum_add(&w->none, j);
-    }
-    p = 0;
-    for (size_t i = 0; i < s->chunk_count; i++) {
-        uint32_t row = s->tokens[i] ? streams_row(s, s->chunks[i].request) : STREAM_NONE;
-        if (row == STREAM_NONE || !takes_part[row])
             continue;
-        while (cuts[p] < s->chunks[i].t_ns)
-            p++;
-        sum_add(&energy[row], s->tokens[i] * per_token[p]);
+        }
+        double per_token = j / (double)arrived;
+        for (size_t i = from; i < to; i++) {
+            uint32_t row = s->tokens[i] ? streams_row(s, s->chunks[i].request) : STREAM_NONE;
+            if (row != STREAM_NONE && takes_part[row])
+                sum_add(&flows[row].energy, s->tokens[i] * per_token);
+        }
     }
-    for (size_t i = 0; i < s->request_count; i++)
-        flows[i].energy = energy[i];
     arena_done(&scratch);
 }
 
@@ -243,7 +245,7 @@ void attribute(const struct streams *s, const struct course *c, int64_t start_ns
     double *energy_j = arena_array(a, s->request_count, sizeof *energy_j);
     switch (reading) {
     case READING_GAP:
-        sweep_gap(s, &w, flows);
+        w = sweep_gap(s, w, flows);
         break;
     case READING_WORDS:
         sweep_words(s, &w, flows);

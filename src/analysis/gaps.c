@@ -36,7 +36,7 @@ static inline bool next_gap(struct gap_walk *w, struct gap *ret)
     while (w->i < s->chunk_count) {
         size_t i = w->i++;
         uint32_t next = s->next[i];
-        if (next == 0 || next == STREAM_MERGED)
+        if (next == 0 || next == STREAM_SKIP)
             continue;
         const struct rec_chunk *from = &s->chunks[i], *to = &s->chunks[next];
         uint32_t tokens = w->per_token ? s->tokens[next] : 1;

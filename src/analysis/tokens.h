@@ -35,15 +35,15 @@ struct streams {
     uint64_t row_limit;     /* ids at or above have no row */
     struct stream *streams; /* one for each request, by row */
     uint32_t *tokens; /* of each chunk, merged ones in the first; 0 for all but token chunks of successful requests */
-    uint32_t *next;   /* of such a chunk: place of the request's next stamp; 0: it was the last */
+    uint32_t *next; /* of such a chunk: place of the request's next stamp, 0: it was the last; of others STREAM_SKIP */
     uint64_t token_chunks, stray_chunks; /* of successful requests; of requests that are not there */
     uint64_t shared_stamps, read_stamps, merged_chunks;
     int64_t largest, largest_later; /* tokens of one chunk, of all and of those beyond the first; -1: none */
     int source;                     /* enum token_source */
 };
 
-/* In `next` of a chunk that was merged into an earlier one. */
-#define STREAM_MERGED     UINT32_MAX
+/* In `next` of a chunk that was merged into an earlier one, or is no token chunk of a successful request. */
+#define STREAM_SKIP       UINT32_MAX
 #define STREAM_CHUNKS_MAX (UINT32_MAX - 1)
 
 #define STREAM_NONE UINT32_MAX
@@ -59,10 +59,5 @@ static inline uint32_t streams_row(const struct streams *s, uint32_t id)
 /* Gives every token chunk of a successful request its tokens. Records in order (analysis/sorted.h), shared with *ret.
  * False with over 2^31 chunks. O(chunks + requests). */
 bool streams_make(const struct records *r, const struct method *m, struct arena *a, struct streams *ret, struct err *e);
-
-/* n tokens over chunks with b[i] bytes of text, in place: x = n b / sum b, floors, then one more by largest remainder
- * (ties: the earlier); then each chunk at 0 takes one from the chunk with the most (ties: the earlier) while n allows.
- * All b 0: evenly. `scratch` holds twice count values. Expected O(count). */
-void tokens_spread(uint32_t *b, size_t count, uint64_t n, uint64_t *scratch);
 
 #endif
