@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 CHUNK = np.dtype([("t", "<i8"), ("request", "<u4"), ("running", "<i4"), ("bytes", "<u4"), ("kind", "u1"),
-                  ("stamp", "u1"), ("reserved", "<u2")])
+                  ("stamp", "u1")])
 BUFFER = np.dtype([("us", "<i8"), ("mw", "<i4"), ("pad", "<i4")])
 
 

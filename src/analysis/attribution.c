@@ -8,35 +8,51 @@ struct walk {
     const struct course *c;
     size_t k; /* the knot at or before t */
     int64_t t_ns, end_ns;
+    /* Of knot k. */
+    int64_t from_ns, until_ns;
+    double w, slope;
 };
+
+/* The last segment goes on beyond its end: the course covers the stage. */
+static inline void stand_on(struct walk *w, size_t k)
+{
+    const struct course *c = w->c;
+    w->k = k;
+    w->from_ns = c->t_ns[k];
+    w->until_ns = k + 2 < c->n ? c->t_ns[k + 1] : INT64_MAX;
+    w->w = c->w[k];
+    w->slope = c->slope[k];
+}
 
 static struct walk walk_from(const struct course *c, int64_t start_ns, int64_t end_ns)
 {
+    struct walk w = {.c = c, .t_ns = start_ns, .end_ns = end_ns};
     size_t k = stamp_before(c->t_ns, c->n, start_ns);
-    return (struct walk){c, k < c->n ? k : 0, start_ns, end_ns};
+    stand_on(&w, k < c->n ? k : 0);
+    return w;
 }
 
-/* From t within segment k to `to` within it. */
-static inline double piece(const struct course *c, size_t k, int64_t t, int64_t to)
+/* From t to `to` within the segment. */
+static inline double piece(const struct walk *w, int64_t to)
 {
-    double from_s = (double)(t - c->t_ns[k]) * 1e-9, step_s = (double)(to - t) * 1e-9;
-    return step_s * (c->w[k] + c->slope[k] * (from_s + 0.5 * step_s));
+    double from_s = (double)(w->t_ns - w->from_ns) * 1e-9, step_s = (double)(to - w->t_ns) * 1e-9;
+    return step_s * (w->w + w->slope * (from_s + 0.5 * step_s));
 }
 
 /* Energy from where the walk stands to `to`, and the walk with it; nothing behind it and beyond its end. */
 static inline double walk_to(struct walk *w, int64_t to)
 {
-    const struct course *c = w->c;
     if (to > w->end_ns)
         to = w->end_ns;
     if (to <= w->t_ns)
         return 0;
     double j = 0;
-    while (w->k + 2 < c->n && c->t_ns[w->k + 1] < to) {
-        j += piece(c, w->k, w->t_ns, c->t_ns[w->k + 1]);
-        w->t_ns = c->t_ns[++w->k];
+    while (__builtin_expect(w->until_ns < to, 0)) {
+        j += piece(w, w->until_ns);
+        w->t_ns = w->until_ns;
+        stand_on(w, w->k + 1);
     }
-    j += piece(c, w->k, w->t_ns, to);
+    j += piece(w, to);
     w->t_ns = to;
     return j;
 }

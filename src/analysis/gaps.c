@@ -25,21 +25,25 @@ static uint32_t bucket_of(double ns)
 
 /* A pass over all gaps in order of time. */
 struct gap_walk {
-    const struct streams *s;
-    bool per_token;
-    size_t i;
+    const struct rec_chunk *chunks;
+    const uint32_t *tokens, *next; /* tokens null: each gap counts once */
+    size_t i, n;
 };
+
+static struct gap_walk gap_walk(const struct streams *s, bool per_token)
+{
+    return (struct gap_walk){s->chunks, per_token ? s->tokens : NULL, s->next, 0, s->chunk_count};
+}
 
 static inline bool next_gap(struct gap_walk *w, struct gap *ret)
 {
-    const struct streams *s = w->s;
-    while (w->i < s->chunk_count) {
+    while (w->i < w->n) {
         size_t i = w->i++;
-        uint32_t next = s->next[i];
+        uint32_t next = w->next[i];
         if (next == 0 || next == STREAM_SKIP)
             continue;
-        const struct rec_chunk *from = &s->chunks[i], *to = &s->chunks[next];
-        uint32_t tokens = w->per_token ? s->tokens[next] : 1;
+        const struct rec_chunk *from = &w->chunks[i], *to = &w->chunks[next];
+        uint32_t tokens = w->tokens ? w->tokens[next] : 1;
         if (from->stamp == STAMP_SHARED || to->stamp == STAMP_SHARED || tokens == 0)
             continue;
         *ret = (struct gap){(double)(to->t_ns - from->t_ns) / tokens, tokens};
@@ -134,7 +138,7 @@ struct percentiles gaps_percentiles(const struct streams *s, bool per_token)
     uint64_t *weights = arena_array(&scratch, BUCKETS, sizeof *weights), total = 0;
     double most = 0;
     struct sum sum = {0};
-    struct gap_walk w = {s, per_token, 0};
+    struct gap_walk w = gap_walk(s, per_token);
     for (struct gap g; next_gap(&w, &g);) {
         weights[bucket_of(g.ns)] += g.weight;
         total += g.weight;
@@ -157,7 +161,7 @@ struct percentiles gaps_percentiles(const struct streams *s, bool per_token)
         whole[i] = (uint64_t)ranks[i];
     struct bucket buckets[2 * QUANTILES];
     size_t n = find_buckets(weights, whole, 2 * QUANTILES, buckets);
-    collect((struct gap_walk){s, per_token, 0}, buckets, n, &scratch);
+    collect(gap_walk(s, per_token), buckets, n, &scratch);
     for (size_t i = 0; i < QUANTILES; i++) {
         double at = (double)(total - 1) * quantiles[i];
         uint64_t low = (uint64_t)at, high = low + 1 < total ? low + 1 : low;

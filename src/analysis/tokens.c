@@ -83,13 +83,16 @@ static void link_chunks(struct streams *s, struct tally *tallies, struct spread 
 {
     const struct rec_chunk *chunks = s->chunks;
     uint32_t *tokens = s->tokens, *next = s->next, largest = 0, largest_later = 0;
-    uint64_t strays = 0, shared = 0, read = 0, merged = 0;
+    uint64_t strays = 0, merged = 0, stamps[UINT8_MAX + 1] = {0};
     for (size_t i = 0; i < s->chunk_count; i++) {
         const struct rec_chunk *c = &chunks[i];
         uint32_t row = streams_row(s, c->request);
         next[i] = STREAM_SKIP;
-        strays += row == STREAM_NONE;
-        if (row == STREAM_NONE || !chunk_has_tokens(c) || tallies[row].source == BY_NOTHING)
+        if (row == STREAM_NONE) {
+            strays++;
+            continue;
+        }
+        if (!chunk_has_tokens(c) || tallies[row].source == BY_NOTHING)
             continue;
         struct tally *y = &tallies[row];
         int64_t t_ns = c->t_ns;
@@ -97,8 +100,7 @@ static void link_chunks(struct streams *s, struct tally *tallies, struct spread 
                          : y->source == BY_SIZES ? spread_next(&spreads[row], c->bytes)
                                                  : 0;
         largest = value > largest ? value : largest;
-        shared += c->stamp == STAMP_SHARED;
-        read += c->stamp == STAMP_READ;
+        stamps[c->stamp]++;
         y->value = value;
         if (y->chunks++ == 0) {
             s->streams[row].first_ns = t_ns;
@@ -119,8 +121,8 @@ static void link_chunks(struct streams *s, struct tally *tallies, struct spread 
         y->last_ns = t_ns;
     }
     s->stray_chunks = strays;
-    s->shared_stamps = shared;
-    s->read_stamps = read;
+    s->shared_stamps = stamps[STAMP_SHARED];
+    s->read_stamps = stamps[STAMP_READ];
     s->merged_chunks = merged;
     s->largest = largest;
     s->largest_later = largest_later;

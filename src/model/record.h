@@ -204,15 +204,14 @@ enum chunk_stamp { STAMP_KERNEL, STAMP_SHARED, STAMP_READ };
 extern const char *const chunk_stamp_names[4];
 
 /* One event of a formal request's stream. A token chunk is TEXT, REASONING (any output string that is not visible) or
- * HELD (no text, but the running count rose). */
-struct rec_chunk {
+ * HELD (no text, but the running count rose). Packed to 22 bytes: a long run has 10^8 of them. */
+struct __attribute__((packed, aligned(2))) rec_chunk {
     int64_t t_ns;
     uint32_t request;
     int32_t running; /* completion_tokens so far as this chunk says; -1: none */
     uint32_t bytes;  /* UTF-8 bytes of output text (characters where only those were recorded) */
     uint8_t kind;    /* enum chunk_kind */
     uint8_t stamp;   /* enum chunk_stamp */
-    uint16_t reserved;
 };
 
 static inline bool chunk_has_tokens(const struct rec_chunk *c)
