@@ -302,6 +302,18 @@ static bool is_jtok(long pid, const char *command)
     return n >= 4 && strncmp(command + n - 4, "jtok", 4) == 0 && (n == 4 || command[n - 5] == '/');
 }
 
+/* An engine below a living guardian is another run's, and dies with it: nobody left it behind. */
+static bool is_guarded(long pid)
+{
+    for (long at = parent_of(pid); at > 1; at = parent_of(at)) {
+        char path[64], name[64];
+        snprintf(path, sizeof path, "/proc/%ld/comm", at);
+        if (read_line(path, name, sizeof name) && strcmp(name, "jtok-guardian") == 0)
+            return true;
+    }
+    return false;
+}
+
 void preflight_leftovers(struct preflight *p, size_t *ret_n)
 {
     DIR *proc = opendir("/proc");
@@ -316,7 +328,7 @@ void preflight_leftovers(struct preflight *p, size_t *ret_n)
         read_line(path, name, sizeof name);
         snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
         read_line(path, command, sizeof command);
-        if (looks_like_engine(name, command) && !is_jtok(pid, command))
+        if (looks_like_engine(name, command) && !is_jtok(pid, command) && !is_guarded(pid))
             buf_fmt(&b, "%spid %ld (%s)", n++ ? ", " : "", pid, name);
     }
     if (proc)

@@ -20,6 +20,8 @@
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define ENV(...)  ((const char *const[]){__VA_ARGS__, NULL})
 
+#define GPU_0 "GPU 0 (GPU-00000000-0000-0000-0000-000000000051)"
+
 /* The program's stderr with the scratch folder as "@" and the build folder as "%". */
 static const char *plain(struct life *l)
 {
@@ -61,7 +63,7 @@ static void no_plan_file(void **state)
     struct life l;
     life_open(&l);
     run_plan(&l, arena_format(&l.arena, "%s/none.yaml", l.scratch), NULL);
-    expect(&l, EXIT_PLAN, "jtok: @/none.yaml: ");
+    expect(&l, EXIT_PLAN, "jtok: @/none.yaml: the plan can't be opened: No such file or directory\n");
     life_close(&l);
 }
 
@@ -79,12 +81,18 @@ static void wrong_keys_all_at_once(void **state)
                                               "  api: chatt\n",
                                               l.scratch));
     run_plan(&l, plan, NULL);
-    expect(&l, EXIT_PLAN, "@/plan.yaml:10:3: requests.cuont: ");
-    expect(&l, EXIT_PLAN, "count");
-    expect(&l, EXIT_PLAN, "@/plan.yaml:11:10: requests.count: ");
-    expect(&l, EXIT_PLAN, "@/plan.yaml:12:8: requests.api: ");
+    expect(&l, EXIT_PLAN,
+           "jtok: @/plan.yaml:10:3: requests.cuont: there is no such key; the nearest is requests.count; allowed here: "
+           "file, "
+           "api, count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body\n"
+           "@/plan.yaml:11:10: requests.count: 'many' is not allowed here; allowed: a whole number from 1 to 4000000 "
+           "(requests)\n"
+           "@/plan.yaml:12:8: requests.api: 'chatt' is not allowed here; allowed: one of chat, completions\n");
     life_close(&l);
 }
+
+#define ROW                                                                                                            \
+    "a line is an object with \"prompt\" (a text) or \"messages\" (a list of objects with \"role\" and \"content\")\n"
 
 static void request_set_faults(void **state)
 {
@@ -93,16 +101,17 @@ static void request_set_faults(void **state)
     life_open(&l);
     const char *plan = life_plan(&l, "", arena_format(&l.arena, "requests: {file: %s/none.jsonl}\n", l.scratch));
     run_plan(&l, plan, NULL);
-    expect(&l, EXIT_PLAN, "@/none.jsonl");
+    expect(&l, EXIT_PLAN, "jtok: requests.file: cannot open @/none.jsonl: No such file or directory\n");
     plan = life_plan(&l, "", life_requests(&l, ""));
     life_file(&l, "prompts.jsonl", "\n");
     run_plan(&l, plan, NULL);
-    expect(&l, EXIT_PLAN, "@/prompts.jsonl");
+    expect(&l, EXIT_PLAN, "jtok: @/prompts.jsonl: the request set is empty; " ROW);
     life_file(&l, "prompts.jsonl", "{\"prompt\":\"one\"}\n{\"text\":\"two\"}\n{\"prompt\":3}\n{\"prompt\n");
     run_plan(&l, plan, NULL);
-    expect(&l, EXIT_PLAN, "@/prompts.jsonl:2");
-    expect(&l, EXIT_PLAN, "@/prompts.jsonl:3");
-    expect(&l, EXIT_PLAN, "@/prompts.jsonl:4");
+    expect(&l, EXIT_PLAN,
+           "jtok: @/prompts.jsonl:2: neither \"prompt\" nor \"messages\" is here; " ROW
+           "@/prompts.jsonl:3: prompt: expected a text, found a number; " ROW
+           "@/prompts.jsonl:4:2: this is no JSON: a string without its closing quote; " ROW);
     life_close(&l);
 }
 
@@ -187,7 +196,10 @@ static void engine_cannot_be_found(void **state)
     const char *plan = arena_format(&l.arena, "%s/plan.yaml", l.scratch);
     life_run(&l, ARGS("run", "--quiet", "--format", "none", plan, "--", "no-such-engine", "serve", "simulated/model"),
              NULL, 60);
-    expect(&l, EXIT_ENGINE, "no-such-engine");
+    expect(
+        &l, EXIT_ENGINE,
+        "jtok: The engine's command \"no-such-engine\" was not found in the PATH. Activate the environment that it is "
+        "installed in, or give its full path in the plan (engine.command).\n");
     life_close(&l);
 }
 
@@ -212,7 +224,11 @@ static void wrong_model(void **state)
     struct life l;
     life_open(&l);
     run_plan(&l, life_plan(&l, ", --sim-fault, wrong-model", life_requests(&l, "")), NULL);
-    expect(&l, EXIT_ENGINE, "model");
+    expect(&l, EXIT_ENGINE,
+           "jtok: What runs is not what the plan says. model: the plan says simulated/model, the engine says "
+           "somebody/else. "
+           "root: the plan says simulated/model, the engine says /nonexistent/somebody/else. Change the command or the "
+           "plan, so that they agree.\n");
     life_close(&l);
 }
 
@@ -222,7 +238,10 @@ static void wrong_context_length(void **state)
     struct life l;
     life_open(&l);
     run_plan(&l, life_plan(&l, ", --max-model-len, '4096', --sim-fault, wrong-length", life_requests(&l, "")), NULL);
-    expect(&l, EXIT_ENGINE, "4096");
+    expect(&l, EXIT_ENGINE,
+           "jtok: What runs is not what the plan says. context_length: the plan says 4096, the engine says 2048. "
+           "Change the "
+           "command or the plan, so that they agree.\n");
     life_close(&l);
 }
 
@@ -233,13 +252,26 @@ static void gpu_is_busy(void **state)
     life_open(&l);
     const char *plan = life_plan(&l, "", life_requests(&l, ""));
     run_plan(&l, plan, ENV("JTOK_SIM_FAULT=busy_process"));
-    expect(&l, EXIT_BUSY, "is in use by 1 compute process: pid 1 (");
+    char name[32] = "";
+    FILE *f = fopen("/proc/1/comm", "re");
+    assert_non_null(f);
+    assert_int_equal(fscanf(f, "%31[^\n]", name), 1);
+    fclose(f);
+    expect(&l, EXIT_BUSY,
+           arena_format(&l.arena,
+                        "jtok: " GPU_0
+                        " is in use by 1 compute process: pid 1 (%s). Stop it, or choose other GPUs with "
+                        "--gpus; an idle machine is part of the measurement.\n",
+                        name));
     assert_false(l.folder[0]);
     /* Going on is allowed, and excludes the run. Here the baseline still refuses, since a process is there at every
      * sample. */
     life_run(&l, ARGS("run", "--quiet", "--format", "none", "--despite-preflight", plan),
              ENV("JTOK_SIM_FAULT=busy_process"), 60);
-    expect(&l, EXIT_BUSY, "jtok: The machine did not become idle within 2 s, so there is no baseline. GPU 0");
+    expect(&l, EXIT_BUSY,
+           "jtok: The machine did not become idle within 2 s, so there is no baseline. " GPU_0
+           ": compute processes were on "
+           "it (up to 1). Stop what runs there (nvidia-smi shows it), wait until power is steady, and start again.\n");
     assert_true(l.folder[0]);
     life_close(&l);
 }
@@ -250,8 +282,12 @@ static void gpu_is_not_idle(void **state)
     struct life l;
     life_open(&l);
     run_plan(&l, life_plan(&l, "", life_requests(&l, "")), ENV("JTOK_SIM_FAULT=not_idle"));
-    expect(&l, EXIT_BUSY, "jtok: The machine did not become idle within 2 s, so there is no baseline. GPU 0");
-    expect(&l, EXIT_BUSY, "standard deviation");
+    expect(&l, EXIT_BUSY,
+           "jtok: The machine did not become idle within 2 s, so there is no baseline. " GPU_0
+           ": the standard deviation ");
+    expect(&l, EXIT_BUSY, " W is over its limit of ");
+    expect(&l, EXIT_BUSY,
+           " Stop what runs there (nvidia-smi shows it), wait until power is steady, and start again.\n");
     life_close(&l);
 }
 
@@ -276,9 +312,16 @@ static void no_driver(void **state)
     life_open(&l);
     const char *plan = life_plan(&l, "", life_requests(&l, ""));
     life_run(&l, ARGS("run", "--quiet", "--set", "power.library=/nowhere/libnvidia-ml.so.1", plan), NULL, 30);
-    expect(&l, EXIT_DEVICE, "/nowhere/libnvidia-ml.so.1");
+    expect(
+        &l, EXIT_DEVICE,
+        "jtok: The NVML library /nowhere/libnvidia-ml.so.1 that power.library names could not be loaded "
+        "(/nowhere/libnvidia-ml.so.1: cannot open shared object file: No such file or directory). Correct the path, or "
+        "leave it out to use the driver's own.\n");
     run_plan(&l, plan, ENV("JTOK_SIM_FAULT=no_driver"));
-    expect(&l, EXIT_DEVICE, "driver");
+    expect(&l, EXIT_DEVICE,
+           "jtok: NVML (%/libnvidia-ml.so.1) could not be opened: the NVIDIA kernel driver is not loaded: 'modprobe "
+           "nvidia', "
+           "or install the driver of this kernel and reboot (code 9).\n");
     life_close(&l);
 }
 
@@ -288,7 +331,10 @@ static void mig_is_refused(void **state)
     struct life l;
     life_open(&l);
     run_plan(&l, life_plan(&l, "", life_requests(&l, "")), ENV("JTOK_SIM_FAULT=mig"));
-    expect(&l, EXIT_DEVICE, "MIG");
+    expect(&l, EXIT_DEVICE,
+           "jtok: " GPU_0
+           " is in MIG mode: its power and energy are those of the whole board and can't be told apart. Turn "
+           "MIG off ('nvidia-smi -i 0 -mig 0', as root) or choose other GPUs.\n");
     life_close(&l);
 }
 
@@ -319,7 +365,9 @@ static void disk_is_full(void **state)
         skip();
     }
     life_run(&l, ARGS("run", "--quiet", "--format", "none", plan), NULL, 60);
-    expect(&l, EXIT_SYSTEM, "free; the records of this run may take");
+    expect(&l, EXIT_SYSTEM,
+           " has 0 MiB free; the records of this run may take 68 MiB. Free some space, or put the runs elsewhere with "
+           "--runs.\n");
     assert_int_equal(entries(l.runs), 0);
     life_run(&l, ARGS("run", "--quiet", "--format", "none", "--despite-preflight", plan), NULL, 60);
     const char *seen = plain(&l);

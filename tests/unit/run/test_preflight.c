@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -114,6 +115,41 @@ static void test_port(void **state)
     assert_ok(preflight_port(&p, "127.0.0.1", port, &e), e);
     assert_false(preflight_port(&p, "no such host", port, &e));
     assert_int_equal(e.kind, ERR_PLAN);
+    preflight_done(&p);
+    arena_done(&a);
+}
+
+/* The engine of another run that is still on: its guardian is above it. */
+static void another_runs_engine_is_no_leftover(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct preflight p;
+    preflight_init(&p, &a);
+    int out[2];
+    assert_int_equal(pipe(out), 0);
+    pid_t guardian = fork();
+    if (guardian == 0) {
+        prctl(PR_SET_NAME, "jtok-guardian");
+        if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            prctl(PR_SET_NAME, "VLLM::EngineCore");
+            pid_t self = getpid();
+            assert_int_equal(write(out[1], &self, sizeof self), sizeof self);
+        }
+        pause();
+        _exit(0);
+    }
+    pid_t engine;
+    char part[64];
+    assert_int_equal(read(out[0], &engine, sizeof engine), sizeof engine);
+    preflight_leftovers(&p, NULL);
+    snprintf(part, sizeof part, "pid %d (", (int)engine);
+    assert_null(strstr(last(&p, "preflight.leftovers")->seen, part));
+    kill(guardian, SIGKILL);
+    waitpid(guardian, NULL, 0);
+    close(out[0]);
+    close(out[1]);
     preflight_done(&p);
     arena_done(&a);
 }
@@ -253,8 +289,12 @@ static void test_snapshot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_disk),      cmocka_unit_test(test_open_files), cmocka_unit_test(test_port),
-        cmocka_unit_test(test_leftovers), cmocka_unit_test(test_snapshot),
+        cmocka_unit_test(test_disk),
+        cmocka_unit_test(test_open_files),
+        cmocka_unit_test(test_port),
+        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(another_runs_engine_is_no_leftover),
+        cmocka_unit_test(test_snapshot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
