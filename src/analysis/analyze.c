@@ -321,8 +321,10 @@ static void choose_course(struct work *w)
     } else {
         t->formal_j = quantity_absent(Q_NOT_COVERED, "no series of power covers the formal stage on every GPU");
     }
-    if (w->course.n < 2)
+    if (t->source != CURVE_NONE && w->course.n < 2) {
         t->source = CURVE_NONE;
+        t->formal_j = quantity_absent(Q_UNDEFINED, "no GPU's counter changed, so there is no energy to split");
+    }
 }
 
 static void failed_energy(struct work *w)

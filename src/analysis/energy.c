@@ -100,7 +100,19 @@ static bool power_read_above_1_w(const struct gpu_series *g, int64_t from_ns, in
     return false;
 }
 
-/* Why the counter says nothing of (a, b); null: it does. */
+/* A stretch [from, to] without a change, as a reason; null: it is none, or does not touch (a, b). */
+static const char *stands_still(const struct gpu_series *g, int64_t from_ns, int64_t to_ns, int64_t a_ns, int64_t b_ns,
+                                struct arena *arena)
+{
+    double still = seconds(to_ns - from_ns);
+    if (from_ns >= b_ns || to_ns <= a_ns || still <= STILL_S || !power_read_above_1_w(g, from_ns, to_ns))
+        return NULL;
+    return arena_format(arena, "the counter stood still for %.2f s at %.3f s of the run while power was read above 1 W",
+                        still, seconds(from_ns));
+}
+
+/* Why the counter says nothing of (a, b); null: it does. It stands still between two change points, and also before the
+ * first and behind the last one as far as it was read. */
 static const char *counter_void(const struct gpu_series *g, int64_t a_ns, int64_t b_ns, struct arena *arena)
 {
     const struct counter *c = &g->counter;
@@ -108,18 +120,15 @@ static const char *counter_void(const struct gpu_series *g, int64_t a_ns, int64_
         return seconds(b_ns - a_ns) > STILL_S && power_read_above_1_w(g, a_ns, b_ns)
                    ? "the counter never changed while power was read above 1 W"
                    : NULL;
+    if (c->n == 0)
+        return NULL;
+    const char *why = stands_still(g, c->first_ns, c->t_ns[0], a_ns, b_ns, arena);
     size_t i = stamp_before(c->t_ns, c->n, a_ns);
-    for (i = i < c->n ? i : 0; i + 1 < c->n && c->t_ns[i] < b_ns; i++) {
-        if (c->mj[i + 1] < c->mj[i])
-            return arena_format(arena, "the counter went backward by %lld mJ at %.3f s of the run",
-                                (long long)(c->mj[i] - c->mj[i + 1]), seconds(c->t_ns[i + 1]));
-        double still = seconds(c->t_ns[i + 1] - c->t_ns[i]);
-        if (still > STILL_S && power_read_above_1_w(g, c->t_ns[i], c->t_ns[i + 1]))
-            return arena_format(
-                arena, "the counter stood still for %.2f s at %.3f s of the run while power was read above 1 W", still,
-                seconds(c->t_ns[i]));
-    }
-    return NULL;
+    for (i = i < c->n ? i : 0; !why && i + 1 < c->n && c->t_ns[i] < b_ns; i++)
+        why = c->mj[i + 1] < c->mj[i] ? arena_format(arena, "the counter went backward by %lld mJ at %.3f s of the run",
+                                                     (long long)(c->mj[i] - c->mj[i + 1]), seconds(c->t_ns[i + 1]))
+                                      : stands_still(g, c->t_ns[i], c->t_ns[i + 1], a_ns, b_ns, arena);
+    return why ? why : stands_still(g, c->t_ns[c->n - 1], c->last_ns, a_ns, b_ns, arena);
 }
 
 static double counter_gap_s(const struct counter *c, int64_t a_ns, int64_t b_ns)
@@ -134,10 +143,10 @@ static struct quantity counter_quantity(const struct gpu_series *g, double lag_s
     const struct counter *c = &g->counter;
     if (c->first_ns == ABSENT_I64)
         return quantity_absent(Q_NOT_RECORDED, "no reading of the energy counter");
-    if (!counter_covers(c, a_ns, b_ns))
-        return quantity_absent(Q_NOT_COVERED, "no change of the counter before the start or after the end");
     if (voided)
         return quantity_absent(Q_NOT_RECORDED, voided);
+    if (!counter_covers(c, a_ns, b_ns))
+        return quantity_absent(Q_NOT_COVERED, "no change of the counter before the start or after the end");
     struct quantity q = quantity_of(counter_energy(c, b_ns) - counter_energy(c, a_ns));
     q.repeatability = sqrt(end_term(c, a_ns, lag_s) + end_term(c, b_ns, lag_s));
     return q;

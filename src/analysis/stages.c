@@ -230,9 +230,14 @@ void stages_judge_release(const struct records *r, struct result_gpu *gpus, stru
                : power == ABSENT_I64  ? power_why
                                       : "the release reached its end after the maximum wait";
     ret->end_ns = ret->closed ? later(later(exit, memory), power) : end_of_watch(r, end_ns);
-    ret->end_s = ret->closed ? after(ret->end_ns, end_ns, NULL) : quantity_absent(Q_NOT_CLOSED, ret->why);
-    if (!ret->closed && ret->end_ns != ABSENT_I64)
+    if (ret->closed)
+        ret->end_s = after(ret->end_ns, end_ns, NULL);
+    else if (ret->end_ns == ABSENT_I64)
+        ret->end_s = quantity_absent(Q_NOT_RECORDED, ret->why);
+    else {
+        ret->end_s = quantity_absent(Q_NOT_CLOSED, ret->why);
         ret->end_s.value = offset_s(ret->end_ns, end_ns);
+    }
 }
 
 void stages_bounds(const struct records *r, const struct result_release *release, struct result_stage *stages)
@@ -250,8 +255,9 @@ void stages_bounds(const struct records *r, const struct result_release *release
         int64_t from = records_mark(r, bounds[i].from),
                 to = bounds[i].to < 0 ? release->end_ns : records_mark(r, bounds[i].to);
         if (from == ABSENT_I64 || to == ABSENT_I64 || to <= from) {
-            s->why =
-                from != ABSENT_I64 && bounds[i].to < 0 ? "nothing was recorded after the formal stage" : bounds[i].why;
+            s->why = from != ABSENT_I64 && bounds[i].to < 0   ? "nothing was recorded after the formal stage"
+                     : from != ABSENT_I64 && to != ABSENT_I64 ? "the stage has no duration"
+                                                              : bounds[i].why;
             continue;
         }
         s->start_ns = from;

@@ -86,12 +86,16 @@ void release_describe(const struct release *r, const char *(*name)(void *self, u
             continue;
         double half = band_w(r->baseline_w[g]);
         buf_fmt(b, "%s%s ", gap, name(self, g));
+        gap = " ";
+        if (isnan(r->baseline_w[g])) {
+            buf_str(b, "has no baseline to come back to.");
+            continue;
+        }
         if (isnan(r->watts[g]))
             buf_str(b, "gave no power reading");
         else
             buf_fmt(b, "draws %.1f W", r->watts[g]);
         buf_fmt(b, "; its band is %.1f to %.1f W (baseline %.1f W).", r->baseline_w[g] - half, r->baseline_w[g] + half,
                 r->baseline_w[g]);
-        gap = " ";
     }
 }

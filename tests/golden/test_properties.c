@@ -540,6 +540,142 @@ static void the_next_series_stands_in(void **state)
     made_done(&m);
 }
 
+/* ---- absent is never a number ---- */
+
+/* Quantities of an object, and of all below it, that break it: a value that is none, or an absent one without its
+ * reason.
+ */
+static size_t broken(const struct schema *s, const char *object, const char *path)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct field *f = &s->fields[i];
+        const char *at = object + f->offset;
+        if (f->type == FIELD_QUANTITY) {
+            const struct quantity *q = (const struct quantity *)at;
+            bool wrong = quantity_has_value(q) ? !isfinite(q->value) : !q->why || !q->why[0];
+            if (wrong)
+                print_error("%s.%s: state %s, value %g, why \"%s\"\n", path, f->key, q_state_names[q->state], q->value,
+                            q->why ? q->why : "(null)");
+            n += wrong;
+        }
+        if (f->type == FIELD_OBJECT)
+            n += broken(f->sub, at, f->key);
+        if ((f->type == FIELD_LIST || f->type == FIELD_MAP) && f->item == FIELD_OBJECT)
+            for (size_t k = 0; k < *(const size_t *)(object + f->count_offset); k++)
+                n += broken(f->sub, *(const char *const *)at + k * f->sub->size, f->key);
+    }
+    return n;
+}
+
+static void move_mark(struct records *r, int id, int64_t t_ns)
+{
+    for (size_t i = 0; i < r->mark_count; i++)
+        if (r->marks[i].id == id)
+            r->marks[i].t_ns = t_ns;
+}
+
+static void as_it_is(struct records *r)
+{
+    (void)r;
+}
+static void all_fail(struct records *r)
+{
+    for (size_t i = 0; i < r->request_count; i++)
+        r->requests[i].verdict = VERDICT_RESET;
+}
+static void one_request(struct records *r)
+{
+    r->requests[0].verdict = VERDICT_OK;
+    r->request_count = 1;
+}
+static void no_request(struct records *r)
+{
+    r->request_count = r->chunk_count = 0;
+}
+static void no_chunk(struct records *r)
+{
+    r->chunk_count = 0;
+}
+static void lost_gpu(struct records *r)
+{
+    struct rec_gpu *g = &r->gpus[1];
+    g->instant_count /= 2;
+    g->buffer_count /= 2;
+    g->counter_count /= 2;
+}
+static void silent_gpu(struct records *r)
+{
+    struct rec_gpu *g = &r->gpus[1];
+    g->instant_count = g->buffer_count = g->counter_count = 0;
+}
+static void flat_and_no_buffer(struct records *r)
+{
+    for (size_t g = 0; g < r->gpu_count; g++) {
+        r->gpus[g].buffer_count = 0;
+        for (size_t i = 0; i < r->gpus[g].instant_count; i++)
+            r->gpus[g].instant[i].mw = 0;
+        for (size_t i = 0; i < r->gpus[g].counter_count; i++)
+            r->gpus[g].counter[i].mj = 1000;
+    }
+}
+static void no_startup(struct records *r)
+{
+    move_mark(r, MARK_SERVICE_START, records_mark(r, MARK_FORMAL_START));
+}
+static void no_formal(struct records *r)
+{
+    move_mark(r, MARK_FORMAL_END, records_mark(r, MARK_FORMAL_START));
+}
+static void stepped(struct records *r)
+{
+    int64_t t = records_mark(r, MARK_FORMAL_START);
+    r->clocks[r->clock_count++] = (struct rec_clock){t + 2000000000, 0, 100};
+    r->clocks[r->clock_count++] = (struct rec_clock){t + 3000000000, 2000000, 100};
+}
+static void no_clock(struct records *r)
+{
+    r->clock_count = 0;
+}
+static void no_end_times(struct records *r)
+{
+    for (size_t i = 0; i < r->request_count; i++)
+        r->requests[i].end_ns = r->requests[i].submit_ns = ABSENT_I64;
+}
+
+static void absent_is_never_a_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        void (*spoil)(struct records *r);
+    } cases[] = {{"as it is", as_it_is},     {"all fail", all_fail},       {"one request", one_request},
+                 {"no request", no_request}, {"no chunk", no_chunk},       {"lost GPU", lost_gpu},
+                 {"silent GPU", silent_gpu}, {"flat", flat_and_no_buffer}, {"no startup", no_startup},
+                 {"no formal", no_formal},   {"stepped", stepped},         {"no clock", no_clock},
+                 {"no times", no_end_times}};
+    size_t wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made m;
+        random_run(&m, 11 + i, 2, i % 2);
+        cases[i].spoil(&m.r);
+        struct result r = analyse(&m);
+        wrong += broken(&result_schema, (const char *)&r, cases[i].name);
+        if (cases[i].spoil == flat_and_no_buffer)
+            assert_int_equal(r.attribution.formal_j.state, Q_UNDEFINED);
+        if (cases[i].spoil == no_startup)
+            assert_string_equal(r.stages[STAGE_STARTUP].why, "the stage has no duration");
+        if (cases[i].spoil == all_fail) {
+            assert_int_equal(r.metrics.formal_j_per_token.state, Q_UNDEFINED);
+            assert_int_equal(r.stages[STAGE_FORMAL].energy.headline.state, Q_MEASURED);
+        }
+        if (cases[i].spoil == one_request)
+            assert_false(r.saturated.meaningful);
+        made_done(&m);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 /* result.json holds the whole result: read back and written again it has the same bytes. */
 static void json_holds_it_all(void **state)
 {
@@ -587,6 +723,7 @@ int main(void)
                                        cmocka_unit_test(splitting_a_chunk_changes_nothing),
                                        cmocka_unit_test(a_gpu_without_power_changes_nothing),
                                        cmocka_unit_test(the_next_series_stands_in),
+                                       cmocka_unit_test(absent_is_never_a_number),
                                        cmocka_unit_test(json_holds_it_all)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

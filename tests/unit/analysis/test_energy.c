@@ -151,6 +151,36 @@ static void counter_that_stands_still_is_void_under_power(void **state)
     }
 }
 
+/* Changes at 0.1 ... 1.0 s, then the same reading until 2 s: it stands still for 1 s, with no change behind it to say
+ * so. The stage that the standstill touches has a void counter, the one before it is right; without power it is only
+ * not covered. The same before the first change: read from 0 s on, changed at 1.1 s. */
+static void a_counter_that_stops_or_begins_late_is_void(void **state)
+{
+    (void)state;
+    for (int powered = 0; powered < 2; powered++)
+        for (int begins = 0; begins < 2; begins++) {
+            struct bench b;
+            struct result_stage_gpu row;
+            bench_start(&b, 1);
+            for (int i = 0; i <= 20; i++)
+                made_counter(&b.made, 0, 0.1 * i, begins ? (i <= 10 ? 0 : i - 10) : (i <= 10 ? i : 10));
+            for (int i = 0; i <= 20; i++)
+                made_instant(&b.made, 0, 0.1 * i, powered ? 10 : 0, INSTANT_GRID);
+            bench_measure(&b);
+            struct energy_set e = begins ? energy(&b, 0.8, 1.8, &row) : energy(&b, 0.2, 1.2, &row);
+            assert_int_equal(e.counter.state, powered ? Q_NOT_RECORDED : Q_NOT_COVERED);
+            assert_int_equal(row.counter_void != NULL, powered);
+            if (powered)
+                assert_non_null(
+                    strstr(row.counter_void, begins ? "still for 1.10 s at 0.000" : "still for 1.00 s at 1.0"));
+            /* 8 changes of 1 J. */
+            e = begins ? energy(&b, 1.1, 1.9, &row) : energy(&b, 0.1, 0.9, &row);
+            assert_close(e.counter.value, 8, 1e-9);
+            assert_null(row.counter_void);
+            made_done(&b.made);
+        }
+}
+
 static void gaps_are_flagged_over_their_limit(void **state)
 {
     (void)state;
@@ -303,6 +333,7 @@ int main(void)
                                        cmocka_unit_test(counter_is_linear_between_change_points),
                                        cmocka_unit_test(counter_that_goes_backward_is_void_there_only),
                                        cmocka_unit_test(counter_that_stands_still_is_void_under_power),
+                                       cmocka_unit_test(a_counter_that_stops_or_begins_late_is_void),
                                        cmocka_unit_test(gaps_are_flagged_over_their_limit),
                                        cmocka_unit_test(mark_samples_come_in_pairs),
                                        cmocka_unit_test(trapezoid_repeatability),
