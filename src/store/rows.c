@@ -210,23 +210,40 @@ void rows_header(enum row_table t, struct buf *b)
 
 /* ---- writing ---- */
 
+/* Members of packed records (struct rec_chunk) need not be aligned. */
+static int64_t i64_at(const void *at)
+{
+    int64_t value;
+
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static int32_t i32_at(const void *at)
+{
+    int32_t value;
+
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
 static void put_column(struct buf *b, const struct column *c, uint32_t gpu, const void *at)
 {
     switch (c->kind) {
     case COL_I64:
-        if (*(const int64_t *)at != ABSENT_I64)
-            buf_i64(b, *(const int64_t *)at);
+        if (i64_at(at) != ABSENT_I64)
+            buf_i64(b, i64_at(at));
         break;
     case COL_I32:
-        if (*(const int32_t *)at != -1)
-            buf_i64(b, *(const int32_t *)at);
+        if (i32_at(at) != -1)
+            buf_i64(b, i32_at(at));
         break;
     case COL_I8:
         if (*(const int8_t *)at != -1)
             buf_i64(b, *(const int8_t *)at);
         break;
     case COL_U32:
-        buf_i64(b, *(const uint32_t *)at);
+        buf_i64(b, (uint32_t)i32_at(at));
         break;
     case COL_U16:
         buf_i64(b, *(const uint16_t *)at);
@@ -346,16 +363,16 @@ static const char *get_column(const struct column *c, struct span field, bool qu
 
     switch (c->kind) {
     case COL_I64:
-        if (!field.n)
-            *(int64_t *)at = ABSENT_I64;
-        else if (!get_integer(field, at))
+        value = ABSENT_I64;
+        if (field.n && !get_integer(field, &value))
             wrong = "is no whole number";
+        else
+            memcpy(at, &value, sizeof value);
         break;
     case COL_I32:
-        if (!field.n)
-            *(int32_t *)at = -1;
-        else if (!(wrong = get_bounded(field, INT32_MIN, INT32_MAX, &value)))
-            *(int32_t *)at = (int32_t)value;
+        value = -1;
+        if (!field.n || !(wrong = get_bounded(field, INT32_MIN, INT32_MAX, &value)))
+            memcpy(at, &(int32_t){(int32_t)value}, sizeof(int32_t));
         break;
     case COL_I8:
         if (!field.n)
@@ -365,7 +382,7 @@ static const char *get_column(const struct column *c, struct span field, bool qu
         break;
     case COL_U32:
         if (!(wrong = get_bounded(field, 0, UINT32_MAX, &value)))
-            *(uint32_t *)at = (uint32_t)value;
+            memcpy(at, &(uint32_t){(uint32_t)value}, sizeof(uint32_t));
         break;
     case COL_U16:
         if (!(wrong = get_bounded(field, 0, UINT16_MAX, &value)))
