@@ -102,8 +102,9 @@ static const char *why_not(const struct result_steady *s, const struct method *m
 {
     size_t need = (size_t)m->window * (size_t)(k == K_ALL ? 2 : k);
     if (count < need)
-        return arena_format(a, "too few requests: %zu have a generation interval, %zu windows of %lld need %zu", count,
-                            need / (size_t)m->window, (long long)m->window, need);
+        return arena_format(a, "too few requests: %zu have a generation interval, %zu window%s of %lld need%s %zu",
+                            count, need / (size_t)m->window, need == (size_t)m->window ? "" : "s", (long long)m->window,
+                            need == (size_t)m->window ? "s" : "", need);
     if (isnan(s->lowest_cv))
         return "no energy could be attributed";
     if (s->longest_stretch == 0)

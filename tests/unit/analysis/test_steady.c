@@ -72,7 +72,7 @@ static void a_window_needs_w_requests(void **state)
         assert_int_equal(x.window_count, n == 5);
         assert_int_equal(s.reached, n == 5);
         if (n == 4)
-            assert_string_equal(s.why, "too few requests: 4 have a generation interval, 1 windows of 5 need 5");
+            assert_string_equal(s.why, "too few requests: 4 have a generation interval, 1 window of 5 needs 5");
         made_done(&x.m);
     }
 }

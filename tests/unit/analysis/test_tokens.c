@@ -156,6 +156,57 @@ static void equal_stamps_are_merged(void **state)
     made_done(&m);
 }
 
+/* Counts 1, 2, 5 and a usage of 20: what is left, 15, arrives with the last chunk, whose own 3 are no merged chunk and
+ * whose 18 are. The first chunk's tokens are none of the later ones. */
+static void a_merged_last_chunk_takes_what_is_left(void **state)
+{
+    (void)state;
+    struct made m;
+    struct streams s;
+    made_init(&m, 0);
+    made_request(&m, 0, 0, 5, 20);
+    made_chunk(&m, 0, 1, 1, 4);
+    made_chunk(&m, 0, 2, 2, 4);
+    made_chunk(&m, 0, 3, 5, 4);
+    make(&m, &s);
+    assert_int_equal(s.tokens[0], 1);
+    assert_int_equal(s.tokens[1], 1);
+    assert_int_equal(s.tokens[2], 18);
+    assert_int_equal(s.merged_chunks, 1);
+    assert_int_equal(s.largest_later, 18);
+    made_done(&m);
+}
+
+/* Counts were asked for and request 1 has none: 7 over 40, 40, 20 bytes are 2.8, 2.8, 1.4, so 3, 3, 1; its second and
+ * third chunk share a stamp, with a role chunk of it and the other request's between and around them. */
+static void a_request_without_counts_is_spread_beside_the_others(void **state)
+{
+    (void)state;
+    struct made m;
+    struct streams s;
+    made_init(&m, 0);
+    made_request(&m, 0, 0, 5, 9);
+    made_request(&m, 1, 0, 5, 7);
+    made_chunk(&m, 0, 1, 4, 1);
+    made_chunk(&m, 1, 1, -1, 40);
+    made_chunk(&m, 0, 2, 9, 1);
+    made_chunk(&m, 1, 2, -1, 40);
+    made_chunk(&m, 1, 2, -1, 0);
+    m.r.chunks[4].kind = CHUNK_ROLE;
+    made_chunk(&m, 1, 2, -1, 20);
+    make(&m, &s);
+    assert_int_equal(s.source, TOKENS_MIXED);
+    const uint32_t right[] = {4, 3, 5, 4, 0, 0};
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(s.tokens[i], right[i]);
+    assert_int_equal(s.next[1], 3);
+    assert_int_equal(s.streams[1].first_tokens, 3);
+    assert_int_equal(s.streams[1].chunks, 3);
+    assert_int_equal(s.largest, 5);
+    assert_int_equal(s.largest_later, 5);
+    made_done(&m);
+}
+
 /* n = 10 with 6 in the first chunk: 10 - 6 < 5, so `gap` would stretch 4 tokens over all: by interval. With 5 not. */
 static void a_first_chunk_of_most_tokens_means_interval(void **state)
 {
@@ -238,6 +289,8 @@ int main(void)
                                        cmocka_unit_test(a_run_is_spread_by_the_words),
                                        cmocka_unit_test(running_counts_are_differences),
                                        cmocka_unit_test(equal_stamps_are_merged),
+                                       cmocka_unit_test(a_merged_last_chunk_takes_what_is_left),
+                                       cmocka_unit_test(a_request_without_counts_is_spread_beside_the_others),
                                        cmocka_unit_test(a_first_chunk_of_most_tokens_means_interval),
                                        cmocka_unit_test(one_stamp_is_no_generation_interval)};
     return cmocka_run_group_tests(tests, NULL, NULL);
