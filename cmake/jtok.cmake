@@ -20,7 +20,7 @@ find_package(Threads REQUIRED)
 # Static archives only: the program must need nothing beyond libc and libm where it runs.
 find_library(JTOK_ZSTD libzstd.a REQUIRED)
 find_library(JTOK_Z libz.a REQUIRED)
-find_library(JTOK_MD libmd.a REQUIRED)
+find_library(JTOK_CRYPTO libcrypto.a REQUIRED)
 find_library(JTOK_YAML libyaml.a REQUIRED)
 
 function(jtok_flags target)

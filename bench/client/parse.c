@@ -21,7 +21,7 @@ int main(int argc, char **argv)
         "  \"}\n\n\r\n";
     struct stream s;
     int64_t bytes = 0;
-    struct stream_out out = {count, &bytes};
+    struct stream_out out = {.chunk = count, .self = &bytes};
     stream_init(&s, STREAM_EVENT_MAX);
     stream_feed(&s, (struct span){bench_head, sizeof bench_head - 1}, (struct stream_arrival){0}, &out);
     int64_t took = 0, best = INT64_MAX;

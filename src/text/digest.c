@@ -1,8 +1,11 @@
 #include "text/digest.h"
 
+/* The plain SHA-256 functions, not the EVP interface: they use the processor's SHA instructions all the same, and a
+ * static link takes 20 KB of the library instead of 3 MB. */
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <errno.h>
 #include <fcntl.h>
-#include <sha2.h>
+#include <openssl/sha.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/arena.h"
@@ -10,26 +13,26 @@
 enum { BLOCK = 1024 * 1024 };
 
 struct digest {
-    SHA2_CTX state;
+    SHA256_CTX state;
 };
 
 struct digest *digest_open(void)
 {
     struct digest *d = mem_alloc(sizeof *d);
-    SHA256Init(&d->state);
+    SHA256_Init(&d->state);
     return d;
 }
 
 void digest_add(struct digest *d, struct span bytes)
 {
     if (bytes.n)
-        SHA256Update(&d->state, (const uint8_t *)bytes.p, bytes.n);
+        SHA256_Update(&d->state, bytes.p, bytes.n);
 }
 
-static void finish(SHA2_CTX *state, char ret_hex[DIGEST_HEX])
+static void finish(SHA256_CTX *state, char ret_hex[DIGEST_HEX])
 {
     uint8_t raw[SHA256_DIGEST_LENGTH];
-    SHA256Final(raw, state);
+    SHA256_Final(raw, state);
     for (size_t i = 0; i < sizeof raw; i++) {
         ret_hex[2 * i] = "0123456789abcdef"[raw[i] >> 4];
         ret_hex[2 * i + 1] = "0123456789abcdef"[raw[i] & 15];

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4, through libmd) of bytes and files. */
+/* SHA-256 (FIPS 180-4, through libcrypto) of bytes and files. */
 #ifndef JTOK_TEXT_DIGEST_H
 #define JTOK_TEXT_DIGEST_H
 
