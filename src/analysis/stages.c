@@ -146,7 +146,9 @@ static int64_t power_recovered(const struct plan_method *plan, const struct rec_
     } else {
         struct buf b = {0};
         release_describe(rule, gpu_name, gpus, &b);
-        *ret_why = b.n ? arena_copy(a, b.p, b.n) : "power did not stay at the baseline for the hold";
+        /* A reason is a phrase within somebody's sentence. */
+        size_t length = b.n && b.p[b.n - 1] == '.' ? b.n - 1 : b.n;
+        *ret_why = length ? arena_copy(a, b.p, length) : "power did not stay at the baseline for the hold";
         buf_done(&b);
     }
     arena_done(&scratch);

@@ -416,28 +416,29 @@ static void mark_memory_released(struct arena *a, struct records *r)
         PUSH(a, r->marks, r->mark_count, room, (struct rec_mark){released, MARK_MEMORY_RELEASED, NULL});
 }
 
-/* Whether the prefix cache was on, as the engine's log tells its settings; the log may be missing. */
-static int64_t prefix_cache(const char *dir, struct arena *a)
+/* Which engine it was and whether its prefix cache was on, as the log tells its settings; the log may be missing. */
+static void read_settings(const char *dir, struct arena *a, struct records *r)
 {
     static const struct {
         const char *text;
+        int engine;
         int64_t on;
-    } settings[] = {{"enable_prefix_caching=True", 1},
-                    {"enable_prefix_caching=False", 0},
-                    {"disable_radix_cache=False", 1},
-                    {"disable_radix_cache=True", 0}};
+    } settings[] = {{"enable_prefix_caching=True", ENGINE_VLLM, 1},
+                    {"enable_prefix_caching=False", ENGINE_VLLM, 0},
+                    {"disable_radix_cache=False", ENGINE_OPENAI, 1},
+                    {"disable_radix_cache=True", ENGINE_OPENAI, 0}};
     FILE *log = fopen(arena_format(a, "%s/engine.log", dir), "r");
-    int64_t on = ABSENT_I64;
     char *line = NULL;
     size_t capacity = 0;
-    while (log && on == ABSENT_I64 && getline(&line, &capacity, log) >= 0)
+    while (log && r->run.prefix_cache == ABSENT_I64 && getline(&line, &capacity, log) >= 0)
         for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-            if (strstr(line, settings[i].text))
-                on = settings[i].on;
+            if (strstr(line, settings[i].text)) {
+                r->plan.engine.kind = settings[i].engine;
+                r->run.prefix_cache = settings[i].on;
+            }
     free(line);
     if (log)
         fclose(log);
-    return on;
 }
 
 static void describe(const char *dir, struct arena *a, struct records *r)
@@ -454,9 +455,10 @@ static void describe(const char *dir, struct arena *a, struct records *r)
                               .method_id = "jtok-1",
                               .stamp_source = "kernel",
                               .engine_exit_status = ABSENT_I64,
-                              .prefix_cache = prefix_cache(dir, a),
+                              .prefix_cache = ABSENT_I64,
                               .snapshot_bytes = ABSENT_I64,
                               .snapshot_resident_bytes = ABSENT_I64};
+    read_settings(dir, a, r);
     r->sealed = true;
     /* The stamps of the buffer are on the recording's one clock already. */
     r->clocks = arena_array(a, 1, sizeof *r->clocks);
