@@ -184,6 +184,8 @@ static void test_shapes(void **state)
         {"unknown-model", "/v1/chat/completions", "{\"model\":\"nope\",\"messages\":[]}", false},
         {"unknown-path", "/v1/nothing", NULL, false},
     };
+    if (access(JTOK_SHARED "/h200", R_OK) != 0)
+        skip(); /* before the engine runs: skipping leaves the test at once */
     struct engine g;
     engine_start(&g, NULL);
     engine_wait_ready(&g);
@@ -192,8 +194,6 @@ static void test_shapes(void **state)
         struct buf recorded = {0}, right = {0}, ours = {0};
         struct err e = {0};
         snprintf(file, sizeof file, JTOK_SHARED "/h200/vllm-0.24.0/http/%s.http", cases[i].recorded);
-        if (access(file, R_OK) != 0)
-            skip();
         assert_ok(file_read(file, 0, &recorded, &e), e);
         const char *body = strstr(buf_text(&recorded), "\r\n\r\n") + 4;
         shape_answer((struct span){body, (size_t)(recorded.p + recorded.n - body)}, cases[i].stream, &right);
