@@ -25,8 +25,7 @@ struct clock_pair clock_pair_read(void);
 /* Sleeps to an absolute monotonic deadline, through interruptions by signals. */
 void clock_sleep_until_ns(int64_t deadline_ns);
 
-/* CPU time of the calling thread, and of the process (user and system). */
+/* CPU time of the calling thread (user and system). */
 int64_t clock_thread_cpu_ns(void);
-int64_t clock_process_cpu_ns(void);
 
 #endif

@@ -24,27 +24,21 @@ bool evaluate_run(const char *folder, const struct method *m, struct arena *a, s
 
 struct row {
     struct buf *out;
-    bool header, first;
+    bool header;
 };
 
 static void put_cell(void *self, const char *path, const struct field *f, struct span value)
 {
     (void)f;
     struct row *row = self;
-    struct buf cell = {0};
-    csv_put(&cell, row->header ? span_of(path) : value, '\n');
-    if (!row->first)
-        buf_byte(row->out, ',');
-    buf_add(row->out, cell.p, cell.n - 1);
-    row->first = false;
-    buf_done(&cell);
+    csv_put(row->out, row->header ? span_of(path) : value, ',');
 }
 
 static void put_row(const struct schema *s, const void *object, bool header, struct buf *b)
 {
-    struct row row = {.out = b, .header = header, .first = true};
+    struct row row = {.out = b, .header = header};
     fields_flat(s, object, put_cell, &row);
-    buf_byte(b, '\n');
+    b->p[b->n - 1] = '\n';
 }
 
 /* A list of flat structs: the header line of its schema, then one line an object. */

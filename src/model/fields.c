@@ -9,6 +9,11 @@ const char *const q_state_names[] = {"not_recorded", "measured",   "undefined", 
 
 void fields_absent(const struct schema *s, void *object)
 {
+    fields_absent_as(s, object, -1, NULL);
+}
+
+void fields_absent_as(const struct schema *s, void *object, int enum_value, const char *why)
+{
     for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
         void *at = (char *)object + f->offset;
 
@@ -26,13 +31,13 @@ void fields_absent(const struct schema *s, void *object)
             *(const char **)at = NULL;
             break;
         case FIELD_ENUM:
-            *(int *)at = -1;
+            *(int *)at = enum_value;
             break;
         case FIELD_QUANTITY:
-            *(struct quantity *)at = quantity_absent(Q_NOT_RECORDED, NULL);
+            *(struct quantity *)at = quantity_absent(Q_NOT_RECORDED, why);
             break;
         case FIELD_OBJECT:
-            fields_absent(f->sub, at);
+            fields_absent_as(f->sub, at, enum_value, why);
             break;
         case FIELD_LIST:
         case FIELD_MAP:

@@ -63,6 +63,9 @@ struct schema {
  * recorded. What no field describes stays. O(fields). */
 void fields_absent(const struct schema *s, void *object);
 
+/* The same with enums at `enum_value` and quantities that say `why` they are absent. */
+void fields_absent_as(const struct schema *s, void *object, int enum_value, const char *why);
+
 /* Calls `each` for every leaf, in the table's order: its key path (keys joined by dots, valid during the call), its
  * field, and the value as text (empty: absent). Lists give one leaf an item, with the index from 0 as a key; a quantity
  * gives its value under its own path (empty where it has none), then .state, .why, .repeatability and .absolute.

@@ -1,6 +1,5 @@
 #include "model/result.h"
 
-#include <math.h>
 #include <string.h>
 
 const char *const stage_names[] = {"baseline",  "startup", "formal",    "release",
@@ -43,42 +42,6 @@ const struct result_steady *result_steady_of(const struct result *r, int reading
 
 /* ---- everything absent ---- */
 
-static void make_absent(const struct schema *s, void *object, const char *why)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        const struct field *f = &s->fields[i];
-        void *at = (char *)object + f->offset;
-        switch (f->type) {
-        case FIELD_BOOL:
-            *(bool *)at = false;
-            break;
-        case FIELD_I64:
-            *(int64_t *)at = ABSENT_I64;
-            break;
-        case FIELD_F64:
-            *(double *)at = (double)NAN;
-            break;
-        case FIELD_TEXT:
-            *(const char **)at = NULL;
-            break;
-        case FIELD_ENUM:
-            *(int *)at = 0;
-            break;
-        case FIELD_QUANTITY:
-            *(struct quantity *)at = quantity_absent(Q_NOT_RECORDED, why);
-            break;
-        case FIELD_OBJECT:
-            make_absent(f->sub, at, why);
-            break;
-        case FIELD_LIST:
-        case FIELD_MAP:
-            *(void **)at = NULL;
-            *(size_t *)((char *)object + f->count_offset) = 0;
-            break;
-        }
-    }
-}
-
 static const struct schema *item_schema(const char *key)
 {
     for (size_t i = 0; i < result_schema.count; i++)
@@ -92,14 +55,14 @@ static void *absent_table(const char *key, size_t n, struct arena *a, const char
     const struct schema *s = item_schema(key);
     char *table = arena_array(a, n, s->size);
     for (size_t i = 0; i < n; i++)
-        make_absent(s, table + i * s->size, why);
+        fields_absent_as(s, table + i * s->size, 0, why);
     return table;
 }
 
 void result_absent(struct result *r, struct arena *a, const char *why)
 {
     memset(r, 0, sizeof *r);
-    make_absent(&result_schema, r, why);
+    fields_absent_as(&result_schema, r, 0, why);
     r->method_id = METHOD_ID;
     r->method = method_default();
     r->decisions = method_decisions;

@@ -666,11 +666,6 @@ bool child_is_gone(const struct child *c)
     return c->gone;
 }
 
-int64_t child_pid(const struct child *c)
-{
-    return c->main_pid;
-}
-
 int64_t child_exit_status(const struct child *c)
 {
     return c->exit_status;

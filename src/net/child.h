@@ -96,7 +96,6 @@ void child_kill(struct child *c);
 
 bool child_is_started(const struct child *c);
 bool child_is_gone(const struct child *c);        /* no process of the tree is left; also true before the start */
-int64_t child_pid(const struct child *c);         /* of the first process; ABSENT_I64 before the start */
 int64_t child_exit_status(const struct child *c); /* ABSENT_I64: not ended */
 
 /* Is this pid of the engine's tree? 1: yes, also of a process of the tree that has just ended. 0: no, it is another's.

@@ -90,6 +90,5 @@ void conn_done(struct conn *k); /* without a word to anyone */
 void client_on_opened(struct conn *k); /* a handshake has ended, either way */
 void client_on_ended(struct conn *k);  /* the verdict stands */
 void client_on_gone(struct conn *k);   /* its record is complete */
-void client_on_chunk(void *self, const struct rec_chunk *chunk);
 
 #endif
