@@ -3,7 +3,8 @@
  *     bench_jtok ADDRESS PORT MAP STREAMS CHUNKS [--pause US] [--stall] [--with-request] [--soak SECONDS]
  *
  * Prints one JSON object. --stall lets the loop stand still for 20 ms each 60 ms. --soak repeats the load for that long
- * in one process and prints a line a round (arrival errors only with the mock's MAP; "-" for another server). */
+ * in one process, prints a line a round and holds the last tenth of the rounds against the first; with "-" for MAP the
+ * server is another one (the simulated engine), which notes no send times. */
 #include <dirent.h>
 #include <stdbool.h>
 #include "base/arena.h"
@@ -21,8 +22,9 @@ struct driver {
     char (*bodies)[256];
     int64_t streams, chunks, stall_ns;
     int *seen;
+    int64_t *last;     /* arrival of each stream's last token chunk, where there is no map */
     int64_t *arrivals; /* time * 4 + stamp; judged when all is over: the server may write its side down later */
-    int64_t *errors, errors_n, *ttft, ttft_n;
+    int64_t *errors, errors_n, *ttft, ttft_n; /* without a map: gaps between token chunks, and TTFT itself */
     int64_t wrong_unmarked, wrong_marked, exact, exact_marked, no_stamp, held_back;
     int64_t failed, ended_ns, user_us, system_us;
     char first_failure[300];
@@ -30,11 +32,25 @@ struct driver {
     struct rec_client condition;
 };
 
+static void note_gaps(struct driver *d, const struct rec_chunk *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!chunk_has_tokens(&c[i]))
+            continue;
+        int64_t *last = &d->last[c[i].request];
+        if (*last && d->errors_n < d->streams * d->chunks)
+            d->errors[d->errors_n++] = c[i].t_ns - *last;
+        *last = c[i].t_ns;
+    }
+}
+
 static void on_chunks(void *self, const struct rec_chunk *c, size_t n)
 {
     struct driver *d = self;
-    if (!d->map)
+    if (!d->map) {
+        note_gaps(d, c, n);
         return;
+    }
     for (size_t i = 0; i < n; i++)
         if (chunk_has_tokens(&c[i]) && d->seen[c[i].request] < d->chunks)
             d->arrivals[c[i].request * d->chunks + d->seen[c[i].request]++] = c[i].t_ns * 4 + c[i].stamp;
@@ -72,6 +88,8 @@ static void judge_all(struct driver *d)
 static void on_request(void *self, const struct rec_request *r)
 {
     struct driver *d = self;
+    if (!d->map && r->verdict == VERDICT_OK)
+        d->ttft[d->ttft_n++] = r->first_ns - r->submit_ns;
     if (r->verdict != VERDICT_OK && !d->failed++)
         snprintf(d->first_failure, sizeof d->first_failure, "%s", r->detail);
 }
@@ -128,6 +146,7 @@ static void run_load(struct driver *d)
     d->errors_n = d->ttft_n = d->failed = d->exact = d->exact_marked = d->wrong_marked = d->wrong_unmarked =
         d->no_stamp = d->held_back = 0;
     memset(d->seen, 0, sizeof *d->seen * (size_t)d->streams);
+    memset(d->last, 0, sizeof *d->last * (size_t)d->streams);
     if (!client_open(d->loop, &d->o, d->requests, (size_t)d->streams, &d->client, &e))
         fatal(&e);
     if (d->o.connect == CONNECT_AHEAD)
@@ -192,30 +211,90 @@ static void print_result(struct driver *d)
         fprintf(stderr, "bench_jtok: %lld failed, the first: %s\n", (long long)d->failed, d->first_failure);
 }
 
+enum { SOAK_GAP, SOAK_TTFT, SOAK_HANDLE, SOAK_USER, SOAK_TOTAL, SOAK_FIGURES };
+struct round {
+    double figure[SOAK_FIGURES]; /* us */
+};
+
+static struct round round_of(struct driver *d)
+{
+    double n = (double)(d->streams * d->chunks);
+    return (struct round){{quantile_us(d->errors, d->errors_n, 0.5), quantile_us(d->ttft, d->ttft_n, 0.5),
+                           (double)d->condition.handle_p99_ns * 1e-3, (double)d->user_us / n,
+                           (double)(d->user_us + d->system_us) / n}};
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_of(const struct round *r, int n, int figure)
+{
+    double *all = mem_alloc(sizeof *all * (size_t)n);
+    for (int i = 0; i < n; i++)
+        all[i] = r[i].figure[figure];
+    qsort(all, (size_t)n, sizeof *all, compare_double);
+    double median = (all[(n - 1) / 2] + all[n / 2]) / 2;
+    free(all);
+    return median;
+}
+
+/* Medians of the first and of the last tenth of the rounds behind the first. */
+static void print_course(const struct driver *d, const struct round *r, int n)
+{
+    const char *const names[] = {d->map ? "arrival error p50" : "gap between chunks p50",
+                                 d->map ? "TTFT late p50" : "TTFT p50", "stamp to processed p99", "user CPU a chunk",
+                                 "total CPU a chunk"};
+    int tenth = n < 20 ? 1 : n / 10;
+    for (int f = 0; f < SOAK_FIGURES; f++) {
+        double first = median_of(r + 1, tenth, f), last = median_of(r + n - tenth, tenth, f);
+        printf("%s: first tenth %.2f us, last tenth %.2f us (%+.1f %%)\n", names[f], first, last,
+               (last / first - 1) * 100);
+    }
+}
+
 /* The first round warms up; memory and descriptors of every later one are held against the second. */
 static int soak(struct driver *d, double seconds)
 {
     int64_t start = clock_now_ns(), end = start + (int64_t)(seconds * 1e9);
-    long kb_second = 0, kb = 0;
-    int files_second = 0, files = 0, round = 0;
+    long kb_second = 0, kb_most = 0;
+    int files_second = 0, files_most = 0, n = 0;
     int64_t failed = 0;
-    while (round < 3 || clock_now_ns() < end) {
+    struct round *rounds = NULL;
+    while (n < 3 || clock_now_ns() < end) {
         run_load(d);
-        kb = resident_kb();
-        files = open_files();
+        long kb = resident_kb();
+        int files = open_files();
+        rounds = mem_grow(rounds, (size_t)n + 1, sizeof *rounds);
+        rounds[n] = round_of(d);
         failed += d->failed;
-        if (++round == 2) {
+        if (++n == 2) {
             kb_second = kb;
             files_second = files;
         }
-        printf("round %d at %.0f s: resident %ld kB, %d files, %lld failed, arrival error p50 %.1f us, p99 %.1f us\n",
-               round, (double)(clock_now_ns() - start) * 1e-9, kb, files, (long long)d->failed,
-               quantile_us(d->errors, d->errors_n, 0.5), quantile_us(d->errors, d->errors_n, 0.99));
+        if (n >= 2) {
+            kb_most = kb > kb_most ? kb : kb_most;
+            files_most = files > files_most ? files : files_most;
+        }
+        const double *f = rounds[n - 1].figure;
+        printf("round %d at %.0f s: resident %ld kB, %d files, %lld failed, %s p50 %.1f us, p99 %.1f us, TTFT p50 %.1f "
+               "us, "
+               "stamp to processed p99 %.1f us, user %.2f us, total %.2f us a chunk\n",
+               n, (double)(clock_now_ns() - start) * 1e-9, kb, files, (long long)d->failed,
+               d->map ? "arrival error" : "gap", f[SOAK_GAP], quantile_us(d->errors, d->errors_n, 0.99), f[SOAK_TTFT],
+               f[SOAK_HANDLE], f[SOAK_USER], f[SOAK_TOTAL]);
+        if (d->failed)
+            printf("  the first failure: %s\n", d->first_failure);
         fflush(stdout);
     }
-    bool flat = kb <= kb_second + kb_second / 20 && files == files_second;
-    printf("%d rounds, %lld failed; memory %+ld kB, descriptors %+d since the second round: %s\n", round,
-           (long long)failed, kb - kb_second, files - files_second, flat && !failed ? "flat" : "NOT flat");
+    print_course(d, rounds, n);
+    free(rounds);
+    bool flat = kb_most <= kb_second + kb_second / 20 && files_most == files_second;
+    printf("%d rounds, %lld failed; at most %+ld kB (of %ld) and %+d descriptors since the second round: %s\n", n,
+           (long long)failed, kb_most - kb_second, kb_second, files_most - files_second,
+           flat && !failed ? "flat" : "NOT flat");
     return flat && !failed ? 0 : 1;
 }
 
@@ -249,6 +328,7 @@ int main(int argc, char **argv)
         d.map = bench_map_open(argv[3], d.streams, d.chunks);
     size_t streams = (size_t)d.streams, all = streams * (size_t)d.chunks;
     d.seen = mem_zero(streams, sizeof *d.seen);
+    d.last = mem_zero(streams, sizeof *d.last);
     d.arrivals = mem_zero(all, sizeof *d.arrivals);
     d.errors = mem_zero(all, sizeof *d.errors);
     d.ttft = mem_zero(streams, sizeof *d.ttft);
@@ -281,6 +361,7 @@ int main(int argc, char **argv)
     }
     loop_close(d.loop);
     free(d.seen);
+    free(d.last);
     free(d.errors);
     free(d.arrivals);
     free(d.ttft);
