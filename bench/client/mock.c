@@ -83,16 +83,15 @@ static bool held_back(int fd)
 /* Framing and all, CHUNK_SIZE bytes. */
 static void send_chunk(struct peer *p)
 {
-    static const char padding[] = "                                                                                ";
+    static const char padding[] = "................................................................................";
     char text[CHUNK_SIZE * 2];
     int64_t now = clock_now_ns();
-    int n =
-        snprintf(text, sizeof text,
-                 "111\r\ndata: "
-                 "{\"id\":\"chatcmpl-bde5a4f45da82c7e\",\"object\":\"chat.completion.chunk\",\"created\":1795991756,"
-                 "\"model\":\"mock\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"logprobs\":null,"
-                 "\"finish_reason\":%s,\"token_ids\":null}],\"t\":\"%018lld",
-                 p->next + 1 == mock.chunks ? "\"length\"" : "null", (long long)now);
+    int n = snprintf(
+        text, sizeof text,
+        "111\r\ndata: {\"id\":\"chatcmpl-%016llx\",\"object\":\"chat.completion.chunk\",\"created\":1795991756,"
+        "\"model\":\"mock\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" %018lld\"},\"logprobs\":null,"
+        "\"finish_reason\":%s,\"token_ids\":null}],\"system_fingerprint\":\"mock",
+        (unsigned long long)p->stream, (long long)now, p->next + 1 == mock.chunks ? "\"length\"" : "null");
     enum { BACK = 6 }; /* quote and brace, the event's two line ends, the chunk's own */
     n += snprintf(text + n, sizeof text - (size_t)n, "%.*s\"}\n\n\r\n", CHUNK_SIZE - n - BACK, padding);
     int64_t *times = p->stream < mock.streams ? bench_times(mock.map, p->stream) + 1 : NULL;

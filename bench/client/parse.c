@@ -1,6 +1,6 @@
 /* The user-space cost of one chunk without a socket: HTTP, SSE, JSON and the stream's state.
  *
- *     bench_parse [CHUNKS]
+ *     bench_parse [CHUNKS [full]]      full: each event read in full, none by its shape
  */
 #include "base/clock.h"
 #include "bench.h"
@@ -21,7 +21,8 @@ int main(int argc, char **argv)
         "  \"}\n\n\r\n";
     struct stream s;
     int64_t bytes = 0;
-    struct stream_out out = {.chunk = count, .self = &bytes};
+    static struct event_shapes shapes;
+    struct stream_out out = {.chunk = count, .self = &bytes, .shapes = argc > 2 ? NULL : &shapes};
     stream_init(&s, STREAM_EVENT_MAX);
     stream_feed(&s, (struct span){bench_head, sizeof bench_head - 1}, (struct stream_arrival){0}, &out);
     int64_t took = 0, best = INT64_MAX;

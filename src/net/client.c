@@ -334,7 +334,7 @@ bool client_open(struct loop *l, const struct client_options *o, const struct cl
     c->requests = mem_alloc(count * sizeof *requests);
     memcpy(c->requests, requests, count * sizeof *requests);
     c->buffer = mem_alloc(RECEIVE_BUFFER);
-    c->out = (struct stream_out){on_chunk, c, on_fingerprint};
+    c->out = (struct stream_out){on_chunk, c, on_fingerprint, &c->shapes};
     c->first_submit_ns = ABSENT_I64;
     c->last_end_ns = INT64_MIN;
     c->progress.total = count;

@@ -47,6 +47,7 @@ struct client {
     struct buf head; /* of every request, up to the value of Content-Length */
     char *buffer;
     struct stream_out out;
+    struct event_shapes shapes;
     /* Opening */
     size_t next_connect, handshakes, opened_or_failed;
     bool connecting;

@@ -304,7 +304,7 @@ static void on_event(struct stream *s, struct stream_arrival a, bool edge, const
         fail_with_error(s, a.t_ns, data, "in the stream");
     } else if (word.n) {
         struct event_said said;
-        if (event_read(data, &said)) {
+        if (out->shapes ? event_shapes_read(out->shapes, data, &said) : event_read(data, &said)) {
             if (said.fingerprint.n && out->fingerprint)
                 out->fingerprint(out->self, said.fingerprint);
             take_event(s, &said, &c);

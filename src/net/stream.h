@@ -27,6 +27,7 @@
 #include "base/buf.h"
 #include "base/span.h"
 #include "model/record.h"
+#include "net/event_shape.h"
 #include "text/http1.h"
 #include "text/sse.h"
 
@@ -52,6 +53,7 @@ struct stream_out {
     void *self;
     /* An event carries a system_fingerprint, as it stands between its quotes; valid during the call. May be null. */
     void (*fingerprint)(void *self, struct span fingerprint);
+    struct event_shapes *shapes; /* of this server's events; null: each event is read in full */
 };
 
 struct stream {

@@ -69,8 +69,7 @@ static enum json_kind close_container(struct json *j, const char *p)
     return value_done(j, kind, p + 1);
 }
 
-/* The first byte that is a quote, a backslash or a control character. */
-static const char *plain_end(const char *p, const char *end)
+const char *json_plain_end(const char *p, const char *end)
 {
 #ifdef __SSE2__
     for (; end - p >= 16; p += 16) {
@@ -116,7 +115,7 @@ static const char *read_string(struct json *j, const char *p)
     const char *from = p + 1;
     j->escaped = false;
     for (const char *q = from;;) {
-        q = plain_end(q, j->end);
+        q = json_plain_end(q, j->end);
         if (q == j->end) {
             failed(j, p, "a string without its closing quote");
             return NULL;

@@ -72,6 +72,10 @@ size_t json_text_length(const struct json *j);
 bool json_i64(const struct json *j, int64_t *ret_value);
 bool json_f64(const struct json *j, double *ret_value);
 
+/* The first byte from p on that can't stand for itself inside a string (a quote, a backslash, a control character), or
+ * end. */
+const char *json_plain_end(const char *p, const char *end);
+
 bool json_is_decoded(const struct json *j, const char *text); /* for json_is */
 
 /* In the header, so that a constant text costs a comparison of lengths. */

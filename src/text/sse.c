@@ -1,6 +1,9 @@
 #include "text/sse.h"
 
 #include "text/scan.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { KEEP_BYTES = 64 * 1024 };
 
@@ -29,6 +32,15 @@ static void begin_event(struct sse *s)
 
 static const char *line_end(const char *p, const char *end)
 {
+#ifdef __SSE2__
+    for (; end - p >= 16; p += 16) {
+        __m128i word = _mm_loadu_si128((const __m128i *)(const void *)p);
+        int hits = _mm_movemask_epi8(
+            _mm_or_si128(_mm_cmpeq_epi8(word, _mm_set1_epi8('\n')), _mm_cmpeq_epi8(word, _mm_set1_epi8('\r'))));
+        if (hits)
+            return p + __builtin_ctz((unsigned)hits);
+    }
+#endif
     for (; end - p >= 8; p += 8) {
         uint64_t word = scan_load(p);
         uint64_t hits = scan_equal(word, '\n') | scan_equal(word, '\r');
