@@ -43,12 +43,12 @@ static const char *read_number_hole(const char *p, const char *end, int64_t *ret
 }
 
 /* Whatever stands behind a hole must be the shape's own next byte, which no number or string contains there: so a hole
- * can't be left too early. */
-static bool fill(const struct event_shape *s, struct span text, struct event_said *ret_said)
+ * can't be left too early. *said is spoilt on failure. */
+static bool fill(const struct event_shape *s, struct span text, struct event_said *said)
 {
     const char *p = text.p, *end = text.p + text.n;
-    struct event_said said = s->said;
     size_t at = 0;
+    *said = s->said;
     for (int i = 0; i < s->holes; i++) {
         size_t n = s->hole[i].at - at;
         if ((size_t)(end - p) < n || memcmp(p, s->text + at, n) != 0)
@@ -63,20 +63,17 @@ static bool fill(const struct event_shape *s, struct span text, struct event_sai
         if (!p)
             return false;
         if (kind == HOLE_VISIBLE)
-            said.choices.visible += bytes;
+            said->choices.visible += bytes;
         else if (kind == HOLE_REASONING)
-            said.choices.reasoning += bytes;
+            said->choices.reasoning += bytes;
         else if (kind == HOLE_FINGERPRINT)
-            said.fingerprint = (struct span){from, (size_t)(p - from)};
+            said->fingerprint = (struct span){from, (size_t)(p - from)};
         else if (kind == HOLE_COUNT)
-            said.usage.count = value;
+            said->usage.count = value;
         else if (kind == HOLE_PROMPT)
-            said.usage.prompt = value;
+            said->usage.prompt = value;
     }
-    if ((size_t)(end - p) != s->n - at || memcmp(p, s->text + at, s->n - at) != 0)
-        return false;
-    *ret_said = said;
-    return true;
+    return (size_t)(end - p) == s->n - at && memcmp(p, s->text + at, s->n - at) == 0;
 }
 
 /* ---- learning a shape ---- */

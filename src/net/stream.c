@@ -292,7 +292,7 @@ static void on_event(struct stream *s, struct stream_arrival a, bool edge, const
     s->last_event_ns = a.t_ns;
     if (s->sse.has_data && !s->http.event_stream)
         s->record.notes |= NOTE_CONTENT_TYPE;
-    bool named_error = s->sse.is_error || strcmp(s->sse.event, "error") == 0;
+    bool named_error = s->sse.is_error;
     if (!named_error && span_is(word, "[DONE]")) {
         judge_done(s, a.t_ns);
         return;

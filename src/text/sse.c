@@ -151,7 +151,7 @@ static void take_field(struct sse *s, struct span line)
 /* An empty line: is there an event to report? */
 static bool complete(struct sse *s, bool ends_input)
 {
-    s->is_error |= strcmp(s->event, "error") == 0;
+    s->is_error |= s->event[0] && strcmp(s->event, "error") == 0;
     if (!s->has_data && !s->is_error) {
         begin_event(s);
         return false;

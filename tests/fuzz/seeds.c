@@ -1,5 +1,6 @@
 /* seeds OUT FOLDER...: takes recorded answers (*.http) apart into seeds for the fuzz targets: OUT/http1 the answers,
- * OUT/sse the bodies, OUT/json each event's data and each JSON body. Folders that are not there are passed over. */
+ * OUT/sse the bodies, OUT/json each event's data and each JSON body, OUT/event a stream's events, one a line. Folders
+ * that are not there are passed over. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ static void take_apart(const char *out, const char *name, struct span answer)
 {
     struct http1 h;
     struct sse s;
-    struct buf body = {0};
+    struct buf body = {0}, events = {0};
     struct span rest = answer;
     http1_init(&h);
     for (enum http1_event event; (event = http1_feed(&h, &rest)) == HTTP1_HEAD || event == HTTP1_BODY;) {
@@ -38,16 +39,22 @@ static void take_apart(const char *out, const char *name, struct span answer)
     write_seed(out, h.event_stream ? "sse" : "json", name, 0, buf_span(&body));
     rest = buf_span(&body);
     sse_init(&s, 1 << 24);
-    for (unsigned n = 1; h.event_stream && sse_feed(&s, &rest) == SSE_EVENT; n++)
+    for (unsigned n = 1; h.event_stream && sse_feed(&s, &rest) == SSE_EVENT; n++) {
         write_seed(out, "json", name, n, s.data);
+        buf_add(&events, s.data.p, s.data.n);
+        buf_byte(&events, '\n');
+    }
+    if (events.n)
+        write_seed(out, "event", name, 0, buf_span(&events));
     sse_done(&s);
     http1_done(&h);
     buf_done(&body);
+    buf_done(&events);
 }
 
 int main(int argc, char **argv)
 {
-    static const char *const kinds[] = {"", "/http1", "/sse", "/json", "/csv"};
+    static const char *const kinds[] = {"", "/http1", "/sse", "/json", "/csv", "/event"};
     for (size_t i = 0; argc > 1 && i < sizeof kinds / sizeof *kinds; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s%s", argv[1], kinds[i]);

@@ -54,6 +54,7 @@ struct feed {
     struct stream stream;
     struct seen seen;
     struct stream_out out;
+    struct event_shapes shapes;
     int64_t t_ns;
 };
 
@@ -61,7 +62,7 @@ static void feed_init(struct feed *f, size_t event_max)
 {
     memset(f, 0, sizeof *f);
     stream_init(&f->stream, event_max);
-    f->out = (struct stream_out){on_chunk, &f->seen};
+    f->out = (struct stream_out){.chunk = on_chunk, .self = &f->seen, .shapes = &f->shapes};
 }
 
 static void feed(struct feed *f, const char *p, size_t n)
