@@ -54,6 +54,7 @@ static const struct word words[] = {
     {"--sim-reasoning-field", TEXT, AT(reasoning_field), 0, 0},
     {"--sim-front-tokens-per-s", REAL, AT(front_rate), 0, 1e12},
     {"--sim-front-merge", REAL, AT(front_merge), 0, 1},
+    {"--sim-own-tokens", INTEGER, AT(own_tokens), 0, 1e12},
     {"--sim-metrics-every-s", REAL, AT(metrics_every_s), 0, 1e3},
 };
 

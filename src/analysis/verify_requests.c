@@ -86,29 +86,59 @@ static const struct rec_metrics *settled_after(const struct records *r, int64_t 
     return NULL;
 }
 
-/* The engine's count at the formal start: the latest answer between warm-up and formal start; else, as the engine
- * started cold, from zero, what warm-up and readiness asked of it. NaN: not known. *ret_how says which. */
-static double count_before(const struct records *r, const char **ret_how)
+/* The latest reading with a count that was asked for from `from_ns` on and answered by `to_ns`, or null. */
+static const struct rec_metrics *reading_within(const struct records *r, int64_t from_ns, int64_t to_ns)
 {
-    int64_t from_ns = records_mark(r, MARK_WARMUP_END), to_ns = records_mark(r, MARK_FORMAL_START);
     const struct rec_metrics *last = NULL;
-    for (size_t i = 0; i < r->metrics_count && from_ns != ABSENT_I64; i++) {
+    for (size_t i = 0; i < r->metrics_count; i++) {
         const struct rec_metrics *m = &r->metrics[i];
         if (has_count(m) && m->took_ns != ABSENT_I64 && m->t_ns >= from_ns && m->t_ns + m->took_ns <= to_ns &&
             (!last || m->t_ns > last->t_ns))
             last = m;
     }
-    *ret_how = "its count before the formal stage";
-    if (last)
-        return last->generation_tokens;
+    return last;
+}
+
+/* When the first request of the run was submitted; ABSENT_I64: none of readiness and warm-up is recorded. */
+static int64_t first_submit_ns(const struct records *r)
+{
+    int64_t first = ABSENT_I64;
+    for (size_t i = 0; i < r->warmup_count; i++) {
+        int64_t t = r->warmups[i].submit_ns;
+        if (t != ABSENT_I64 && (first == ABSENT_I64 || t < first))
+            first = t;
+    }
+    return first;
+}
+
+/* What readiness and warm-up asked of the engine, tokens; NaN: not known. */
+static double warmup_tokens(const struct records *r)
+{
     double tokens = 0;
     for (size_t i = 0; i < r->warmup_count; i++) {
         if (r->warmups[i].completion_tokens == ABSENT_I64)
             return __builtin_nan("");
         tokens += (double)r->warmups[i].completion_tokens;
     }
-    *ret_how = "the usage of readiness and warm-up";
     return r->warmup_count ? tokens : __builtin_nan("");
+}
+
+/* The engine's count at the formal start, NaN: not known. What it had generated for itself before anybody asked (SGLang
+ * warms itself up) and what readiness and warm-up asked of it. Without a reading before them: the latest answer between
+ * warm-up and formal start, which may lag behind; else, as the engine started cold, from zero. *ret_how says which. */
+static double count_before(const struct records *r, const char **ret_how)
+{
+    int64_t first_ns = first_submit_ns(r), warmup_end_ns = records_mark(r, MARK_WARMUP_END);
+    double asked = warmup_tokens(r);
+    const struct rec_metrics *own = first_ns == ABSENT_I64 ? NULL : reading_within(r, 0, first_ns);
+    if (own && !__builtin_isnan(asked)) {
+        *ret_how = "its own before the first request and the usage of readiness and warm-up";
+        return own->generation_tokens + asked;
+    }
+    const struct rec_metrics *last =
+        warmup_end_ns == ABSENT_I64 ? NULL : reading_within(r, warmup_end_ns, records_mark(r, MARK_FORMAL_START));
+    *ret_how = last ? "its count before the formal stage" : "the usage of readiness and warm-up";
+    return last ? last->generation_tokens : asked;
 }
 
 struct usage_sum {

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -413,28 +415,59 @@ static bool send_start(struct child *c, const struct guardian_order_message *ord
     return sendmsg(c->socket.fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
 }
 
-static bool explain(const struct child_spec *s, const struct guardian_report_message *m, struct err *e)
+static bool explain(const struct child_spec *s, int step, int number, struct err *e)
 {
     const char *command = s->argv[0];
-    if (m->more == STEP_FOLDER)
-        return err_set_errno(e, ERR_ENGINE, m->value,
+    if (step == STEP_FOLDER)
+        return err_set_errno(e, ERR_ENGINE, number,
                              "The engine was not started: its working folder %s can't be entered", s->folder);
-    if (m->more == STEP_EXEC && m->value == ENOENT && !strchr(command, '/'))
+    if (step == STEP_EXEC && number == ENOENT && !strchr(command, '/'))
         return err_set(e, ERR_ENGINE,
                        "The engine's command \"%s\" was not found in the PATH. Activate the environment that it "
                        "is installed in, or give its full path in the plan (engine.command).",
                        command);
-    if (m->more == STEP_EXEC && m->value == ENOENT)
+    if (step == STEP_EXEC && number == ENOENT)
         return err_set(e, ERR_ENGINE,
                        "The engine's command %s does not exist, or the interpreter in its first line does not. "
                        "Check the path in the plan (engine.command).",
                        command);
-    if (m->more == STEP_EXEC && m->value == EACCES)
+    if (step == STEP_EXEC && number == EACCES)
         return err_set(e, ERR_ENGINE,
                        "The engine's command %s may not be executed: it is no program, lacks the x permission, "
                        "or lies on a file system mounted noexec.",
                        command);
-    return err_set_errno(e, ERR_ENGINE, m->value, "The engine's command %s could not be started", command);
+    return err_set_errno(e, ERR_ENGINE, number, "The engine's command %s could not be started", command);
+}
+
+/* Without a PATH, execvp has this one. */
+static const char *search_path(const struct child_spec *s)
+{
+    for (const char *const *v = s->env ? s->env : (const char *const *)environ; *v; v++)
+        if (strncmp(*v, "PATH=", 5) == 0)
+            return *v + 5;
+    return "/bin:/usr/bin";
+}
+
+/* As execvp goes through the PATH: what lacks a permission is passed over, and told when nothing better comes. (An
+ * empty element is the engine's working folder, which is empty.) */
+bool child_can_start(const struct child_spec *s, struct err *e)
+{
+    const char *command = s->argv[0], *path = search_path(s);
+    if (strchr(command, '/'))
+        return *command != '/' || access(command, X_OK) == 0 || explain(s, STEP_EXEC, errno, e);
+    int number = ENOENT;
+    for (const char *end; *path; path = *end ? end + 1 : end) {
+        char file[PATH_MAX];
+        end = strchrnul(path, ':');
+        if (end == path)
+            continue;
+        snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path, command);
+        if (access(file, X_OK) == 0)
+            return true;
+        if (errno == EACCES)
+            number = EACCES;
+    }
+    return explain(s, STEP_EXEC, number, e);
 }
 
 static bool await_start(struct child *c, const struct child_spec *s, struct err *e)
@@ -448,7 +481,7 @@ static bool await_start(struct child *c, const struct child_spec *s, struct err 
             return true;
         }
         if (got > 0)
-            return explain(s, &m, e);
+            return explain(s, (int)m.more, (int)m.value, e);
         if (got < 0)
             return err_set(e, ERR_SYSTEM,
                            "The engine was not started: the guardian process is dead. Somebody killed it.");

@@ -83,6 +83,10 @@ void child_close(struct child *c);
 /* Puts it on a loop, before or after the start. child_close takes it off. */
 bool child_attach(struct child *c, struct loop *l, struct err *e);
 
+/* Would child_start find a program to execute? Starts nothing; false with the error that child_start would give. A
+ * command that is a relative path is not looked at. */
+bool child_can_start(const struct child_spec *spec, struct err *e);
+
 /* Starts the engine; once. Returns when exec has succeeded or failed: an error says which command failed in what way
  * and what to check. METHOD's t2 is stamped by the caller just before this call. *ret_pid may be null. */
 bool child_start(struct child *c, const struct child_spec *spec, int64_t *ret_pid, struct err *e);

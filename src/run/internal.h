@@ -146,6 +146,9 @@ const char *run_log_tail(struct run *r);
 /* One GET that is waited for. False: interrupted or failed meanwhile. The body stays valid until the next one. */
 bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_get_result *ret_result);
 
+/* /metrics now, waited for; nothing where the engine has none. False: interrupted or failed meanwhile. */
+bool run_scrape_once(struct run *r);
+
 /* /metrics each period from now on; run_scrape_stop waits for nothing. */
 void run_scrape_start(struct run *r);
 void run_scrape_stop(struct run *r);

@@ -151,6 +151,17 @@ const char *run_warning(const struct run *r)
     return NULL;
 }
 
+/* What would stop the engine's start is told now, not after the baseline. */
+static bool can_launch(struct run *r, struct err *e)
+{
+    struct engine_site site = {.cache_folder = "/", .environment = (const char *const *)environ};
+    struct engine_launch launch;
+    if (!engine_launch_make(r->plan, &site, r->arena, &launch, e))
+        return false;
+    struct child_spec spec = {.argv = launch.argv, .env = launch.env};
+    return child_can_start(&spec, e);
+}
+
 bool run_resolve(struct run *r, struct err *e)
 {
     struct problems problems;
@@ -175,5 +186,5 @@ bool run_resolve(struct run *r, struct err *e)
         return false;
     preflight_leftovers(&r->preflight, NULL);
     return preflight_open_files(&r->preflight, (int64_t)r->set.count, NULL, e) && resolve_port(r, e) &&
-           can_connect(r, e) && resolve_snapshot(r, e) && !run_signalled(r, e);
+           can_connect(r, e) && can_launch(r, e) && resolve_snapshot(r, e) && !run_signalled(r, e);
 }

@@ -19,7 +19,7 @@ extern char **environ;
 const char *const run_stage_names[] = {"prepare", "baseline", "start", "warmup", "connect", "formal",
                                        "stop",    "release",  "hold",  "done",   NULL};
 
-enum { TICK_NS = 250000000, POLL_BODY_MAX = 1 << 20, SCRAPE_BODY_MAX = 4 << 20 };
+enum { TICK_NS = 250000000, SCRAPE_LIMIT_NS = 2000000000, BODY_MAX = 4 << 20 };
 
 /* ---- small things that every stage uses ---- */
 
@@ -346,7 +346,7 @@ bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_ge
     struct buf header = {0};
     r->poll_done = false;
     bool started = http_get_start(r->loop, r->plan->engine.host, (int)r->plan->engine.port, path,
-                                  authorization(r, &header), timeout_ns, POLL_BODY_MAX, poll_answered, r, &r->poll, &e);
+                                  authorization(r, &header), timeout_ns, BODY_MAX, poll_answered, r, &r->poll, &e);
     buf_done(&header);
     if (!started)
         return run_fail_with(r, &e);
@@ -360,10 +360,9 @@ bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_ge
     return true;
 }
 
-static void scrape_answered(void *self, const struct http_get_result *result)
+/* Records an answer of /metrics, or that there was none. */
+static struct rec_metrics take_metrics(struct run *r, const struct http_get_result *result)
 {
-    struct run *r = self;
-    r->scrape = NULL;
     r->scraped |= result->outcome == HTTP_GET_ANSWERED;
     bool good = result->outcome == HTTP_GET_ANSWERED && result->status == 200;
     struct rec_metrics m = good ? engine_read_metrics(result->body)
@@ -379,6 +378,27 @@ static void scrape_answered(void *self, const struct http_get_result *result)
     m.took_ns = result->outcome == HTTP_GET_ANSWERED ? result->done_ns - result->sent_ns : ABSENT_I64;
     r->recorders.metrics(r->recorders.self, &m, good ? result->body : (struct span){0});
     r->counts_tokens |= !isnan(m.generation_tokens);
+    return m;
+}
+
+bool run_scrape_once(struct run *r)
+{
+    const char *path = engine_metrics_path(r->plan);
+    struct http_get_result answer;
+    if (!path || !*path)
+        return true;
+    if (!run_get(r, path, SCRAPE_LIMIT_NS, &answer))
+        return false;
+    take_metrics(r, &answer);
+    return true;
+}
+
+static void scrape_answered(void *self, const struct http_get_result *result)
+{
+    struct run *r = self;
+    r->scrape = NULL;
+    struct rec_metrics m = take_metrics(r, result);
+    bool good = result->outcome == HTTP_GET_ANSWERED && result->status == 200;
     /* An answer that was asked for before the formal stage ended may be older than the end. */
     if (good && m.t_ns >= r->settle_from_ns) {
         r->generated[0] = r->generated[1];
@@ -397,7 +417,7 @@ static void on_scrape(struct timer *t)
         struct err e;
         struct buf header = {0};
         if (!http_get_start(r->loop, r->plan->engine.host, (int)r->plan->engine.port, engine_metrics_path(r->plan),
-                            authorization(r, &header), 2000000000, SCRAPE_BODY_MAX, scrape_answered, r, &r->scrape, &e))
+                            authorization(r, &header), SCRAPE_LIMIT_NS, BODY_MAX, scrape_answered, r, &r->scrape, &e))
             r->scrape = NULL;
         buf_done(&header);
     }

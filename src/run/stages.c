@@ -225,9 +225,8 @@ bool stage_start(struct run *r)
     struct err e;
     if (!make_launch(r, &e))
         return run_fail_with(r, &e);
-    if (!wait_until_ready(r) || !identify(r))
-        return false;
-    if (!send_other(r, REQUEST_READY, 1))
+    /* What the engine has generated to warm itself up by now is no request's. */
+    if (!wait_until_ready(r) || !identify(r) || !run_scrape_once(r) || !send_other(r, REQUEST_READY, 1))
         return false;
     sampler_mark(r->sampler);
     run_mark(r, MARK_READY, run_now_ns(r), NULL);

@@ -82,6 +82,23 @@ static void nothing_to_settle(void **state)
     life_close(&l);
 }
 
+/* What an engine generated to warm itself up is in its counter, and no request's. */
+static void engine_warms_itself_up(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    const char *plan = life_plan(&l, ", --sim-own-tokens, '24'", life_requests(&l, ""));
+    assert_int_equal(life_run(&l, ARGS("run", plan), NULL, 60), EXIT_EXCLUDED);
+    const struct records *r = life_records(&l);
+    assert_true(r->metrics[0].t_ns < records_mark(r, MARK_READY));
+    assert_close(r->metrics[0].generation_tokens, 24, 0);
+    const struct result_check *c = &life_result(&l)->checks[CODE_USAGE_DISAGREES];
+    assert_int_equal(c->outcome, CHECK_PASSED);
+    assert_non_null(strstr(c->why, "above its own before the first request and the usage of readiness and warm-up"));
+    life_close(&l);
+}
+
 /* The release is reached within the wait, its proof ends behind it. */
 static void hold_ends_behind_the_wait(void **state)
 {
@@ -212,10 +229,15 @@ static void guardian_is_killed(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(engine_dies_in_formal),    cmocka_unit_test(engine_on_a_unix_socket),
-        cmocka_unit_test(nothing_to_settle),        cmocka_unit_test(hold_ends_behind_the_wait),
-        cmocka_unit_test(release_that_never_comes), cmocka_unit_test(interrupted_before_the_folder),
-        cmocka_unit_test(terminal_is_lost),         cmocka_unit_test(second_interrupt_kills),
+        cmocka_unit_test(engine_dies_in_formal),
+        cmocka_unit_test(engine_on_a_unix_socket),
+        cmocka_unit_test(nothing_to_settle),
+        cmocka_unit_test(engine_warms_itself_up),
+        cmocka_unit_test(hold_ends_behind_the_wait),
+        cmocka_unit_test(release_that_never_comes),
+        cmocka_unit_test(interrupted_before_the_folder),
+        cmocka_unit_test(terminal_is_lost),
+        cmocka_unit_test(second_interrupt_kills),
         cmocka_unit_test(guardian_is_killed),
     };
     if (argc > 1)

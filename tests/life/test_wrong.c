@@ -187,6 +187,22 @@ static void engine_exits_at_start(void **state)
     life_close(&l);
 }
 
+/* Both before anything has begun. */
+static void plan_fights_the_method(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    const char *plan = life_plan(&l, "", life_requests(&l, ""));
+    life_run(&l, ARGS("run", "--dry-run", "--set", "engine.env={TVM_FFI_CACHE_DIR: /tmp}", plan), NULL, 30);
+    expect(
+        &l, EXIT_PLAN,
+        "jtok: engine.env sets TVM_FFI_CACHE_DIR, which jtok sets itself: each run starts cold, with compile caches of "
+        "its own. Take it out of the plan.\n");
+    assert_int_equal(access(l.runs, F_OK), -1);
+    life_close(&l);
+}
+
 static void engine_cannot_be_found(void **state)
 {
     (void)state;
@@ -200,6 +216,7 @@ static void engine_cannot_be_found(void **state)
         &l, EXIT_ENGINE,
         "jtok: The engine's command \"no-such-engine\" was not found in the PATH. Activate the environment that it is "
         "installed in, or give its full path in the plan (engine.command).\n");
+    assert_int_equal(access(l.runs, F_OK), -1);
     life_close(&l);
 }
 
@@ -413,6 +430,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(leftover_engine),
         cmocka_unit_test(port_out_of_range),
         cmocka_unit_test(engine_exits_at_start),
+        cmocka_unit_test(plan_fights_the_method),
         cmocka_unit_test(engine_cannot_be_found),
         cmocka_unit_test(engine_never_ready),
         cmocka_unit_test(wrong_model),

@@ -530,6 +530,22 @@ static void the_count_before_may_come_from_the_warm_up(void **state)
     assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_PASSED);
     r.warmups[0].completion_tokens = 99;
     assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_FAILED);
+    /* An engine that generated one token for itself before the first request. */
+    struct rec_metrics *more = arena_array(&a, r.metrics_count + 1, sizeof *more);
+    memcpy(more, r.metrics, r.metrics_count * sizeof *more);
+    more[r.metrics_count] = more[0];
+    struct rec_metrics *own = &more[r.metrics_count++];
+    r.metrics = more;
+    own->t_ns = 20 * LIFE_S;
+    own->took_ns = LIFE_MS;
+    own->generation_tokens = 1;
+    r.warmups[0].submit_ns = 20 * LIFE_S + LIFE_MS; /* the answer was there when it was submitted */
+    assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_PASSED);
+    r.warmups[0].submit_ns--; /* it was not: that reading may hold some of it */
+    assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_FAILED);
+    r.warmups[0].submit_ns++;
+    own->generation_tokens = 2;
+    assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_FAILED);
     arena_done(&a);
 }
 

@@ -252,6 +252,12 @@ static void expect_failure(const struct child_spec *spec, enum err_kind kind, co
     assert_false(child_start(c, spec, NULL, &e));
     assert_string_equal(e.text, text);
     assert_int_equal(e.kind, kind);
+    if (!spec->folder) { /* what can be known before */
+        struct err before = {0};
+        assert_false(child_can_start(spec, &before));
+        assert_string_equal(before.text, text);
+        assert_int_equal(before.kind, kind);
+    }
     assert_true(child_is_gone(c));
     assert_false(child_is_started(c));
     close_child(&s);
@@ -276,6 +282,21 @@ static void test_exec_failures(void **state)
     expect_failure(
         &(struct child_spec){.argv = (const char *[]){"true", NULL}, .folder = "/no/such/folder"}, ERR_ENGINE,
         "The engine was not started: its working folder /no/such/folder can't be entered: No such file or directory");
+}
+
+static void test_commands_that_can_start(void **state)
+{
+    (void)state;
+    struct err e = {0};
+    const char *no_path[] = {"HOME=/", NULL}, *other[] = {"PATH=/no/such/folder::/usr/bin:/bin", NULL},
+               *nowhere[] = {"PATH=/no/such/folder", NULL};
+    const char **sh = (const char *[]){"sh", NULL};
+    assert_ok(child_can_start(&(struct child_spec){.argv = sh}, &e), e);
+    assert_ok(child_can_start(&(struct child_spec){.argv = sh, .env = no_path}, &e), e);
+    assert_ok(child_can_start(&(struct child_spec){.argv = sh, .env = other}, &e), e);
+    assert_ok(child_can_start(&(struct child_spec){.argv = (const char *[]){"/bin/sh", NULL}, .env = nowhere}, &e), e);
+    assert_ok(child_can_start(&(struct child_spec){.argv = (const char *[]){"./unknown", NULL}}, &e), e);
+    assert_false(child_can_start(&(struct child_spec){.argv = sh, .env = nowhere}, &e));
 }
 
 static void test_a_failed_start_can_be_repeated(void **state)
@@ -602,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_closed_standard_streams),
         cmocka_unit_test(test_own_session_and_default_signals),
         cmocka_unit_test(test_exec_failures),
+        cmocka_unit_test(test_commands_that_can_start),
         cmocka_unit_test(test_a_failed_start_can_be_repeated),
         cmocka_unit_test(test_gentle_stop),
         cmocka_unit_test(test_stop_escalates_to_the_group),
