@@ -90,6 +90,8 @@ void deliver_start(struct server *s, struct conn *c)
 static void count(struct server *s, struct conn *c, int64_t to)
 {
     const struct answer *a = &c->answer;
+    if (s->live.prompt_tokens == 0) /* the first request of all */
+        s->live.generation_tokens += s->options->own_tokens - s->options->own_tokens / 2;
     if (c->delivered == 0) {
         s->live.prompt_tokens += a->ask.prompt_tokens;
         s->live.cache_queries += s->options->prefix_cache ? a->ask.prompt_tokens : 0;

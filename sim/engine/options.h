@@ -68,7 +68,7 @@ struct options {
     const char *reasoning_field;
     double front_rate;  /* chunks/s that the front end delivers; 0: no limit */
     double front_merge; /* share of requests whose waiting chunks become one last chunk */
-    int64_t own_tokens; /* generated to warm itself up, before it is ready: in its counter, in no answer */
+    int64_t own_tokens; /* generated to warm itself up, half before it is ready, half beside the first request */
     double metrics_every_s;
 
     int64_t fault[FAULTS]; /* FAULT_OFF, FAULT_ALL, or the argument */

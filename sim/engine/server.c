@@ -337,7 +337,7 @@ static void clean_up(struct server *s)
 
 int server_run(const struct options *o, int argc, char **argv)
 {
-    struct server s = {.options = o, .listener = -1, .stop_ns = INT64_MAX, .live.generation_tokens = o->own_tokens};
+    struct server s = {.options = o, .listener = -1, .stop_ns = INT64_MAX, .live.generation_tokens = o->own_tokens / 2};
     struct err e = {0};
     int64_t began_ns = clock_now_ns();
     block_signals();

@@ -123,22 +123,24 @@ static double warmup_tokens(const struct records *r)
     return r->warmup_count ? tokens : __builtin_nan("");
 }
 
-/* The engine's count at the formal start, NaN: not known. What it had generated for itself before anybody asked (SGLang
- * warms itself up) and what readiness and warm-up asked of it. Without a reading before them: the latest answer between
- * warm-up and formal start, which may lag behind; else, as the engine started cold, from zero. *ret_how says which. */
+/* The engine's count at the formal start, NaN: not known. It is the latest answer between warm-up and formal start, if
+ * that has caught up with what the engine had generated before anybody asked (SGLang warms itself up, now and then into
+ * the readiness request) and what readiness and warm-up asked of it; else these two together. A cold engine that was
+ * not read before the first request began at zero. *ret_how says which. */
 static double count_before(const struct records *r, const char **ret_how)
 {
     int64_t first_ns = first_submit_ns(r), warmup_end_ns = records_mark(r, MARK_WARMUP_END);
-    double asked = warmup_tokens(r);
     const struct rec_metrics *own = first_ns == ABSENT_I64 ? NULL : reading_within(r, 0, first_ns);
-    if (own && !__builtin_isnan(asked)) {
-        *ret_how = "its own before the first request and the usage of readiness and warm-up";
-        return own->generation_tokens + asked;
-    }
     const struct rec_metrics *last =
         warmup_end_ns == ABSENT_I64 ? NULL : reading_within(r, warmup_end_ns, records_mark(r, MARK_FORMAL_START));
-    *ret_how = last ? "its count before the formal stage" : "the usage of readiness and warm-up";
-    return last ? last->generation_tokens : asked;
+    double known = warmup_tokens(r) + (own ? own->generation_tokens : 0);
+    if (last && !(last->generation_tokens < known)) {
+        *ret_how = "its count before the formal stage";
+        return last->generation_tokens;
+    }
+    *ret_how = own ? "its count before the first request and the usage of readiness and warm-up"
+                   : "the usage of readiness and warm-up";
+    return known;
 }
 
 struct usage_sum {

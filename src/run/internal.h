@@ -114,6 +114,7 @@ struct run {
     int64_t scrape_period_ns;
     int64_t settle_from_ns;      /* readings asked for before this don't count for settling */
     double generated[2];         /* last two readings of generation_tokens; NaN */
+    double known_tokens;         /* what the engine must have counted by now: its own before us, then ours */
     bool scraped, counts_tokens; /* an answer has come; one held generation_tokens */
 };
 
@@ -146,8 +147,9 @@ const char *run_log_tail(struct run *r);
 /* One GET that is waited for. False: interrupted or failed meanwhile. The body stays valid until the next one. */
 bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_get_result *ret_result);
 
-/* /metrics now, waited for; nothing where the engine has none. False: interrupted or failed meanwhile. */
-bool run_scrape_once(struct run *r);
+/* /metrics now, waited for. *ret_generated: the engine's count of generated tokens; NaN: none, or no answer. False:
+ * interrupted or failed meanwhile. */
+bool run_scrape_once(struct run *r, double *ret_generated);
 
 /* /metrics each period from now on; run_scrape_stop waits for nothing. */
 void run_scrape_start(struct run *r);

@@ -381,15 +381,16 @@ static struct rec_metrics take_metrics(struct run *r, const struct http_get_resu
     return m;
 }
 
-bool run_scrape_once(struct run *r)
+bool run_scrape_once(struct run *r, double *ret_generated)
 {
     const char *path = engine_metrics_path(r->plan);
     struct http_get_result answer;
+    *ret_generated = NAN;
     if (!path || !*path)
         return true;
     if (!run_get(r, path, SCRAPE_LIMIT_NS, &answer))
         return false;
-    take_metrics(r, &answer);
+    *ret_generated = take_metrics(r, &answer).generation_tokens;
     return true;
 }
 

@@ -144,6 +144,7 @@ static bool send_other(struct run *r, int stage, size_t count)
         client_cancel(r->other.client);
         return false;
     }
+    r->known_tokens += (double)client_progress_read(r->other.client).tokens;
     if (r->other.failed == 0)
         return true;
     const struct rec_request *q = &r->other.first_failure;
@@ -226,7 +227,11 @@ bool stage_start(struct run *r)
     if (!make_launch(r, &e))
         return run_fail_with(r, &e);
     /* What the engine has generated to warm itself up by now is no request's. */
-    if (!wait_until_ready(r) || !identify(r) || !run_scrape_once(r) || !send_other(r, REQUEST_READY, 1))
+    double own;
+    if (!wait_until_ready(r) || !identify(r) || !run_scrape_once(r, &own))
+        return false;
+    r->known_tokens = isnan(own) ? 0 : own;
+    if (!send_other(r, REQUEST_READY, 1))
         return false;
     sampler_mark(r->sampler);
     run_mark(r, MARK_READY, run_now_ns(r), NULL);
@@ -235,6 +240,23 @@ bool stage_start(struct run *r)
 }
 
 /* ---- warm-up and formal requests ---- */
+
+/* Reads the engine's count until it has caught up with what is known to have been generated, but not for long: the GPUs
+ * idle meanwhile. Analysis makes do without. */
+static bool catch_up(struct run *r)
+{
+    enum { TRIES = 5, PAUSE_NS = 200000000 };
+    double generated;
+    for (int i = 0; i < TRIES; i++) {
+        if (!run_scrape_once(r, &generated))
+            return false;
+        if (!(generated < r->known_tokens))
+            return true;
+        if (!run_pause(r, PAUSE_NS))
+            return false;
+    }
+    return true;
+}
 
 bool stage_warmup(struct run *r)
 {
@@ -250,7 +272,7 @@ bool stage_warmup(struct run *r)
     }
     check_gpus(r);
     load_done(&r->other);
-    return true;
+    return catch_up(r);
 }
 
 static bool formal_is_connected(struct run *r)

@@ -546,6 +546,18 @@ static void the_count_before_may_come_from_the_warm_up(void **state)
     r.warmups[0].submit_ns++;
     own->generation_tokens = 2;
     assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_FAILED);
+    own->generation_tokens = 1;
+    /* A reading between warm-up and formal start counts only when it has caught up with these 612 tokens. */
+    struct rec_metrics *between = arena_array(&a, r.metrics_count + 1, sizeof *between);
+    memcpy(between, r.metrics, r.metrics_count * sizeof *between);
+    between[r.metrics_count] = *own;
+    r.metrics = between;
+    between += r.metrics_count++;
+    between->t_ns = records_mark(&r, MARK_WARMUP_END) + LIFE_MS;
+    between->generation_tokens = 611;
+    assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_PASSED);
+    between->generation_tokens = 613;
+    assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_FAILED);
     arena_done(&a);
 }
 
