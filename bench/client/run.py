@@ -5,7 +5,8 @@
     bench/client/run.py --only 5000     cases whose name contains that
     bench/client/run.py pause           jtok alone with other pauses of its loop
     bench/client/run.py soak --seconds 7200 --streams 2000 [--server HOST:PORT]
-    bench/client/run.py install         aiperf, pinned, into build/bench/venv (vLLM's bench needs vllm itself: --with-vllm)
+    bench/client/run.py install         aiperf, pinned, into build/bench/venv-aiperf; --with-vllm: also vLLM, whose bench needs
+                                        all of it (10 GB), into build/bench/venv-vllm
 
 The mock server is pinned to the last core, the client to the others. Each run has its own address 127.0.0.x, so that closed
 ports of one run do not block the next. Everything stays on the loopback device.
@@ -16,7 +17,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, "build", "bench")
 BIN = os.path.join(BUILD, "bin")
-VENV = os.path.join(BUILD, "venv")
 AIPERF, VLLM = "aiperf==0.13.0", "vllm==0.24.0"
 CASES = [("100 x 2000, 20 ms", 100, 2000, 20000), ("1000 x 200, 50 ms", 1000, 200, 50000),
          ("5000 x 100, 250 ms", 5000, 100, 250000), ("9000 x 20, 1 s", 9000, 20, 1000000)]
@@ -63,14 +63,22 @@ def run(mock, program, *extra):
 
 
 def run_tool(mock, command):
-    """Another tool: its CPU time and memory, whole process tree, from the kernel's account of the children."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CORES))
-    after, n = resource.getrusage(resource.RUSAGE_CHILDREN), mock.streams * mock.chunks
-    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
-    return dict(chunks=n, failed=None, user_us=user * 1e6 / n, total_us=(user + system) * 1e6 / n, rss_kb=after.ru_maxrss,
-                wall_s=time.time() - start, text=done.stdout, status=done.returncode)
+    """Another tool: CPU time of its whole process tree, memory of its largest process, from the kernel's account."""
+    with tempfile.TemporaryFile("w+") as output:
+        start = time.time()
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT,
+                                   preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CORES))
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        n = mock.streams * mock.chunks
+        return dict(chunks=n, failed=None, user_us=usage.ru_utime * 1e6 / n,
+                    total_us=(usage.ru_utime + usage.ru_stime) * 1e6 / n, rss_kb=usage.ru_maxrss, wall_s=time.time() - start,
+                    text=output.read(), status=process.returncode)
+
+
+def venv(package, program):
+    return os.path.join(BUILD, "venv-" + package.split("==")[0], "bin", program)
 
 
 def milliseconds(text, pattern):
@@ -79,7 +87,7 @@ def milliseconds(text, pattern):
 
 
 # aiperf wants a tokenizer for its prompts; a list of words, made on the spot, needs no network.
-TOKENIZER = os.path.join(VENV, "words")
+TOKENIZER = os.path.join(BUILD, "words")
 MAKE_TOKENIZER = """
 import sys
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -91,12 +99,12 @@ PreTrainedTokenizerFast(tokenizer_object=t, unk_token="[UNK]", eos_token="[EOS]"
 """
 
 
-def run_aiperf(aiperf, m):
+def run_aiperf(m):
     with tempfile.TemporaryDirectory() as out:
-        r = run_tool(m, [aiperf, "profile", "--model", "mock", "--url", "http://%s:%d" % (m.address, m.port), "--endpoint-type",
-                         "chat", "--streaming", "--request-count", str(m.streams), "--concurrency", str(m.streams),
-                         "--isl", "16", "--osl", str(m.chunks), "--tokenizer", TOKENIZER, "--use-server-token-count",
-                         "--artifact-dir", out, "--ui", "none"])
+        r = run_tool(m, [venv(AIPERF, "aiperf"), "profile", "--model", "mock", "--url", "http://%s:%d" % (m.address, m.port),
+                         "--endpoint-type", "chat", "--streaming", "--request-count", str(m.streams), "--concurrency",
+                         str(m.streams), "--isl", "16", "--osl", str(m.chunks), "--tokenizer", TOKENIZER,
+                         "--use-server-token-count", "--artifact-dir", out, "--ui", "none"])
         export = os.path.join(out, "profile_export_aiperf.json")
         if os.path.exists(export):
             with open(export) as f:
@@ -106,22 +114,29 @@ def run_aiperf(aiperf, m):
         return r
 
 
+def run_vllm(m):
+    r = run_tool(m, [venv(VLLM, "vllm"), "bench", "serve", "--backend", "openai-chat", "--base-url",
+                     "http://%s:%d" % (m.address, m.port), "--endpoint", "/v1/chat/completions", "--model", "mock", "--tokenizer",
+                     TOKENIZER, "--dataset-name", "random", "--random-input-len", "8", "--random-output-len", str(m.chunks),
+                     "--num-prompts", str(m.streams)])
+    r["ttft_ms"] = milliseconds(r["text"], r"Median TTFT \(ms\):\s+([\d.,]+)")
+    r["failed"] = milliseconds(r["text"], r"Failed requests:\s+([\d.,]+)")
+    return r
+
+
 def other_tools(streams, chunks, interval):
-    """Yields name, figures. CPU and memory are the whole process tree's, starting and reporting included; TTFT is the median that
-    the tool prints, less the server's own (100 ms and half an interval)."""
-    vllm, aiperf = os.path.join(VENV, "bin", "vllm"), os.path.join(VENV, "bin", "aiperf")
-    if os.path.exists(vllm):
+    """Yields name, figures. CPU is the whole process tree's less that of a run of ten streams of two chunks, which is importing
+    and reporting; TTFT is the median that the tool prints, less the server's own (100 ms and half an interval)."""
+    for name, package, program, tool in (("vllm bench serve", VLLM, "vllm", run_vllm), ("aiperf", AIPERF, "aiperf", run_aiperf)):
+        if not os.path.exists(venv(package, program)):
+            continue
+        with Mock(10, 2, interval) as m:
+            idle = tool(m)
         with Mock(streams, chunks, interval) as m:
-            r = run_tool(m, [vllm, "bench", "serve", "--backend", "openai-chat", "--base-url",
-                             "http://%s:%d" % (m.address, m.port), "--endpoint", "/v1/chat/completions", "--model", "mock",
-                             "--tokenizer", TOKENIZER, "--dataset-name", "random", "--random-input-len", "8",
-                             "--random-output-len", str(chunks), "--num-prompts", str(streams)])
-            r["ttft_ms"] = milliseconds(r["text"], r"Median TTFT \(ms\):\s+([\d.,]+)")
-        yield "vllm bench serve", r
-    if os.path.exists(aiperf):
-        with Mock(streams, chunks, interval) as m:
-            r = run_aiperf(aiperf, m)
-        yield "aiperf", r
+            r = tool(m)
+        for key in ("user_us", "total_us"):
+            r[key] -= idle[key] * 20 / (streams * chunks)
+        yield name, r
 
 
 def number(value, digits=1):
@@ -196,9 +211,10 @@ def soak(options):
 
 
 def install(with_vllm):
-    subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-    subprocess.run([os.path.join(VENV, "bin", "pip"), "install", AIPERF] + ([VLLM] if with_vllm else []), check=True)
-    subprocess.run([os.path.join(VENV, "bin", "python3"), "-c", MAKE_TOKENIZER, TOKENIZER], check=True)
+    for package in [AIPERF] + ([VLLM] if with_vllm else []):
+        subprocess.run([sys.executable, "-m", "venv", os.path.dirname(os.path.dirname(venv(package, "python3")))], check=True)
+        subprocess.run([venv(package, "pip"), "install", package], check=True)
+    subprocess.run([venv(AIPERF, "python3"), "-c", MAKE_TOKENIZER, TOKENIZER], check=True)
 
 
 def main():

@@ -139,7 +139,7 @@ static const char *upper(struct report *p, const char *name)
 /* A name in its look, padded by what the escapes do not count. */
 static void put_code(struct report *p, enum report_look look, const char *name, const char *text)
 {
-    enum { INDENT = 27 };
+    enum { INDENT = 29 }; /* the longest name and two spaces */
     buf_str(p->out, "    ");
     report_look(p, look, name);
     buf_fmt(p->out, "%*s", (int)(INDENT - 4 - text_columns(name)), "");
