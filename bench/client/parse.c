@@ -1,7 +1,9 @@
 /* The user-space cost of one chunk without a socket: HTTP, SSE, JSON and the stream's state.
  *
- *     bench_parse [CHUNKS [full]]      full: each event read in full, none by its shape
- */
+ *     bench_parse [CHUNKS [STREAMS [full]]]
+ *
+ * One stream: all is in the nearest cache. Thousands: each chunk finds its stream where the last one left it. full:
+ * each event read in full, none by its shape. */
 #include "base/clock.h"
 #include "bench.h"
 #include "net/stream.h"
@@ -19,26 +21,41 @@ int main(int argc, char **argv)
         "756,\"model\":\"mock\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"logpr"
         "obs\":null,\"finish_reason\":null,\"token_ids\":null}],\"t\":\"000000000123456789                             "
         "  \"}\n\n\r\n";
-    struct stream s;
-    int64_t bytes = 0;
+    size_t streams = argc > 2 ? (size_t)atol(argv[2]) : 1, at = 0;
+    struct stream *all = calloc(streams, sizeof *all);
+    int64_t bytes = 0, chunks = 0;
     static struct event_shapes shapes;
-    struct stream_out out = {.chunk = count, .self = &bytes, .shapes = argc > 2 ? NULL : &shapes};
-    stream_init(&s, STREAM_EVENT_MAX);
-    stream_feed(&s, (struct span){bench_head, sizeof bench_head - 1}, (struct stream_arrival){0}, &out);
+    struct stream_out out = {.chunk = count, .self = &bytes, .shapes = argc > 3 ? NULL : &shapes};
+    for (size_t i = 0; i < streams; i++) {
+        stream_init(&all[i], STREAM_EVENT_MAX);
+        stream_feed(&all[i], (struct span){bench_head, sizeof bench_head - 1}, (struct stream_arrival){0}, &out);
+    }
     int64_t took = 0, best = INT64_MAX;
-    enum { SLICE = 10000 }; /* the best slice is what the code costs where nobody else uses the core's units */
+    enum {
+        SLICE = 10000,
+        STEP = 7919
+    }; /* the best slice is what the code costs where nobody else uses the core's units */
     n -= n % SLICE;
     for (long i = 0; i < n; i += SLICE) {
         int64_t start = clock_thread_cpu_ns();
-        for (long k = 0; k < SLICE; k++)
-            stream_feed(&s, (struct span){chunk, sizeof chunk - 1}, (struct stream_arrival){.t_ns = i}, &out);
+        for (long k = 0; k < SLICE; k++) {
+            at = (at + STEP) % streams;
+            stream_feed(&all[at], (struct span){chunk, sizeof chunk - 1}, (struct stream_arrival){.t_ns = i}, &out);
+        }
         int64_t slice = clock_thread_cpu_ns() - start;
         took += slice;
         best = slice < best ? slice : best;
     }
-    printf("%ld chunks of %zu bytes, %lld bytes of text, %lld token chunks%s: %.1f ns a chunk, best %.1f\n", n,
-           sizeof chunk - 1, (long long)bytes, (long long)s.record.token_chunks, s.over ? " (ended!)" : "",
-           (double)took / (double)n, (double)best / SLICE);
-    stream_done(&s);
+    for (size_t i = 0; i < streams; i++) {
+        chunks += all[i].record.token_chunks;
+        if (all[i].over)
+            printf("stream %zu ended!\n", i);
+        stream_done(&all[i]);
+    }
+    printf(
+        "%ld chunks of %zu bytes in %zu streams, %lld bytes of text, %lld token chunks: %.1f ns a chunk, best %.1f\n",
+        n, sizeof chunk - 1, streams, (long long)bytes, (long long)chunks, (double)took / (double)n,
+        (double)best / SLICE);
+    free(all);
     return 0;
 }

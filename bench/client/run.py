@@ -26,8 +26,7 @@ place = 1 + os.getpid() % 200
 
 
 def build():
-    if not all(os.path.exists(os.path.join(BIN, b)) for b in ("bench_mock", "bench_jtok", "bench_floor")):
-        subprocess.run(["cmake", "--preset", "bench", "-DJTOK_TESTS=OFF"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--preset", "bench", "-DJTOK_TESTS=OFF"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ninja", "-C", BUILD, "bench_mock", "bench_jtok", "bench_floor"], check=True, stdout=subprocess.DEVNULL)
 
 

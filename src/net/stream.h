@@ -73,7 +73,7 @@ struct stream {
     char finish[24];
     char *detail;
     bool done_seen, body_begun, gather, framing_apart, event_at_edge;
-    bool have_usage, usage_valid, usage_after_finish;
+    bool have_usage, usage_after_finish;
     const char *usage_fault;
     int64_t usage_count;
 };
