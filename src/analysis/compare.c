@@ -51,20 +51,21 @@ static void want_same(struct compare *c, const char *what, const char *a, const 
         against(c, arena_format(c->a, "The %s differs: %s and %s.", what, text_of(a), text_of(b)));
 }
 
-static const char *codes_of(struct compare *c, const struct result *r)
+const char *compare_not_formal(const struct result *r, struct arena *a)
 {
     const char *text = NULL;
     for (size_t i = 0; i < r->check_count; i++)
         if (r->checks[i].outcome != CHECK_PASSED)
-            text = arena_format(c->a, "%s%s%s (%s)", text ? text : "", text ? ", " : "",
+            text = arena_format(a, "%s%s%s (%s)", text ? text : "", text ? ", " : "",
                                 check_code_names[r->checks[i].code], check_outcome_names[r->checks[i].outcome]);
-    return text ? text : "not verified";
+    return r->formal ? NULL : text ? text : "not verified";
 }
 
 static void want_formal(struct compare *c, const struct result *r)
 {
-    if (!r->formal)
-        against(c, arena_format(c->a, "Run %s is not formal: %s.", text_of(r->run_id), codes_of(c, r)));
+    const char *why = compare_not_formal(r, c->a);
+    if (why)
+        against(c, arena_format(c->a, "Run %s is not formal: %s.", text_of(r->run_id), why));
 }
 
 static bool has_uuid(const struct result *r, const char *uuid)
@@ -149,6 +150,17 @@ static void want_pair(struct compare *c)
     want_same_gpus(c);
     want_same_tokens(c);
     want_alike(c);
+}
+
+void compare_conditions(const struct result *x, const struct result *y, struct arena *a, struct comparison *ret)
+{
+    *ret = (struct comparison){.reasons = arena_array(a, REASONS_MAX, sizeof *ret->reasons),
+                               .notes = arena_array(a, NOTES_MAX, sizeof *ret->notes)};
+    struct compare c = {x, y, a, ret};
+    want_same(&c, "scenario", x->scenario, y->scenario);
+    want_same(&c, "request set (SHA-256)", x->requests_sha256, y->requests_sha256);
+    want_same_gpus(&c);
+    want_alike(&c);
 }
 
 /* ---- the rows ---- */

@@ -38,6 +38,13 @@ struct comparison {
  * both limits are added. Fills *ret; its memory is the arena's. O(1). */
 void compare_runs(const struct result *x, const struct result *y, struct arena *a, struct comparison *ret);
 
+/* Why a run is no formal one, a phrase that names its checks; null: it is. O(checks). */
+const char *compare_not_formal(const struct result *r, struct arena *a);
+
+/* What any comparison asks, of other models too: the same scenario, request content, hardware, method and analysis.
+ * Only ret->reasons and ret->same_boards are filled. O(1). */
+void compare_conditions(const struct result *x, const struct result *y, struct arena *a, struct comparison *ret);
+
 extern const struct schema comparison_schema;
 
 #endif

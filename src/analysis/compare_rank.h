@@ -1,12 +1,12 @@
-/* Ranking of models under the two bases (METHOD section 9): medians, their one ratio, rank correlation. Pure functions.
- */
+/* Ranking of models under the two bases, full lifecycle and steady state (METHOD section 9): medians, their one ratio,
+ * rank correlation. Pure functions. */
 #ifndef JTOK_ANALYSIS_COMPARE_RANK_H
 #define JTOK_ANALYSIS_COMPARE_RANK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include "base/arena.h"
-#include "model/quantity.h"
+#include "model/result.h"
 
 /* Size groups by total parameters: up to 50e9; above that and below 200e9; from 200e9 on. NaN is GROUP_UNKNOWN. */
 enum size_group { GROUP_UNKNOWN, GROUP_SMALL, GROUP_MEDIUM, GROUP_LARGE };
@@ -23,23 +23,45 @@ void rank_average(const double *values, size_t n, struct arena *a, double *ret_r
  */
 double rank_spearman(const double *x, const double *y, size_t n, struct arena *a);
 
-/* One model of a scenario; only formal runs belong here. */
+/* One model of a scenario. */
 struct ranking_entry {
-    const char *model;
+    const char *run_id, *model, *engine;
     double total_parameters;
-    struct quantity steady, lifecycle; /* J/token */
+    struct quantity steady, lifecycle;  /* J/token */
+    double steady_rank, lifecycle_rank; /* from 1, the lowest energy first; NaN: not formal, or no value */
+    const char *why;                    /* not among the n: the reason, a phrase; null: it is */
 };
 
+/* The models of one size group. */
 struct ranking {
-    size_t n;                               /* entries with both values */
-    double median_steady, median_lifecycle; /* over those n; NaN for n = 0 */
+    int group;                     /* enum size_group */
+    struct ranking_entry *entries; /* by lifecycle rank, those that are not ranked last */
+    size_t count;
+    int64_t n;                              /* formal entries with both values */
+    double median_steady, median_lifecycle; /* over those n, J/token; NaN for n = 0 */
     double ratio;                           /* median lifecycle / median steady */
-    double rho;                             /* between the two orders */
-    const char **dropped;                   /* models without both values, each with the reason */
-    size_t dropped_count;
+    double rho;                             /* Spearman's, between the two orders */
 };
 
-/* Entries of one scenario and one size group (a mixed list is the caller's fault). O(n log n). */
-void rank_models(const struct ranking_entry *entries, size_t n, struct arena *a, struct ranking *ret);
+/* Entries that come with a `why` (not formal) are left out of everything. The others are ranked by each value that they
+ * have; those without one of them get a `why`. Fills all but group, entries and count, and sorts the entries.
+ * O(n log n). */
+void rank_models(struct ranking *k, struct arena *a);
+
+/* A ranking of models out of one run of each. */
+struct ranked_runs {
+    const char **reasons; /* against ranking them, each a sentence; none: ranked */
+    size_t reason_count;
+    const char *scenario, *hardware;
+    bool simulated;
+    struct ranking *groups; /* the size groups that have runs, small to large, unknown last; none where refused */
+    size_t group_count;
+};
+
+/* Runs of one scenario, request content, hardware, method and analysis, each of another model; else refused. Runs that
+ * are not formal stand in the list without a rank. n at least 1. O(n^2). */
+void rank_runs(const struct result *runs, size_t n, struct arena *a, struct ranked_runs *ret);
+
+extern const struct schema ranked_runs_schema;
 
 #endif

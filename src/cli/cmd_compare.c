@@ -10,7 +10,6 @@
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
-#include "store/fields_json.h"
 
 static const char *with_uncertainty(struct arena *a, const struct quantity *q)
 {
@@ -163,19 +162,6 @@ static void put_repeated(const struct repeated *k, const struct side *x, const s
                  "  one run has no spread, and then there is no test.\n");
 }
 
-static bool put_comparison(const struct schema *s, const void *object, const char *format, struct buf *out)
-{
-    if (strcmp(format, "json") == 0) {
-        fields_json_write(s, object, out);
-    } else if (strcmp(format, "csv") == 0) {
-        buf_str(out, "metric,unit,value,state,why,repeatability,absolute\n");
-        report_csv_rows(s, object, "", out);
-    } else {
-        return false;
-    }
-    return true;
-}
-
 static bool compare(const char *const *operands, const char *format, struct arena *a, struct buf *out,
                     bool *ret_refused, struct err *e)
 {
@@ -185,15 +171,19 @@ static bool compare(const char *const *operands, const char *format, struct aren
     if (x.count > 1 || y.count > 1) {
         struct repeated k;
         compare_repeated(x.runs, x.count, y.runs, y.count, a, &k);
-        if (!put_comparison(&repeated_schema, &k, format, out) && strcmp(format, "text") == 0)
+        if (strcmp(format, "text") == 0)
             put_repeated(&k, &x, &y, a, out);
+        else
+            show_document(&repeated_schema, &k, format, out);
         *ret_refused = k.reason_count > 0;
         return true;
     }
     struct comparison c;
     compare_runs(x.runs, y.runs, a, &c);
-    if (!put_comparison(&comparison_schema, &c, format, out) && strcmp(format, "text") == 0)
+    if (strcmp(format, "text") == 0)
         put_text(&c, x.runs, y.runs, a, out);
+    else
+        show_document(&comparison_schema, &c, format, out);
     *ret_refused = c.reason_count > 0;
     return true;
 }

@@ -1,5 +1,6 @@
 #include <string.h>
 #include "analysis/compare.h"
+#include "analysis/compare_rank.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
@@ -11,9 +12,9 @@
 
 static bool put_schema(const char *name, struct buf *out, struct err *e)
 {
-    static const char *const names[] = {"result", "plan", "comparison", "estimate", "run", NULL};
-    const struct schema *const schemas[] = {&result_schema, &plan_schema, &comparison_schema, &estimate_schema,
-                                            &rec_run_schema};
+    static const char *const names[] = {"result", "plan", "comparison", "ranking", "estimate", "run", NULL};
+    const struct schema *const schemas[] = {&result_schema,      &plan_schema,     &comparison_schema,
+                                            &ranked_runs_schema, &estimate_schema, &rec_run_schema};
     for (size_t i = 0; names[i]; i++) {
         if (strcmp(name, names[i]) != 0)
             continue;
@@ -25,8 +26,8 @@ static bool put_schema(const char *name, struct buf *out, struct err *e)
     }
     const char *near = args_nearest(name, names);
     return err_set(e, ERR_USAGE,
-                   "schema: there is no document \"%s\"%s%s%s Give result, plan, comparison, estimate or run.", name,
-                   near ? "; did you mean " : "", near ? near : "", near ? "?" : ".");
+                   "schema: there is no document \"%s\"%s%s%s Give result, plan, comparison, ranking, estimate or run.",
+                   name, near ? "; did you mean " : "", near ? near : "", near ? "?" : ".");
 }
 
 int cmd_schema(int argc, char **argv)
@@ -38,7 +39,7 @@ int cmd_schema(int argc, char **argv)
         .operands_max = 1,
         .summary = "Prints the JSON Schema (draft 2020-12) of a document: result (result.json), plan (what a plan file "
                    "may hold), "
-                   "comparison, estimate, run (run.json).",
+                   "comparison, ranking, estimate, run (run.json).",
         .example = "jtok schema result > result.schema.json",
     };
     struct args args;

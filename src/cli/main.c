@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"analyze", cmd_analyze, "compute the result again from the records, under any reading of the method"},
     {"verify", cmd_verify, "check a run's seal and recompute its result byte for byte"},
     {"compare", cmd_compare, "two runs side by side, where the method allows it"},
+    {"rank", cmd_rank, "models by their energy per output token, within size groups"},
     {"list", cmd_list, "the runs of a folder"},
     {"estimate", cmd_estimate, "lifecycle energy of a service that handles N requests"},
     {"method", cmd_method, "the method with every decision that it leaves open"},

@@ -34,6 +34,16 @@ bool show_result(const struct result *r, const char *format, bool colour, struct
     return true;
 }
 
+void show_document(const struct schema *s, const void *object, const char *format, struct buf *out)
+{
+    if (strcmp(format, "json") == 0) {
+        fields_json_write(s, object, out);
+    } else if (strcmp(format, "csv") == 0) {
+        buf_str(out, "metric,unit,value,state,why,repeatability,absolute\n");
+        report_csv_rows(s, object, "", out);
+    }
+}
+
 bool show_colour(void)
 {
     const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -1,4 +1,4 @@
-/* Results on stdout: what run, report, analyze and estimate share. */
+/* Results on stdout: what the commands share. */
 #ifndef JTOK_CLI_SHOW_H
 #define JTOK_CLI_SHOW_H
 
@@ -13,6 +13,9 @@ bool show_result(const struct result *r, const char *format, bool colour, struct
 
 /* Is `format` one of them? Else ERR_USAGE, before anything is done. */
 bool show_knows(const char *format, struct err *e);
+
+/* Appends any other document as "json" or "csv" (one value a line); nothing for "none". */
+void show_document(const struct schema *s, const void *object, const char *format, struct buf *out);
 
 /* Is stdout a terminal that wants colours (NO_COLOR not set, TERM not dumb)? */
 bool show_colour(void);

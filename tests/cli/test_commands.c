@@ -190,6 +190,25 @@ static void pairs_are_compared_and_others_refused(void **state)
     assert_int_equal(CALL(b, cmd_compare, b->first), EXIT_USAGE);
 }
 
+static void models_are_ranked_and_mixtures_refused(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(CALL(b, cmd_rank, b->first), EXIT_OK);
+    has(&b->out, "scenario chat on 2 x NVIDIA H200 at 700 W\n");
+    has(&b->out, "Medians over 1: full lifecycle ");
+    assert_int_equal(CALL(b, cmd_rank, b->first, b->other), EXIT_REFUSED);
+    has(&b->out, "Not ranked: the method refuses it.\n");
+    has(&b->out, "The scenario differs: chat and code.");
+    assert_int_equal(CALL(b, cmd_rank, b->first, b->second), EXIT_REFUSED);
+    has(&b->out, "are both of model example/Model-8B: give");
+    assert_int_equal(CALL(b, cmd_rank, b->first, "--format=json"), EXIT_OK);
+    has(&b->out, "\"lifecycle_rank\": 1");
+    assert_int_equal(CALL(b, cmd_rank, b->first, "--format=csv"), EXIT_OK);
+    has(&b->out, "\ngroups.0.models.0.lifecycle_rank,,1,");
+    assert_int_equal(CALL(b, cmd_rank, b->first, "--format=xml"), EXIT_USAGE);
+    assert_int_equal(CALL(b, cmd_rank, "/nowhere/at/all"), EXIT_RECORDS);
+}
+
 static void repetitions_have_a_spread(void **state)
 {
     struct bench *b = *state;
@@ -237,7 +256,7 @@ static void estimates_follow_the_formula(void **state)
 static void every_command_has_help_with_an_example(void **state)
 {
     struct bench *b = *state;
-    int (*const commands[])(int, char **) = {cmd_analyze, cmd_verify,   cmd_report, cmd_compare,
+    int (*const commands[])(int, char **) = {cmd_analyze, cmd_verify,   cmd_report, cmd_compare, cmd_rank,
                                              cmd_list,    cmd_estimate, cmd_method, cmd_schema};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         assert_int_equal(call(b, commands[i], (const char *const[]){"x", "--help", NULL}), EXIT_OK);
@@ -329,6 +348,7 @@ int main(void)
         cmocka_unit_test(other_readings_leave_the_folder_alone),
         cmocka_unit_test(a_run_without_seal_is_analysed_and_excluded),
         cmocka_unit_test(pairs_are_compared_and_others_refused),
+        cmocka_unit_test(models_are_ranked_and_mixtures_refused),
         cmocka_unit_test(repetitions_have_a_spread),
         cmocka_unit_test(runs_are_listed),
         cmocka_unit_test(estimates_follow_the_formula),

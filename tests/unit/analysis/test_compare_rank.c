@@ -51,30 +51,134 @@ static void spearman_by_hand(void **state)
     arena_done(&a);
 }
 
-static void models_without_both_values_are_dropped_and_named(void **state)
+static void models_without_both_values_are_named(void **state)
 {
     (void)state;
     struct arena a = {0};
     struct quantity excluded = quantity_of(0.5);
     excluded.state = Q_EXCLUDED;
     excluded.why = "delivery lag";
-    const struct ranking_entry entries[] = {
-        {"a", 8e9, quantity_of(0.02), quantity_of(0.06)},
-        {"b", 9e9, quantity_absent(Q_NOT_REACHED, "no steady state"), quantity_of(0.01)},
-        {"c", 14e9, quantity_of(0.04), quantity_of(0.08)},
-        {"d", 30e9, quantity_of(0.06), quantity_of(0.07)},
-        {"e", 30e9, excluded, quantity_of(0.07)},
+    struct ranking_entry entries[] = {
+        {.model = "e", .steady = excluded, .lifecycle = quantity_of(0.07)},
+        {.model = "b", .steady = quantity_absent(Q_NOT_REACHED, "no steady state"), .lifecycle = quantity_of(0.01)},
+        {.model = "d", .steady = quantity_of(0.06), .lifecycle = quantity_of(0.07)},
+        {.model = "a", .steady = quantity_of(0.02), .lifecycle = quantity_of(0.06)},
+        {.model = "f", .steady = quantity_of(0.01), .lifecycle = quantity_of(0.01), .why = "not formal: x (failed)"},
+        {.model = "c", .steady = quantity_of(0.04), .lifecycle = quantity_of(0.08)},
     };
-    struct ranking k;
-    rank_models(entries, 5, &a, &k);
+    struct ranking k = {.entries = entries, .count = 6};
+    rank_models(&k, &a);
     assert_int_equal(k.n, 3);
     assert_close(k.median_steady, 0.04, 0);
     assert_close(k.median_lifecycle, 0.07, 0);
     assert_close(k.ratio, 1.75, 1e-15);
     assert_close(k.rho, 0.5, 1e-15); /* ranks 1 2 3 against 1 3 2: 1 - 6 * 2 / 24 */
-    assert_int_equal(k.dropped_count, 2);
-    assert_string_equal(k.dropped[0], "b: no steady-state value, no steady state");
-    assert_string_equal(k.dropped[1], "e: no steady-state value, delivery lag");
+    static const struct {
+        const char *model;
+        double lifecycle, steady;
+        const char *why;
+    } right[] = {
+        {"b", 1, NAN, "no steady-state value: no steady state"},
+        {"a", 2, 1, NULL},
+        {"d", 3.5, 3, NULL},
+        {"e", 3.5, NAN, "no steady-state value: delivery lag"},
+        {"c", 5, 2, NULL},
+        {"f", NAN, NAN, "not formal: x (failed)"},
+    };
+    for (size_t i = 0; i < 6; i++) {
+        assert_string_equal(entries[i].model, right[i].model);
+        assert_int_equal(isnan(entries[i].lifecycle_rank), isnan(right[i].lifecycle));
+        assert_int_equal(isnan(entries[i].steady_rank), isnan(right[i].steady));
+        if (!isnan(right[i].lifecycle))
+            assert_close(entries[i].lifecycle_rank, right[i].lifecycle, 0);
+        if (!isnan(right[i].steady))
+            assert_close(entries[i].steady_rank, right[i].steady, 0);
+        if (right[i].why)
+            assert_string_equal(entries[i].why, right[i].why);
+        else
+            assert_null(entries[i].why);
+    }
+    arena_done(&a);
+}
+
+/* A formal run on one board, by hand. */
+static struct result run_of(struct arena *a, const char *id, const char *model, double parameters, double steady,
+                            double lifecycle)
+{
+    struct result r;
+    result_absent(&r, a, "not set");
+    r.run_id = id;
+    r.model = model;
+    r.engine = "vllm";
+    r.engine_version = "1.0";
+    r.method_id = "m";
+    r.scenario = "chat";
+    r.requests_sha256 = "00";
+    r.formal = true;
+    r.total_parameters = parameters;
+    r.metrics.steady_j_per_token = quantity_of(steady);
+    r.metrics.lifecycle_j_per_token = quantity_of(lifecycle);
+    r.gpus = arena_array(a, 1, sizeof *r.gpus);
+    r.gpus[0] = (struct result_gpu){.uuid = id, .name = "H", .power_limit_w = 700};
+    r.gpu_count = 1;
+    return r;
+}
+
+static void size_groups_are_ranked_apart(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct result runs[] = {run_of(&a, "1", "large", 400e9, 0.5, 0.9), run_of(&a, "2", "small", 8e9, 0.03, 0.05),
+                            run_of(&a, "3", "smaller", 1e9, 0.01, 0.06), run_of(&a, "4", "unknown", NAN, 0.02, 0.02),
+                            run_of(&a, "5", "excluded", 2e9, 0.001, 0.001)};
+    runs[4].formal = false;
+    struct ranked_runs k;
+    rank_runs(runs, 5, &a, &k);
+    assert_int_equal(k.reason_count, 0);
+    assert_string_equal(k.scenario, "chat");
+    assert_string_equal(k.hardware, "1 x H at 700 W");
+    assert_int_equal(k.group_count, 3);
+    const struct ranking *small = &k.groups[0], *large = &k.groups[1], *unknown = &k.groups[2];
+    assert_int_equal(small->group, GROUP_SMALL);
+    assert_int_equal(small->count, 3);
+    assert_int_equal(small->n, 2);
+    assert_string_equal(small->entries[0].model, "small");
+    assert_string_equal(small->entries[1].model, "smaller");
+    assert_string_equal(small->entries[0].engine, "vllm 1.0");
+    assert_close(small->rho, -1, 1e-15);
+    assert_close(small->ratio, 0.055 / 0.02, 1e-12);
+    assert_string_equal(small->entries[2].model, "excluded");
+    assert_non_null(strstr(small->entries[2].why, "not formal: "));
+    assert_int_equal(large->group, GROUP_LARGE);
+    assert_int_equal(large->n, 1);
+    assert_true(isnan(large->rho));
+    assert_int_equal(unknown->group, GROUP_UNKNOWN);
+    arena_done(&a);
+}
+
+static void other_conditions_are_refused(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct result runs[] = {run_of(&a, "1", "x", 8e9, 0.03, 0.05), run_of(&a, "2", "y", 8e9, 0.02, 0.06)};
+    struct ranked_runs k;
+    runs[1].scenario = "code";
+    rank_runs(runs, 2, &a, &k);
+    assert_int_equal(k.reason_count, 1);
+    assert_string_equal(k.reasons[0], "Runs 1 and 2: The scenario differs: chat and code.");
+    assert_int_equal(k.group_count, 0);
+    runs[1].scenario = "chat";
+    runs[1].gpus[0].power_limit_w = 500;
+    rank_runs(runs, 2, &a, &k);
+    assert_string_equal(k.reasons[0], "Runs 1 and 2: The GPUs differ: H at 700 W and H at 500 W.");
+    runs[1].gpus[0].power_limit_w = 700;
+    runs[1].model = "x";
+    rank_runs(runs, 2, &a, &k);
+    assert_int_equal(k.reason_count, 1);
+    assert_string_equal(k.reasons[0], "Runs 1 and 2 are both of model x: give one run of each model.");
+    runs[1].formal = false; /* then it does not count twice */
+    rank_runs(runs, 2, &a, &k);
+    assert_int_equal(k.reason_count, 0);
     arena_done(&a);
 }
 
@@ -85,7 +189,9 @@ int main(void)
         cmocka_unit_test(medians),
         cmocka_unit_test(ties_share_their_places),
         cmocka_unit_test(spearman_by_hand),
-        cmocka_unit_test(models_without_both_values_are_dropped_and_named),
+        cmocka_unit_test(models_without_both_values_are_named),
+        cmocka_unit_test(size_groups_are_ranked_apart),
+        cmocka_unit_test(other_conditions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
