@@ -176,6 +176,12 @@ static void interrupted_in_warmup(void **state)
     interrupted_in("warm-up", 0.05);
 }
 
+static void interrupted_in_connecting(void **state)
+{
+    (void)state;
+    interrupted_in("opening connections", 0.05);
+}
+
 static void interrupted_in_formal(void **state)
 {
     (void)state;
@@ -198,6 +204,26 @@ static void interrupted_in_hold(void **state)
 {
     (void)state;
     interrupted_in("hold: power", 0.5);
+}
+
+/* All is recorded by then: the seal is made, and the run is what it would have been. */
+static void interrupted_in_sealing(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    life_start(&l, ARGS("demo", "--quick", "--runs", "RUNS"), NULL);
+    life_wait_for(&l, "sealing", 60);
+    life_signal(&l, SIGINT);
+    assert_int_equal(life_wait(&l, 60), EXIT_OK);
+    assert_int_equal(life_survivors(&l), 0);
+    struct records *r = life_records(&l);
+    assert_true(r->sealed);
+    assert_null(r->damage);
+    assert_int_equal(records_mark(r, MARK_INTERRUPTED), ABSENT_I64);
+    life_also(&l, ARGS("verify", l.folder));
+    assert_non_null(strstr(l.out, "result.json is what the records give, byte for byte"));
+    life_close(&l);
 }
 
 /* jtok itself killed: nothing can be sealed, but the engine goes and what was written can be read. */
@@ -241,10 +267,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(interrupted_in_baseline),
         cmocka_unit_test(interrupted_in_start),
         cmocka_unit_test(interrupted_in_warmup),
+        cmocka_unit_test(interrupted_in_connecting),
         cmocka_unit_test(interrupted_in_formal),
         cmocka_unit_test(interrupted_in_stop),
         cmocka_unit_test(interrupted_in_release),
         cmocka_unit_test(interrupted_in_hold),
+        cmocka_unit_test(interrupted_in_sealing),
         cmocka_unit_test(killed_in_formal),
     };
     if (argc > 1)
