@@ -4,34 +4,32 @@
 #include "cli/exit.h"
 #include "cli/show.h"
 
-static bool analyze(const char *folder, const struct arg_list *set, const char *format, struct arena *a,
-                    bool *ret_formal, struct err *e)
+struct wanted {
+    struct arg_list set;
+    const char *format;
+};
+
+static bool analyze(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
 {
+    const struct wanted *w = self;
     struct method m = method_default();
-    for (size_t i = 0; i < set->count; i++)
-        if (!method_set(&m, set->items[i], e))
+    for (size_t i = 0; i < w->set.count; i++)
+        if (!method_set(&m, w->set.items[i], e))
             return false;
-    if (!show_knows(format, e))
-        return false;
     struct evaluation *v = arena_alloc(a, sizeof *v);
-    if (!evaluate_run(folder, &m, a, v, e))
+    if (!show_knows(w->format, e) || !evaluate_run(args->operands[0], &m, a, v, e))
         return false;
-    struct buf out = {0};
-    bool ok = show_result(&v->result, format, show_colour(), &out, e) && show_flush(&out, e);
-    buf_done(&out);
-    if (ok)
-        *ret_formal = v->result.formal;
-    return ok;
+    *ret_code = v->result.formal ? EXIT_OK : EXIT_EXCLUDED;
+    return show_result(&v->result, w->format, show_colour(), out, e);
 }
 
 int cmd_analyze(int argc, char **argv)
 {
-    const char *format = "text";
-    struct arg_list set = {0};
+    struct wanted w = {.format = "text"};
     const struct arg options[] = {
         {"--set", ARG_LIST, "KEY=VALUE",
-         "one parameter of the analysis, may be given often; \"jtok method\" lists them", &set, 's'},
-        {"--format", ARG_TEXT, "NAME", "text (default), json, csv or none", &format, 'f'},
+         "one parameter of the analysis, may be given often; \"jtok method\" lists them", &w.set, 's'},
+        {"--format", ARG_TEXT, "NAME", "text (default), json, csv or none", &w.format, 'f'},
     };
     const struct args_spec spec = {
         .command = "analyze",
@@ -47,17 +45,5 @@ int cmd_analyze(int argc, char **argv)
         .options = options,
         .option_count = sizeof options / sizeof *options,
     };
-    struct args args;
-    int code;
-    if (!args_take(&spec, argc, argv, &args, &code))
-        return code;
-    struct arena a = {0};
-    struct err e = {0};
-    bool formal = false;
-    if (!analyze(args.operands[0], &set, format, &a, &formal, &e))
-        code = exit_with(&e);
-    else
-        code = formal ? EXIT_OK : EXIT_EXCLUDED;
-    arena_done(&a);
-    return code;
+    return show_command(&spec, argc, argv, analyze, &w);
 }

@@ -162,11 +162,11 @@ static void put_repeated(const struct repeated *k, const struct side *x, const s
                  "  one run has no spread, and then there is no test.\n");
 }
 
-static bool compare(const char *const *operands, const char *format, struct arena *a, struct buf *out,
-                    bool *ret_refused, struct err *e)
+static bool compare(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
 {
+    const char *format = *(const char **)self;
     struct side x, y;
-    if (!show_knows(format, e) || !read_side(operands[0], a, &x, e) || !read_side(operands[1], a, &y, e))
+    if (!show_knows(format, e) || !read_side(args->operands[0], a, &x, e) || !read_side(args->operands[1], a, &y, e))
         return false;
     if (x.count > 1 || y.count > 1) {
         struct repeated k;
@@ -175,7 +175,7 @@ static bool compare(const char *const *operands, const char *format, struct aren
             put_repeated(&k, &x, &y, a, out);
         else
             show_document(&repeated_schema, &k, format, out);
-        *ret_refused = k.reason_count > 0;
+        *ret_code = k.reason_count ? EXIT_REFUSED : EXIT_OK;
         return true;
     }
     struct comparison c;
@@ -184,7 +184,7 @@ static bool compare(const char *const *operands, const char *format, struct aren
         put_text(&c, x.runs, y.runs, a, out);
     else
         show_document(&comparison_schema, &c, format, out);
-    *ret_refused = c.reason_count > 0;
+    *ret_code = c.reason_count ? EXIT_REFUSED : EXIT_OK;
     return true;
 }
 
@@ -208,19 +208,5 @@ int cmd_compare(int argc, char **argv)
         .options = options,
         .option_count = 1,
     };
-    struct args args;
-    int code;
-    if (!args_take(&spec, argc, argv, &args, &code))
-        return code;
-    struct arena a = {0};
-    struct err e = {0};
-    struct buf out = {0};
-    bool refused = false;
-    if (!compare(args.operands, format, &a, &out, &refused, &e) || !show_flush(&out, &e))
-        code = exit_with(&e);
-    else
-        code = refused ? EXIT_REFUSED : EXIT_OK;
-    buf_done(&out);
-    arena_done(&a);
-    return code;
+    return show_command(&spec, argc, argv, compare, &format);
 }

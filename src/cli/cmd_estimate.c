@@ -4,7 +4,6 @@
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/evaluate.h"
-#include "cli/exit.h"
 #include "cli/show.h"
 #include "report/number.h"
 #include "report/report.h"
@@ -73,10 +72,19 @@ static void put_json(const struct estimate *list, size_t n, struct buf *out)
     buf_byte(out, '\n');
 }
 
-static bool estimate(const char *folder, const struct arg_list *requests, const char *format, struct arena *a,
-                     struct buf *out, struct err *e)
+struct wanted {
+    struct arg_list requests;
+    const char *format;
+};
+
+static bool estimate(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,
+                     struct err *e)
 {
+    const struct wanted *w = self;
+    const struct arg_list *requests = &w->requests;
+    const char *format = w->format, *folder = args->operands[0];
     int64_t counts[ARGS_LIST_MAX];
+    (void)ret_code;
     bool json = strcmp(format, "json") == 0, csv = strcmp(format, "csv") == 0;
     if (!json && !csv && strcmp(format, "text") != 0)
         return err_set(e, ERR_USAGE, "estimate: there is no format \"%s\". Give text, json or csv.", format);
@@ -110,12 +118,11 @@ static bool estimate(const char *folder, const struct arg_list *requests, const 
 
 int cmd_estimate(int argc, char **argv)
 {
-    const char *format = "text";
-    struct arg_list requests = {0};
+    struct wanted w = {.format = "text"};
     const struct arg options[] = {
         {"--requests", ARG_LIST, "N",
-         "how many requests the service handles between start and release; may be given often", &requests, 'n'},
-        {"--format", ARG_TEXT, "NAME", "text (default), json or csv", &format, 'f'},
+         "how many requests the service handles between start and release; may be given often", &w.requests, 'n'},
+        {"--format", ARG_TEXT, "NAME", "text (default), json or csv", &w.format, 'f'},
     };
     const struct args_spec spec = {
         .command = "estimate",
@@ -132,16 +139,5 @@ int cmd_estimate(int argc, char **argv)
         .options = options,
         .option_count = sizeof options / sizeof *options,
     };
-    struct args args;
-    int code;
-    if (!args_take(&spec, argc, argv, &args, &code))
-        return code;
-    struct arena a = {0};
-    struct err e = {0};
-    struct buf out = {0};
-    code =
-        estimate(args.operands[0], &requests, format, &a, &out, &e) && show_flush(&out, &e) ? EXIT_OK : exit_with(&e);
-    buf_done(&out);
-    arena_done(&a);
-    return code;
+    return show_command(&spec, argc, argv, estimate, &w);
 }

@@ -2,7 +2,6 @@
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/evaluate.h"
-#include "cli/exit.h"
 #include "cli/show.h"
 #include "report/number.h"
 #include "report/table.h"
@@ -126,8 +125,10 @@ static void put_json(const struct line *lines, size_t n, struct buf *out)
     buf_byte(out, '\n');
 }
 
-static bool list(const char *directory, const char *format, struct arena *a, struct buf *out, struct err *e)
+static bool list(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
 {
+    const char *format = *(const char **)self, *directory = args->operand_count ? args->operands[0] : "runs";
+    (void)ret_code;
     bool text = strcmp(format, "text") == 0;
     if (!text && strcmp(format, "json") != 0)
         return err_set(e, ERR_USAGE, "list: there is no format \"%s\". Give text or json.", format);
@@ -161,17 +162,5 @@ int cmd_list(int argc, char **argv)
         .options = options,
         .option_count = 1,
     };
-    struct args args;
-    int code;
-    if (!args_take(&spec, argc, argv, &args, &code))
-        return code;
-    struct arena a = {0};
-    struct err e = {0};
-    struct buf out = {0};
-    code = list(args.operand_count ? args.operands[0] : "runs", format, &a, &out, &e) && show_flush(&out, &e)
-               ? EXIT_OK
-               : exit_with(&e);
-    buf_done(&out);
-    arena_done(&a);
-    return code;
+    return show_command(&spec, argc, argv, list, &format);
 }

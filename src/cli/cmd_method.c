@@ -2,7 +2,6 @@
 #include "analysis/verify.h"
 #include "cli/args.h"
 #include "cli/commands.h"
-#include "cli/exit.h"
 #include "cli/show.h"
 #include "model/method.h"
 #include "model/result.h"
@@ -97,6 +96,20 @@ static void put_json(struct buf *out)
     buf_byte(out, '\n');
 }
 
+static bool put_method(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,
+                       struct err *e)
+{
+    (void)args, (void)ret_code;
+    const char *format = *(const char **)self;
+    if (strcmp(format, "json") == 0)
+        put_json(out);
+    else if (strcmp(format, "text") == 0)
+        put_text(a, out);
+    else
+        return err_set(e, ERR_USAGE, "method: there is no format \"%s\". Give text or json.", format);
+    return true;
+}
+
 int cmd_method(int argc, char **argv)
 {
     const char *format = "text";
@@ -109,22 +122,5 @@ int cmd_method(int argc, char **argv)
         .options = options,
         .option_count = 1,
     };
-    struct args args;
-    int code;
-    if (!args_take(&spec, argc, argv, &args, &code))
-        return code;
-    struct arena a = {0};
-    struct err e = {0};
-    struct buf out = {0};
-    bool json = strcmp(format, "json") == 0, ok = json || strcmp(format, "text") == 0;
-    if (!ok)
-        err_set(&e, ERR_USAGE, "method: there is no format \"%s\". Give text or json.", format);
-    else if (json)
-        put_json(&out);
-    else
-        put_text(&a, &out);
-    code = ok && show_flush(&out, &e) ? EXIT_OK : exit_with(&e);
-    buf_done(&out);
-    arena_done(&a);
-    return code;
+    return show_command(&spec, argc, argv, put_method, &format);
 }

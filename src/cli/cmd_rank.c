@@ -80,9 +80,9 @@ static void put_text(const struct ranked_runs *k, struct arena *a, struct buf *o
         buf_str(out, "\n± is repeatability, k = 2.\n");
 }
 
-static bool rank(const struct args *args, const char *format, struct arena *a, struct buf *out, bool *ret_refused,
-                 struct err *e)
+static bool rank(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
 {
+    const char *format = *(const char **)self;
     if (!show_knows(format, e))
         return false;
     struct result *runs = arena_array(a, args->operand_count, sizeof *runs);
@@ -95,7 +95,7 @@ static bool rank(const struct args *args, const char *format, struct arena *a, s
         put_text(&k, a, out);
     else
         show_document(&ranked_runs_schema, &k, format, out);
-    *ret_refused = k.reason_count > 0;
+    *ret_code = k.reason_count ? EXIT_REFUSED : EXIT_OK;
     return true;
 }
 
@@ -117,19 +117,5 @@ int cmd_rank(int argc, char **argv)
         .options = options,
         .option_count = 1,
     };
-    struct args args;
-    int code;
-    if (!args_take(&spec, argc, argv, &args, &code))
-        return code;
-    struct arena a = {0};
-    struct err e = {0};
-    struct buf out = {0};
-    bool refused = false;
-    if (!rank(&args, format, &a, &out, &refused, &e) || !show_flush(&out, &e))
-        code = exit_with(&e);
-    else
-        code = refused ? EXIT_REFUSED : EXIT_OK;
-    buf_done(&out);
-    arena_done(&a);
-    return code;
+    return show_command(&spec, argc, argv, rank, &format);
 }

@@ -2,7 +2,6 @@
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/evaluate.h"
-#include "cli/exit.h"
 #include "cli/show.h"
 #include "report/number.h"
 #include "report/svg.h"
@@ -35,8 +34,11 @@ static bool put_svg(const char *folder, struct arena *a, struct buf *out, struct
     return svg_power(r, &notes, a, out, e);
 }
 
-static bool put_report(const char *folder, const char *format, struct arena *a, struct buf *out, struct err *e)
+static bool put_report(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,
+                       struct err *e)
 {
+    const char *format = *(const char **)self, *folder = args->operands[0];
+    (void)ret_code;
     if (strcmp(format, "svg") == 0)
         return put_svg(folder, a, out, e);
     if (!show_knows(format, e))
@@ -70,15 +72,5 @@ int cmd_report(int argc, char **argv)
         .options = options,
         .option_count = 1,
     };
-    struct args args;
-    int code;
-    if (!args_take(&spec, argc, argv, &args, &code))
-        return code;
-    struct arena a = {0};
-    struct err e = {0};
-    struct buf out = {0};
-    code = put_report(args.operands[0], format, &a, &out, &e) && show_flush(&out, &e) ? EXIT_OK : exit_with(&e);
-    buf_done(&out);
-    arena_done(&a);
-    return code;
+    return show_command(&spec, argc, argv, put_report, &format);
 }

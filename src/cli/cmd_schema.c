@@ -3,15 +3,17 @@
 #include "analysis/compare_rank.h"
 #include "cli/args.h"
 #include "cli/commands.h"
-#include "cli/exit.h"
 #include "cli/show.h"
 #include "model/plan.h"
 #include "model/result.h"
 #include "store/fields_json.h"
 #include "store/rows.h"
 
-static bool put_schema(const char *name, struct buf *out, struct err *e)
+static bool put_schema(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,
+                       struct err *e)
 {
+    (void)self, (void)a, (void)ret_code;
+    const char *name = args->operands[0];
     static const char *const names[] = {"result", "plan", "comparison", "ranking", "estimate", "run", NULL};
     const struct schema *const schemas[] = {&result_schema,      &plan_schema,     &comparison_schema,
                                             &ranked_runs_schema, &estimate_schema, &rec_run_schema};
@@ -42,13 +44,5 @@ int cmd_schema(int argc, char **argv)
                    "comparison, ranking, estimate, run (run.json).",
         .example = "jtok schema result > result.schema.json",
     };
-    struct args args;
-    int code;
-    if (!args_take(&spec, argc, argv, &args, &code))
-        return code;
-    struct err e = {0};
-    struct buf out = {0};
-    code = put_schema(args.operands[0], &out, &e) && show_flush(&out, &e) ? EXIT_OK : exit_with(&e);
-    buf_done(&out);
-    return code;
+    return show_command(&spec, argc, argv, put_schema, NULL);
 }

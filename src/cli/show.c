@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/args.h"
+#include "cli/exit.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "store/fields_json.h"
@@ -58,4 +59,21 @@ bool show_flush(struct buf *out, struct err *e)
     int number = errno;
     buf_clear(out);
     return written || err_set_errno(e, ERR_SYSTEM, number, "The output could not be written to stdout");
+}
+
+int show_command(const struct args_spec *spec, int argc, char **argv, show_print *print, void *self)
+{
+    struct args args;
+    int code;
+    if (!args_take(spec, argc, argv, &args, &code))
+        return code;
+    struct arena a = {0};
+    struct buf out = {0};
+    struct err e = {0};
+    code = EXIT_OK;
+    if (!print(self, &args, &a, &out, &code, &e) || !show_flush(&out, &e))
+        code = exit_with(&e);
+    buf_done(&out);
+    arena_done(&a);
+    return code;
 }

@@ -3,8 +3,10 @@
 #define JTOK_CLI_SHOW_H
 
 #include <stdbool.h>
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/args.h"
 #include "model/result.h"
 
 /* Appends a result as "text", "json" (result.json, byte for byte), "csv" or "none" (nothing). Another name is
@@ -19,6 +21,12 @@ void show_document(const struct schema *s, const void *object, const char *forma
 
 /* Is stdout a terminal that wants colours (NO_COLOR not set, TERM not dumb)? */
 bool show_colour(void);
+
+/* A command that prints one text: its options are read, `print` fills `out` (and sets *ret_code, EXIT_OK before, where
+ * another one is due), and what it filled is written. Gives the exit code. */
+typedef bool show_print(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,
+                        struct err *e);
+int show_command(const struct args_spec *spec, int argc, char **argv, show_print *print, void *self);
 
 /* Writes all to stdout (on a terminal without what it could obey but colours) and clears the buffer. False with
  * ERR_SYSTEM where stdout takes it no more (a full disk). */
