@@ -145,9 +145,8 @@ static void judge_end(struct stream *s, int64_t t_ns)
             fail_with_error(s, t_ns, body, "as its answer");
         else
             stream_fail(s, VERDICT_NOT_STREAMED, t_ns,
-                        "The answer (%s) is no event stream: it has no `data:` line in %lld bytes.",
-                        s->http.content_type[0] ? s->http.content_type : "no content type",
-                        (long long)s->record.received_bytes);
+                        "The answer (%s) is no event stream: it has no `data:` line in a body of %lld bytes.",
+                        s->http.content_type[0] ? s->http.content_type : "no content type", (long long)s->body_bytes);
         return;
     }
     bool tokens = s->have_tokens;
@@ -382,6 +381,7 @@ static void on_body(struct stream *s, struct span wire, struct stream_arrival a,
         gather_error(s, rest);
         return;
     }
+    s->body_bytes += (int64_t)rest.n;
     if (!s->sse.any_data_line)
         gather_plain(s, rest);
     s->event_at_edge = false;

@@ -69,7 +69,8 @@ struct stream {
     /* Private from here. */
     struct http1 http;
     struct sse sse;
-    struct buf plain; /* the body, while it may be an error in JSON */
+    struct buf plain;   /* the body, while it may be an error in JSON */
+    int64_t body_bytes; /* until the verdict stands */
     char finish[24];
     char *detail;
     bool done_seen, body_begun, gather, framing_apart, event_at_edge;
