@@ -76,8 +76,14 @@ static bool has_uuid(const struct result *r, const char *uuid)
     return false;
 }
 
-/* Same boards by UUID, or else the same number of boards of the same name and limit, in any order. */
-static void want_same_gpus(struct compare *c)
+static const char *limit_text(struct arena *a, double w)
+{
+    return isnan(w) ? "an unknown limit" : arena_format(a, "%.0f W", w);
+}
+
+/* The same number of boards of the same name and power limit, in any order; for a pair the same boards by UUID will do.
+ */
+static void want_same_gpus(struct compare *c, bool pair)
 {
     const struct result *x = c->x, *y = c->y;
     if (x->gpu_count != y->gpu_count) {
@@ -87,18 +93,20 @@ static void want_same_gpus(struct compare *c)
     c->out->same_boards = x->gpu_count > 0;
     for (size_t i = 0; i < x->gpu_count; i++)
         c->out->same_boards = c->out->same_boards && has_uuid(y, x->gpus[i].uuid);
-    if (c->out->same_boards)
+    if (c->out->same_boards && pair)
         return;
     for (size_t i = 0; i < x->gpu_count; i++)
         for (size_t j = 0; j < y->gpu_count; j++) {
             const struct result_gpu *g = &x->gpus[i], *h = &y->gpus[j];
             if (same_text(g->name, h->name) && g->power_limit_w == h->power_limit_w)
                 continue;
-            against(c, arena_format(c->a, "The GPUs differ: %s at %.0f W and %s at %.0f W.", text_of(g->name),
-                                    g->power_limit_w, text_of(h->name), h->power_limit_w));
+            against(c, arena_format(c->a, "The GPUs differ: %s at %s and %s at %s.", text_of(g->name),
+                                    limit_text(c->a, g->power_limit_w), text_of(h->name),
+                                    limit_text(c->a, h->power_limit_w)));
             return;
         }
-    note(c, "The boards differ, so the sensors' limit of both is in the ratios, too.");
+    if (!c->out->same_boards)
+        note(c, "The boards differ, so the sensors' limit of both is in the ratios, too.");
 }
 
 static void want_same_tokens(struct compare *c)
@@ -147,7 +155,7 @@ static void want_pair(struct compare *c)
         want_same(c, "model's revision", x->revision, y->revision);
     want_same(c, "scenario", x->scenario, y->scenario);
     want_same(c, "request set (SHA-256)", x->requests_sha256, y->requests_sha256);
-    want_same_gpus(c);
+    want_same_gpus(c, true);
     want_same_tokens(c);
     want_alike(c);
 }
@@ -159,7 +167,7 @@ void compare_conditions(const struct result *x, const struct result *y, struct a
     struct compare c = {x, y, a, ret};
     want_same(&c, "scenario", x->scenario, y->scenario);
     want_same(&c, "request set (SHA-256)", x->requests_sha256, y->requests_sha256);
-    want_same_gpus(&c);
+    want_same_gpus(&c, false);
     want_alike(&c);
 }
 

@@ -1,7 +1,6 @@
 #include "analysis/compare_rank.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "analysis/compare.h"
 #include "analysis/order.h"
@@ -101,12 +100,22 @@ static double place_of(const struct ranking_entry *m)
     return isnan(m->lifecycle_rank) ? INFINITY : m->lifecycle_rank;
 }
 
-static int by_place(const void *x, const void *y)
+static bool before(const struct ranking_entry *a, const struct ranking_entry *b)
 {
-    const struct ranking_entry *a = x, *b = y;
     if (place_of(a) != place_of(b))
-        return place_of(a) < place_of(b) ? -1 : 1;
-    return strcmp(a->model, b->model);
+        return place_of(a) < place_of(b);
+    return strcmp(a->model, b->model) < 0;
+}
+
+/* By insertion: a ranking has tens of models. */
+static void sort_entries(struct ranking_entry *entries, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k > 0 && before(&entries[k], &entries[k - 1]); k--) {
+            struct ranking_entry swap = entries[k];
+            entries[k] = entries[k - 1];
+            entries[k - 1] = swap;
+        }
 }
 
 void rank_models(struct ranking *k, struct arena *a)
@@ -138,7 +147,7 @@ void rank_models(struct ranking *k, struct arena *a)
     k->median_lifecycle = rank_median(lifecycle, n, a);
     k->ratio = k->median_lifecycle / k->median_steady;
     k->rho = rank_spearman(steady, lifecycle, n, a);
-    qsort(k->entries, count, sizeof *k->entries, by_place);
+    sort_entries(k->entries, count);
 }
 
 /* ---- runs ---- */
@@ -173,13 +182,6 @@ static void want_one_run(struct ranked_runs *k, const struct result *runs, size_
                                     text_of(runs[j].run_id), text_of(runs[i].run_id), text_of(runs[i].model)));
 }
 
-static const char *hardware_of(const struct result *r, struct arena *a)
-{
-    return r->gpu_count
-               ? arena_format(a, "%zu x %s at %.0f W", r->gpu_count, text_of(r->gpus[0].name), r->gpus[0].power_limit_w)
-               : "no GPU";
-}
-
 static struct ranking_entry entry_of(const struct result *r, struct arena *a)
 {
     const char *excluded = compare_not_formal(r, a);
@@ -199,7 +201,7 @@ void rank_runs(const struct result *runs, size_t n, struct arena *a, struct rank
     static const int order[] = {GROUP_SMALL, GROUP_MEDIUM, GROUP_LARGE, GROUP_UNKNOWN};
     *ret = (struct ranked_runs){.reasons = arena_array(a, REASONS_MAX, sizeof *ret->reasons),
                                 .scenario = runs[0].scenario,
-                                .hardware = hardware_of(&runs[0], a),
+                                .hardware = result_gpus_text(&runs[0], a),
                                 .simulated = runs[0].simulated};
     for (size_t i = 1; i < n; i++) {
         want_conditions(ret, &runs[0], &runs[i], a);
@@ -248,7 +250,8 @@ static const struct field ranking_fields[] = {
     {"median_lifecycle", FIELD_F64, AT(median_lifecycle), .unit = "J/token", .doc = "Median over these n."},
     {"median_steady", FIELD_F64, AT(median_steady), .unit = "J/token", .doc = "Median over these n."},
     {"ratio", FIELD_F64, AT(ratio), .doc = "Median of the full lifecycle over median of the steady state."},
-    {"rho", FIELD_F64, AT(rho), .doc = "Spearman's rho between the two orders; null where n is below 2."},
+    {"rho", FIELD_F64, AT(rho),
+     .doc = "Spearman's rho between the two orders; null where n is below 2, or all of one order tie."},
     {"models", FIELD_LIST, AT(entries), COUNT(count), .item = FIELD_OBJECT, .sub = &entry_schema,
      .doc = "By full-lifecycle rank; those without one last."},
 };

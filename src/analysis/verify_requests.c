@@ -152,8 +152,9 @@ static struct usage_sum usage_sum(const struct records *r)
     struct usage_sum s = {0};
     for (size_t i = 0; i < r->request_count; i++) {
         s.failed += r->requests[i].verdict != VERDICT_OK;
-        if (r->requests[i].completion_tokens != ABSENT_I64)
-            s.tokens += r->requests[i].completion_tokens;
+        int64_t tokens = r->requests[i].completion_tokens;
+        if (tokens >= 0 && tokens <= INT32_MAX) /* a failed request may have been told anything (bad_usage) */
+            s.tokens += tokens;
     }
     return s;
 }

@@ -58,8 +58,8 @@ void progress_line(const struct run_view *v, size_t columns, struct buf *b)
     if (v->requests > 0)
         buf_fmt(b, "  %lld/%lld done, %lld running, %lld failed", (long long)v->done, (long long)v->requests,
                 (long long)v->running, (long long)v->failed);
-    if (isfinite(v->tokens_per_s) && v->stage == RUN_FORMAL)
-        buf_fmt(b, "  %.0f tok/s", v->tokens_per_s);
+    if (isfinite(v->chunks_per_s) && v->stage == RUN_FORMAL)
+        buf_fmt(b, "  %.0f chunks/s", v->chunks_per_s);
     if (v->note && v->stage == RUN_START) {
         buf_str(b, "  ");
         add_plain(b, v->note);

@@ -1,5 +1,6 @@
 #include "model/result.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const stage_names[] = {"baseline",  "startup", "formal",    "release",
@@ -100,4 +101,19 @@ void result_absent(struct result *r, struct arena *a, const char *why)
     r->marks = absent_table("marks", r->mark_count = RMARK_COUNT, a, why);
     for (int i = 0; i < RMARK_COUNT; i++)
         r->marks[i].code = i;
+}
+
+const char *result_gpus_text(const struct result *r, struct arena *a)
+{
+    const struct result_gpu *g = r->gpus;
+    if (!r->gpu_count)
+        return "no GPU";
+    for (size_t i = 1; i < r->gpu_count; i++)
+        if (strcmp(g[i].name ? g[i].name : "", g->name ? g->name : "") != 0 ||
+            !(g[i].power_limit_w == g->power_limit_w || (isnan(g[i].power_limit_w) && isnan(g->power_limit_w))))
+            return arena_format(a, "%zu GPUs of different kinds", r->gpu_count);
+    const char *name = g->name ? g->name : "GPU";
+    if (isnan(g->power_limit_w))
+        return arena_format(a, "%zu x %s", r->gpu_count, name);
+    return arena_format(a, "%zu x %s at %.0f W", r->gpu_count, name, g->power_limit_w);
 }

@@ -366,6 +366,10 @@ void result_absent(struct result *r, struct arena *a, const char *why);
 /* The row of the steady table for one reading and K. */
 const struct result_steady *result_steady_of(const struct result *r, int reading, int k);
 
+/* "2 x NVIDIA H200 at 700 W": number, name and power limit of the boards, as far as they are known and alike. O(GPUs).
+ */
+const char *result_gpus_text(const struct result *r, struct arena *a);
+
 /* Energy of one series in a set. */
 struct quantity *energy_series(struct energy_set *e, int series);
 

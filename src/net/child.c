@@ -448,13 +448,24 @@ static const char *search_path(const struct child_spec *s)
     return "/bin:/usr/bin";
 }
 
+/* What exec would say of this file, as far as that is known before; 0: nothing. */
+static int exec_fault(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return errno;
+    return !S_ISREG(st.st_mode) ? EACCES : access(path, X_OK) == 0 ? 0 : errno;
+}
+
 /* As execvp goes through the PATH: what lacks a permission is passed over, and told when nothing better comes. (An
  * empty element is the engine's working folder, which is empty.) */
 bool child_can_start(const struct child_spec *s, struct err *e)
 {
     const char *command = s->argv[0], *path = search_path(s);
-    if (strchr(command, '/'))
-        return *command != '/' || access(command, X_OK) == 0 || explain(s, STEP_EXEC, errno, e);
+    if (strchr(command, '/')) {
+        int fault = *command == '/' ? exec_fault(command) : 0;
+        return !fault || explain(s, STEP_EXEC, fault, e);
+    }
     int number = ENOENT;
     for (const char *end; *path; path = *end ? end + 1 : end) {
         char file[PATH_MAX];
@@ -462,9 +473,10 @@ bool child_can_start(const struct child_spec *s, struct err *e)
         if (end == path)
             continue;
         snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path, command);
-        if (access(file, X_OK) == 0)
+        int fault = exec_fault(file);
+        if (!fault)
             return true;
-        if (errno == EACCES)
+        if (fault == EACCES)
             number = EACCES;
     }
     return explain(s, STEP_EXEC, number, e);

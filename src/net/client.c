@@ -90,17 +90,35 @@ static void on_fingerprint(void *self, struct span fingerprint)
             *p = '?';
 }
 
-/* A server may echo the key in its error. */
+/* Bytes at the front of `text` that stand together somewhere in the key, at most. O(key * length). */
+static size_t key_piece(const char *text, const char *key)
+{
+    size_t most = 0;
+    for (; *key; key++) {
+        size_t n = 0;
+        while (key[n] && key[n] == text[n])
+            n++;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* A server may echo the key in its error, and a long error is cut, perhaps within the key: any piece of eight bytes or
+ * more is hidden, of a shorter key the whole. */
 static void hide_key(const struct client *c, const char *text, struct buf *b)
 {
-    const char *key = c->o.api_key, *hit;
-    size_t n = key ? strlen(key) : 0;
-    while (n && (hit = strstr(text, key))) {
-        buf_add(b, text, (size_t)(hit - text));
-        buf_str(b, "***");
-        text = hit + n;
+    enum { PIECE = 8 };
+    const char *key = c->o.api_key ? c->o.api_key : "";
+    size_t n = strlen(key), least = n < PIECE ? n : PIECE;
+    while (*text) {
+        size_t piece = n ? key_piece(text, key) : 0;
+        if (piece && piece >= least) {
+            buf_str(b, "***");
+            text += piece;
+        } else {
+            buf_byte(b, *text++);
+        }
     }
-    buf_str(b, text);
 }
 
 static void give_request(struct conn *k)
@@ -131,6 +149,7 @@ void client_on_ended(struct conn *k)
     struct client *c = k->client;
     const struct rec_request *r = &k->stream.record;
     c->ended++;
+    c->progress.running -= r->submit_ns != ABSENT_I64;
     if (r->verdict == VERDICT_OK) {
         c->progress.succeeded++;
         c->progress.tokens += r->completion_tokens;
@@ -192,8 +211,6 @@ static void on_wave(struct timer *t)
 void client_on_opened(struct conn *k)
 {
     struct client *c = k->client;
-    if (!k->stream.over && k->reopened == 0)
-        c->progress.connected++;
     if (!k->pending)
         return;
     k->pending = false;
@@ -201,6 +218,8 @@ void client_on_opened(struct conn *k)
     c->opened_or_failed++;
     int64_t now = clock_now_ns();
     c->connect_end_ns = now;
+    if (c->cancelled)
+        return;
     if (c->opened_or_failed == c->count)
         loop_timer_set(c->loop, &c->wave_timer, now + c->o.silence_ns);
     else if (c->handshakes == 0 && c->connecting)

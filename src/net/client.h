@@ -59,7 +59,7 @@ struct client_options {
     bool chunks;                    /* give chunks to the sink: formal requests only */
     size_t event_max;               /* 16 MiB */
     int64_t pause_ns;               /* of the loop, from client_submit to the end: 0.8 ms */
-    int wave;                       /* handshakes pending at most: 128 */
+    int wave;                       /* handshakes pending at most: 64 */
     int64_t silence_ns;             /* after the last handshake: 0.3 s */
     int64_t linger_ns;              /* after the end of a request, for the rest of an answer and the close: 0.25 s */
     void *self;                     /* first argument of the callbacks, each of which may be null */
@@ -88,7 +88,7 @@ void client_cancel(struct client *c);
 
 /* Counts so far. O(1). */
 struct client_progress {
-    size_t total, connected, submitted, first_tokens, succeeded, failed;
+    size_t total, running, succeeded, failed; /* running: submitted and not ended */
     int64_t token_chunks;
     int64_t tokens; /* completion tokens of the requests that succeeded so far */
 };

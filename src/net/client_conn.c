@@ -87,7 +87,7 @@ static struct limit next_limit(const struct conn *k)
         sooner(&l, k->opened_ns, p->connect_s, VERDICT_CONNECT_TIMEOUT);
     if (s->record.submit_ns != ABSENT_I64)
         sooner(&l, s->record.submit_ns + origin, p->total_s, VERDICT_TOTAL_TIMEOUT);
-    if (k->state == CONN_SENDING && !k->write_failed)
+    if (k->state == CONN_SENDING)
         sooner(&l, k->progress_ns, p->write_s, VERDICT_WRITE_TIMEOUT);
     if (s->head_begun && !s->head_ended)
         sooner(&l, k->head_begun_ns, p->head_s, VERDICT_HEAD_TIMEOUT);
@@ -215,7 +215,7 @@ static void try_connect(struct conn *k)
         setsockopt(k->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     stamps_ask(k->watch.fd);
     struct err ignored;
-    if (!loop_add(c->loop, &k->watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, &ignored)) {
+    if (!loop_add(c->loop, &k->watch, WATCHED, &ignored)) {
         open_failed(k, errno);
         return;
     }
@@ -303,7 +303,7 @@ static void write_request(struct conn *k)
         if (sent < 0 && errno == EAGAIN)
             return;
         if (sent < 0) {
-            k->write_failed = true;
+            k->write_error = errno;
             read_answer(k, EPOLLIN | EPOLLRDHUP);
             return;
         }
@@ -319,22 +319,20 @@ void conn_submit(struct conn *k)
 {
     struct client *c = k->client;
     k->wanted = true;
-    if (k->state == CONN_OPEN && c->o.connect == CONNECT_AHEAD && spoilt_ahead(k)) {
-        reopen(k);
-        return;
-    }
-    if (k->state != CONN_OPEN && k->state != CONN_NEW)
-        return;
     int64_t now = clock_now_ns();
     if (k->stream.record.submit_ns == ABSENT_I64) {
         k->stream.record.submit_ns = run_time(c, now);
         if (c->first_submit_ns == ABSENT_I64)
             c->first_submit_ns = now;
         c->last_submit_ns = now;
-        c->progress.submitted++;
+        c->progress.running++;
     }
-    if (k->state == CONN_NEW) {
+    if (k->state == CONN_NEW)
         conn_open(k);
+    if (k->state != CONN_OPEN)
+        return;
+    if (c->o.connect == CONNECT_AHEAD && spoilt_ahead(k)) {
+        reopen(k);
         return;
     }
     k->state = CONN_SENDING;
@@ -352,8 +350,6 @@ static bool take_bytes(struct conn *k, struct span bytes, struct stream_arrival 
     struct stream *s = &k->stream;
     bool was_over = s->over, had_tokens = s->have_tokens, head = s->head_begun && !s->head_ended;
     stream_feed(s, bytes, a, &c->out);
-    if (!had_tokens && s->have_tokens)
-        c->progress.first_tokens++;
     bool head_now = s->head_begun && !s->head_ended;
     if (head_now && !head)
         k->head_begun_ns = now;
@@ -376,12 +372,13 @@ static struct stream_arrival arrival(struct conn *k, int64_t t_ns, bool stamped,
 }
 
 /* Reads until the socket is empty: one call where the read is short of the buffer and the peer has not closed. A close
- * that is queued behind the data may have lent it its stamp. */
+ * that is queued behind the data may have lent it its stamp. A peer that fills the buffer again and again must not keep
+ * the loop from timers and other streams: the rest waits for the next turn, for which the edge is armed anew. */
 static void read_answer(struct conn *k, uint32_t events)
 {
     struct client *c = k->client;
     bool closing = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
-    for (;;) {
+    for (int full = 0; full < FULL_READS;) {
         int64_t t, now;
         bool stamped;
         ssize_t n = stamps_receive(&c->stamps, k->watch.fd, c->buffer, RECEIVE_BUFFER, &t, &now, &stamped);
@@ -391,7 +388,9 @@ static void read_answer(struct conn *k, uint32_t events)
             return;
         bool was_over = k->stream.over;
         if (n <= 0) {
-            if (n == 0)
+            if (n == 0 && k->write_error == ECONNRESET) /* the failed write has taken the reset off the socket */
+                stream_broken(&k->stream, run_time(c, now), ECONNRESET);
+            else if (n == 0)
                 stream_eof(&k->stream, run_time(c, now), &c->out);
             else
                 stream_broken(&k->stream, run_time(c, now), errno);
@@ -399,7 +398,7 @@ static void read_answer(struct conn *k, uint32_t events)
             settle(k, was_over, now);
             return;
         }
-        c->seen.reads++;
+        c->seen.reads += !c->frozen;
         if (stamped)
             hist_add(&c->handled, now - t);
         bool filled = n == RECEIVE_BUFFER;
@@ -408,22 +407,25 @@ static void read_answer(struct conn *k, uint32_t events)
             return;
         if (!filled && !closing)
             return;
+        full += filled;
     }
+    loop_change(c->loop, &k->watch, WATCHED);
 }
 
 static void on_ready(struct watch *w, uint32_t events)
 {
     struct conn *k = w->owner;
     if (k->state == CONN_CONNECTING) {
-        on_handshake(k, events);
-        return;
+        on_handshake(k, events); /* the same edge may tell that the server has spoken already */
+        if (k->state == CONN_CONNECTING || k->watch.fd < 0)
+            return;
     }
     if (k->state == CONN_OPEN) {
         if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR) && spoilt_ahead(k))
             reopen(k);
         return;
     }
-    if (k->state == CONN_SENDING && events & EPOLLOUT && !k->write_failed) {
+    if (k->state == CONN_SENDING && events & EPOLLOUT && !k->write_error) {
         write_request(k);
         if (k->watch.fd < 0)
             return;

@@ -2,6 +2,7 @@
 #ifndef JTOK_NET_CLIENT_PRIVATE_H
 #define JTOK_NET_CLIENT_PRIVATE_H
 
+#include <sys/epoll.h>
 #include "net/client.h"
 #include "net/client_stamp.h"
 #include "net/hist.h"
@@ -20,6 +21,8 @@ enum {
     RECEIVE_BUFFER = 256 << 10,
     CHUNK_BATCH = 2048,
     REOPEN_MAX = 3, /* a server that keeps closing what is opened ahead */
+    FULL_READS = 4, /* of one stream in one turn of the loop */
+    WATCHED = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
 };
 
 struct conn {
@@ -29,9 +32,9 @@ struct conn {
     struct stream stream;
     const struct client_request *request;
     uint8_t state, reopened;
-    bool wanted;       /* the sweep has passed here */
-    bool pending;      /* counted in client->handshakes */
-    bool write_failed; /* the peer takes no more; what it still says decides */
+    bool wanted;     /* the sweep has passed here */
+    bool pending;    /* counted in client->handshakes */
+    int write_error; /* errno: the peer takes no more; what it still says decides */
     size_t sent_bytes;
     /* CLOCK_MONOTONIC, unlike the record's times */
     int64_t opened_ns, progress_ns, head_begun_ns, over_ns, arrival_ns;

@@ -12,7 +12,7 @@ struct hist {
     uint32_t bucket[HIST_BUCKETS];
 };
 
-/* Negative values count as 0; values above 2^44 ns as the last bucket. */
+/* Negative values count as 0; values above 2^45 ns as the last bucket. */
 static inline void hist_add(struct hist *h, int64_t value)
 {
     uint64_t v = value < 0 ? 0 : (uint64_t)value;

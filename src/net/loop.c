@@ -201,6 +201,8 @@ static void fetch(const struct loop *l, int i)
     if (i >= l->event_count)
         return;
     const char *p = l->events[i].data.ptr;
+    if (!p)
+        return;
     for (int line = 0; line < FETCH_LINES; line++)
         __builtin_prefetch(p + 64 * (ptrdiff_t)line, 1);
 }

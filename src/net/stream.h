@@ -47,7 +47,7 @@ struct stream_arrival {
 
 /* Who takes the chunks; `chunk` null: nobody. `stamp` is set by METHOD's rule: SHARED for every event but one that ends
  * its read; that one is KERNEL, or READ without a stamp, or SHARED where the arrival is doubtful. The line end that
- * closes an HTTP chunk belongs to the event before it, unless this server has been seen to send it apart. */
+ * closes an HTTP chunk belongs to the event before it, unless this stream has been seen to bring it apart. */
 struct stream_out {
     void (*chunk)(void *self, const struct rec_chunk *c);
     void *self;

@@ -95,23 +95,6 @@ static const char *or_text(const char *text, const char *absent)
     return text && text[0] ? text : absent;
 }
 
-static const char *gpus_text(struct report *p)
-{
-    const struct result *r = p->r;
-    if (!r->gpu_count)
-        return "no GPU";
-    bool same = true;
-    for (size_t i = 1; i < r->gpu_count; i++)
-        same = same && strcmp(or_text(r->gpus[i].name, ""), or_text(r->gpus[0].name, "")) == 0 &&
-               r->gpus[i].power_limit_w == r->gpus[0].power_limit_w;
-    const char *name = or_text(r->gpus[0].name, "GPU");
-    if (!same)
-        return arena_format(&p->arena, "%zu GPUs of different kinds", r->gpu_count);
-    if (isnan(r->gpus[0].power_limit_w))
-        return arena_format(&p->arena, "%zu x %s", r->gpu_count, name);
-    return arena_format(&p->arena, "%zu x %s at %.0f W", r->gpu_count, name, r->gpus[0].power_limit_w);
-}
-
 static void put_head(struct report *p)
 {
     const struct result *r = p->r;
@@ -120,7 +103,7 @@ static void put_head(struct report *p)
     buf_fmt(p->out, "  model     %s%s%s\n", or_text(r->model, "not recorded"), r->revision ? ", revision " : "",
             r->revision ? r->revision : "");
     buf_fmt(p->out, "  engine    %s %s on %s\n", or_text(r->engine, "not recorded"),
-            or_text(r->engine_version, "(version not recorded)"), gpus_text(p));
+            or_text(r->engine_version, "(version not recorded)"), result_gpus_text(r, &p->arena));
     buf_fmt(p->out, "  scenario  %s\n", or_text(r->scenario, "not recorded"));
     buf_fmt(p->out, "  method    %s, by jtok %s\n", or_text(r->method_id, "not recorded"),
             or_text(r->jtok_version, "(version not recorded)"));

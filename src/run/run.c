@@ -118,7 +118,7 @@ void run_show(struct run *r)
         .elapsed_ns = now,
         .stage_elapsed_ns = now - r->stage_start_ns,
         .watts = live_watts(r),
-        .tokens_per_s = NAN,
+        .chunks_per_s = NAN,
         .note = r->note,
         .folder = r->folder,
         .interrupted = r->interrupts > 0,
@@ -129,13 +129,13 @@ void run_show(struct run *r)
             v.requests = (int64_t)p.total;
         v.done = (int64_t)p.succeeded;
         v.failed = (int64_t)p.failed;
-        v.running = (int64_t)(p.submitted - p.succeeded - p.failed);
+        v.running = (int64_t)p.running;
         if (now - r->rate_ns >= 900000000) {
             r->rate = r->rate_ns ? (double)(p.token_chunks - r->rate_chunks) / ((double)(now - r->rate_ns) / 1e9) : NAN;
             r->rate_ns = now;
             r->rate_chunks = p.token_chunks;
         }
-        v.tokens_per_s = r->rate;
+        v.chunks_per_s = r->rate;
     }
     r->options->progress(r->options->self, &v);
 }

@@ -39,7 +39,7 @@ struct run_view {
     int64_t elapsed_ns, stage_elapsed_ns;
     double watts;                            /* last grid samples of all GPUs, summed; NaN: none yet */
     int64_t requests, done, running, failed; /* formal ones; requests 0 before they are submitted */
-    double tokens_per_s;                     /* token chunks that arrived in the last second; NaN */
+    double chunks_per_s;                     /* token chunks that arrived in the last second; NaN */
     const char *note;                        /* last thing worth telling: a line of the engine's log; null */
     const char *folder;                      /* null before it is made */
     bool interrupted;

@@ -289,7 +289,10 @@ bool stage_connect(struct run *r)
     if (r->plan->requests.connect != CONNECT_AHEAD)
         return true;
     client_connect(r->formal.client);
-    return run_wait(r, formal_is_connected, INT64_MAX);
+    if (run_wait(r, formal_is_connected, INT64_MAX))
+        return true;
+    client_cancel(r->formal.client);
+    return false;
 }
 
 static bool formal_has_ended(struct run *r)

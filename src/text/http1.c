@@ -35,11 +35,6 @@ void http1_init(struct http1 *h)
     *h = (struct http1){.length = -1};
 }
 
-void http1_reset(struct http1 *h)
-{
-    *h = (struct http1){.length = -1, .line = h->line, .line_capacity = h->line_capacity};
-}
-
 static void drop_line(struct http1 *h)
 {
     free(h->line);
@@ -200,11 +195,7 @@ static enum http1_event skip_interim(struct http1 *h)
 {
     if (h->interim == INTERIM_MAX)
         return too_large(h, "more than 100 interim responses");
-    *h = (struct http1){.length = -1,
-                        .interim = h->interim + 1,
-                        .head_started = true,
-                        .line = h->line,
-                        .line_capacity = h->line_capacity};
+    *h = (struct http1){.length = -1, .interim = h->interim + 1, .line = h->line, .line_capacity = h->line_capacity};
     return HTTP1_MORE;
 }
 

@@ -33,13 +33,13 @@ struct http1 {
     bool event_stream;     /* Content-Type is text/event-stream */
     char content_type[64]; /* cut, all but printable ASCII replaced by '?'; "" without the field */
     char location[128];    /* of a redirect, likewise */
-    int interim;           /* 1xx responses skipped so far */
-    bool head_started;     /* at least one byte of a head was seen */
+    bool head_started;     /* at least one byte of a head was seen, interim ones apart */
     struct span body;      /* with HTTP1_BODY; never empty */
     const char *fault;     /* with HTTP1_ERROR: a phrase ("a chunk size over 2^63-1") */
     bool too_large;
     /* Private from here. */
     uint8_t state;
+    int interim; /* 1xx responses skipped so far */
     bool have_status, have_encoding, have_length, coded;
     bool old_version, keep_alive; /* HTTP/1.0; Connection: keep-alive */
     uint32_t head_bytes, line_bytes;
@@ -48,10 +48,9 @@ struct http1 {
     uint32_t line_n, line_capacity;
 };
 
-/* Ready for one response. A connection that is kept calls http1_reset between responses. A zeroed struct may be given
- * to http1_done; http1_init gives `length` its -1. */
+/* Ready for one response; the next one on the same connection needs a fresh decoder. A zeroed struct may be given to
+ * http1_done; http1_init gives `length` its -1. */
 void http1_init(struct http1 *h);
-void http1_reset(struct http1 *h);
 void http1_done(struct http1 *h);
 
 /* Consumes from the front of *input (which is advanced) up to the next event. Call until HTTP1_MORE, HTTP1_DONE or

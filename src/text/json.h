@@ -21,7 +21,7 @@
 enum { JSON_DEPTH_MAX = 64 };
 
 enum json_kind {
-    JSON_ERROR, /* and for ever after; see json_error */
+    JSON_ERROR, /* and for ever after; see fault and json_error_offset */
     JSON_END,   /* the whole value was read */
     JSON_OBJECT,
     JSON_OBJECT_END,

@@ -149,14 +149,13 @@ static void take_field(struct sse *s, struct span line)
 }
 
 /* An empty line: is there an event to report? */
-static bool complete(struct sse *s, bool ends_input)
+static bool complete(struct sse *s)
 {
     s->is_error |= s->event[0] && strcmp(s->event, "error") == 0;
     if (!s->has_data && !s->is_error) {
         begin_event(s);
         return false;
     }
-    s->ends_input = ends_input;
     s->events++;
     return s->reported = true;
 }
@@ -177,7 +176,7 @@ enum sse_event_kind sse_feed(struct sse *s, struct span *input)
             break;
         if (line.n)
             take_field(s, line);
-        else if (complete(s, input->n == 0))
+        else if (complete(s))
             return SSE_EVENT;
     }
     if (s->too_large)
@@ -192,7 +191,7 @@ enum sse_event_kind sse_eof(struct sse *s)
         begin_event(s);
     if (s->too_large)
         return SSE_TOO_LARGE;
-    bool whole = !s->line_open && complete(s, true);
+    bool whole = !s->line_open && complete(s);
     s->line_open = false;
     if (!whole)
         begin_event(s);

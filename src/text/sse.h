@@ -28,7 +28,6 @@ struct sse {
     char event[32];   /* the event field, cut; "" without one */
     bool is_error;    /* an `error:` line (`data` holds its value where no data line came), or `event: error` */
     bool has_data;    /* at least one `data` line came */
-    bool ends_input;  /* the byte that completed it, an LF behind its CR included, was the last of the input */
     /* Counts, for verdicts. */
     uint64_t events, comments;
     bool any_data_line; /* ever */

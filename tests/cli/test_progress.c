@@ -7,7 +7,7 @@
 
 static struct run_view view(int stage)
 {
-    return (struct run_view){.stage = stage, .elapsed_ns = 12340000000, .watts = NAN, .tokens_per_s = NAN};
+    return (struct run_view){.stage = stage, .elapsed_ns = 12340000000, .watts = NAN, .chunks_per_s = NAN};
 }
 
 static const char *line(const struct run_view *v, size_t columns, struct buf *b)
@@ -29,8 +29,9 @@ static void what_is_known_is_shown(void **state)
     v.done = 4;
     v.running = 3;
     v.failed = 2;
-    v.tokens_per_s = 1234.5;
-    assert_string_equal(line(&v, 0, &b), "  12.3 s  formal requests  623 W  4/9 done, 3 running, 2 failed  1234 tok/s");
+    v.chunks_per_s = 1234.5;
+    assert_string_equal(line(&v, 0, &b),
+                        "  12.3 s  formal requests  623 W  4/9 done, 3 running, 2 failed  1234 chunks/s");
     buf_done(&b);
 }
 

@@ -153,6 +153,8 @@ static void interrupted_in(const char *stage_text, double delay_s)
     assert_true(r->sealed);
     assert_null(r->damage);
     assert_true(records_mark(r, MARK_INTERRUPTED) > 0);
+    for (size_t i = 0; i < r->request_count; i++)
+        assert_true(r->requests[i].verdict == VERDICT_OK || r->requests[i].verdict == VERDICT_CANCELLED);
     assert_int_equal(life_also(&l, ARGS("analyze", l.folder)), EXIT_EXCLUDED);
     assert_non_null(strstr(l.out, "interrupted"));
     life_close(&l);

@@ -171,6 +171,12 @@ static void other_conditions_are_refused(void **state)
     runs[1].gpus[0].power_limit_w = 500;
     rank_runs(runs, 2, &a, &k);
     assert_string_equal(k.reasons[0], "Runs 1 and 2: The GPUs differ: H at 700 W and H at 500 W.");
+    runs[1].gpus[0].uuid = runs[0].gpus[0].uuid; /* the same board under another limit is other hardware, too */
+    rank_runs(runs, 2, &a, &k);
+    assert_string_equal(k.reasons[0], "Runs 1 and 2: The GPUs differ: H at 700 W and H at 500 W.");
+    runs[1].gpus[0].power_limit_w = NAN;
+    rank_runs(runs, 2, &a, &k);
+    assert_string_equal(k.reasons[0], "Runs 1 and 2: The GPUs differ: H at 700 W and H at an unknown limit.");
     runs[1].gpus[0].power_limit_w = 700;
     runs[1].model = "x";
     rank_runs(runs, 2, &a, &k);

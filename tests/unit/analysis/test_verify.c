@@ -561,6 +561,23 @@ static void the_count_before_may_come_from_the_warm_up(void **state)
     arena_done(&a);
 }
 
+/* What a server said of a failed request may be anything; it adds nothing to the sum. */
+static void a_wild_count_adds_nothing(void **state)
+{
+    (void)state;
+    static const int64_t wild[] = {INT64_MAX, INT64_C(2147483648), -3, INT64_MIN + 1};
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
+        struct arena a = {0};
+        struct records r = life_records(&a, 1);
+        for (size_t k = 0; k < 2; k++) {
+            r.requests[k].verdict = VERDICT_BAD_USAGE;
+            r.requests[k].completion_tokens = wild[i];
+        }
+        assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_PASSED);
+        arena_done(&a);
+    }
+}
+
 static void every_code_has_a_meaning(void **state)
 {
     (void)state;
@@ -578,6 +595,7 @@ int main(void)
         cmocka_unit_test(what_was_not_recorded_is_not_judged),
         cmocka_unit_test(limits_are_inclusive_as_the_method_says),
         cmocka_unit_test(the_count_before_may_come_from_the_warm_up),
+        cmocka_unit_test(a_wild_count_adds_nothing),
         cmocka_unit_test(every_code_has_a_meaning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,7 @@ struct script_server {
     _Atomic int to_close; /* close that many connections at once, unread */
     _Atomic int accepted, running;
     _Atomic bool stop;
+    int to_echo; /* for `own` */
     void *self;
 };
 

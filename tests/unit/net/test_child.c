@@ -297,6 +297,12 @@ static void test_commands_that_can_start(void **state)
     assert_ok(child_can_start(&(struct child_spec){.argv = (const char *[]){"/bin/sh", NULL}, .env = nowhere}, &e), e);
     assert_ok(child_can_start(&(struct child_spec){.argv = (const char *[]){"./unknown", NULL}}, &e), e);
     assert_false(child_can_start(&(struct child_spec){.argv = sh, .env = nowhere}, &e));
+    /* A folder is no program, wherever it stands. */
+    const char *folder[] = {"PATH=/", NULL};
+    assert_false(child_can_start(&(struct child_spec){.argv = (const char *[]){"usr", NULL}, .env = folder}, &e));
+    assert_non_null(strstr(e.text, "may not be executed"));
+    assert_false(child_can_start(&(struct child_spec){.argv = (const char *[]){"/usr", NULL}}, &e));
+    assert_non_null(strstr(e.text, "may not be executed"));
 }
 
 static void test_a_failed_start_can_be_repeated(void **state)

@@ -26,6 +26,7 @@ struct load {
     int64_t end_ns, clocks, chunks;
     struct rec_chunk chunk[20000];
     struct rec_client seen;
+    struct script_server *server;
     struct err e;
 };
 
@@ -221,7 +222,7 @@ static void all_cases(int family, int connect)
     struct client_progress p = client_progress_read(l->client);
     assert_int_equal(p.succeeded, ok);
     assert_int_equal(p.failed, SERVER_CASES - ok);
-    assert_int_equal(p.submitted, SERVER_CASES);
+    assert_int_equal(p.running, 0);
     assert_int_equal(l->end_ns, latest);
     assert_int_equal(l->chunks, events);
     assert_int_equal(l->seen.events, events);
@@ -284,6 +285,11 @@ static const struct server_case slow_cases[] = {
      {RAW(STREAM_HEAD), CHUNK(TEXT("a")), WAIT(70), CHUNK(TEXT("a")), WAIT(70), CHUNK(TEXT("a")), WAIT(70),
       CHUNK(TEXT("a")), WAIT(70), CHUNK(TEXT("a")), WAIT(70), CHUNK(TEXT("a")), SILENT},
      VERDICT_TOTAL_TIMEOUT},
+    {"an interim answer, and a queue",
+     {RAW("HTTP/1.1 102 Processing\r\n\r\n"), WAIT(300), RAW(STREAM_HEAD), CHUNK(TEXT("a")), CHUNK(FINISH USAGE(1)),
+      SILENT},
+     VERDICT_OK,
+     NOTE_NO_DONE},
 };
 
 static void one_slow(struct script_server *s, int number, struct plan_limits limits, double at_s)
@@ -321,6 +327,8 @@ static void each_limit_has_its_reason(void **state)
     p = long_ones;
     p.head_s = 0.12;
     one_slow(&s, 1, p, 0.12);
+    p.idle_s = 0.12;
+    one_slow(&s, 6, p, 0);
     p = long_ones;
     p.idle_s = 0.12;
     one_slow(&s, 3, p, 0.12);
@@ -543,6 +551,17 @@ static void a_full_backlog_of_a_unix_socket(void **state)
 }
 
 /* Says something unasked, as servers do before they close an idle connection; the next connection is a good one. */
+static int listen_here(struct script_server *s)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    s->fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(s->fd, (struct sockaddr *)&a, n), 0);
+    assert_int_equal(listen(s->fd, 5), 0);
+    getsockname(s->fd, (struct sockaddr *)&a, &n);
+    return ntohs(a.sin_port);
+}
+
 static void *speak_first(void *arg)
 {
     struct script_server *s = arg;
@@ -562,15 +581,11 @@ static void *speak_first(void *arg)
 static void spoken_to_ahead(void **state)
 {
     (void)state;
-    struct script_server s = {.fd = socket(AF_INET, SOCK_STREAM, 0)};
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
-    assert_int_equal(bind(s.fd, (struct sockaddr *)&a, n), 0);
-    assert_int_equal(listen(s.fd, 5), 0);
-    getsockname(s.fd, (struct sockaddr *)&a, &n);
+    struct script_server s = {0};
+    int port = listen_here(&s);
     pthread_create(&s.thread, NULL, speak_first, &s);
     struct load *l = load_new();
-    load_to(l, "127.0.0.1", ntohs(a.sin_port));
+    load_to(l, "127.0.0.1", port);
     l->o.silence_ns = 60000000;
     struct rec_request r = one_request(l, span_of("{}"));
     assert_int_equal(r.verdict, VERDICT_OK);
@@ -580,6 +595,186 @@ static void spoken_to_ahead(void **state)
     pthread_join(s.thread, NULL);
     close(s.fd);
 }
+
+/* The end of the handshake and an answer that nobody waited for come in one event. */
+static void *answers_at_once(void *arg)
+{
+    struct script_server *s = arg;
+    int fd = accept(s->fd, NULL, NULL);
+    const char *text = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
+    char rest[4096];
+    send_all(fd, text, strlen(text));
+    if (s->self)
+        shutdown(fd, SHUT_WR);
+    while (recv(fd, rest, sizeof rest, 0) > 0)
+        ;
+    close(fd);
+    return NULL;
+}
+
+static void an_answer_with_the_handshake(void **state)
+{
+    (void)state;
+    for (int half_closed = 0; half_closed < 2; half_closed++) {
+        struct script_server s = {.self = half_closed ? &s : NULL};
+        struct load *l = load_new();
+        load_to(l, "127.0.0.1", listen_here(&s));
+        pthread_create(&s.thread, NULL, answers_at_once, &s);
+        l->o.connect = CONNECT_WITH_REQUEST;
+        l->o.limits.first_token_s = 2;
+        load_add(l, "{}", ABSENT_I64);
+        assert_ok(client_open(l->loop, &l->o, l->requests, 1, &l->client, &l->e), l->e);
+        client_submit(l->client);
+        usleep(100000); /* the loop looks when both are there */
+        loop_run(l->loop, clock_now_ns() + INT64_C(10000000000));
+        assert_int_equal(l->closed, 1);
+        assert_int_equal(l->got[0].verdict, VERDICT_HTTP_STATUS);
+        assert_int_equal(l->got[0].status, 503);
+        load_free(l);
+        pthread_join(s.thread, NULL);
+        close(s.fd);
+    }
+}
+
+static void *good_peer(void *arg)
+{
+    struct script_server *s = arg;
+    int fd = accept(s->fd, NULL, NULL);
+    char request[4096];
+    if (read_request(fd, request, sizeof request))
+        play(fd, good[0].steps);
+    close(fd);
+    return NULL;
+}
+
+/* All that was opened ahead is broken at the moment of submission: that is submission all the same. */
+static void break_and_submit(void *self)
+{
+    struct load *l = self;
+    struct script_server *s = l->server;
+    int fd = accept(s->fd, NULL, NULL);
+    reset_peer(fd);
+    close(fd);
+    usleep(20000);
+    pthread_create(&s->thread, NULL, good_peer, s);
+    int64_t t_ns = client_submit(l->client);
+    assert_int_not_equal(t_ns, ABSENT_I64);
+    assert_int_equal(client_progress_read(l->client).running, 1);
+}
+
+static void broken_at_submission(void **state)
+{
+    (void)state;
+    struct script_server s = {0};
+    struct load *l = load_new();
+    load_to(l, "127.0.0.1", listen_here(&s));
+    l->server = &s;
+    l->o.connected = break_and_submit;
+    struct rec_request r = one_request(l, span_of("{}"));
+    assert_int_equal(r.verdict, VERDICT_OK);
+    assert_int_equal(r.notes & NOTE_REOPENED, NOTE_REOPENED);
+    assert_true(r.submit_ns <= r.connected_ns && r.connected_ns <= r.sent_ns);
+    assert_int_equal(client_progress_read(l->client).running, 0);
+    load_free(l);
+    pthread_join(s.thread, NULL);
+    close(s.fd);
+}
+
+/* The kernel tells a reset to whoever calls first: the write. */
+static void answers_and_resets(struct script_server *s, int fd, const char *request)
+{
+    (void)request;
+    const char *text = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" TEXT("a") FINISH USAGE(1);
+    if (s->self)
+        send_all(fd, text, strlen(text));
+    usleep(100000);
+    reset_peer(fd);
+}
+
+static void a_reset_that_a_write_meets(void **state)
+{
+    (void)state;
+    enum { SIZE = 64 << 20 };
+    char *body = large_body(SIZE);
+    for (int answered = 0; answered < 2; answered++) {
+        struct script_server s = {.own = answers_and_resets, .self = answered ? &s : NULL};
+        script_server_start(&s, AF_INET, NULL, 0);
+        struct load *l = load_new();
+        load_to(l, "127.0.0.1", s.port);
+        struct rec_request r = one_request(l, (struct span){body, SIZE});
+        assert_int_equal(r.verdict, answered ? VERDICT_RESET : VERDICT_CONNECT_FAILED);
+        assert_non_null(strstr(r.detail, "Connection reset by peer"));
+        load_free(l);
+        script_server_stop(&s);
+    }
+    free(body);
+}
+
+static void takes_nothing(struct script_server *s, int fd, const char *request)
+{
+    (void)request;
+    shutdown(fd, SHUT_RD);
+    while (!s->stop && s->to_close == 0)
+        usleep(5000);
+}
+
+/* A write that fails is still a write that does not go on. */
+static void a_peer_that_takes_no_more(void **state)
+{
+    (void)state;
+    enum { SIZE = 8 << 20 };
+    char *body = large_body(SIZE);
+    struct script_server s = {.own = takes_nothing};
+    script_server_start(&s, AF_UNIX, NULL, 0);
+    struct load *l = load_new();
+    char host[128];
+    snprintf(host, sizeof host, "unix:%s", s.path);
+    load_to(l, host, 0);
+    l->o.limits.write_s = 0.3;
+    struct rec_request r = one_request(l, (struct span){body, SIZE});
+    assert_int_equal(r.verdict, VERDICT_WRITE_TIMEOUT);
+    load_free(l);
+    script_server_stop(&s);
+    free(body);
+}
+
+/* ---- a server that never lets go ---- */
+
+static void floods(struct script_server *s, int fd, const char *request)
+{
+    enum { SIZE = 4 << 20 };
+    (void)request;
+    const char *text = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" TEXT("a");
+    char *comments = large_body(SIZE);
+    for (size_t i = 0; i + 4 <= SIZE; i += 4)
+        memcpy(comments + i, ": x\n", 4);
+    send_all(fd, text, strlen(text));
+    while (!s->stop && send(fd, comments, SIZE, MSG_NOSIGNAL) > 0)
+        ;
+    free(comments);
+}
+
+static void a_flood_holds_nobody_up(void **state)
+{
+    (void)state;
+    struct script_server s = {.own = floods};
+    script_server_start(&s, AF_INET, good, 1);
+    struct load *l = load_new();
+    load_to(l, "127.0.0.1", s.port);
+    l->o.limits.idle_s = 0.3;
+    load_add(l, "{}", ABSENT_I64);
+    for (int i = 1; i < 20; i++)
+        load_add(l, "{\"case\":0}", ABSENT_I64);
+    load_run(l);
+    assert_int_equal(l->got[0].verdict, VERDICT_IDLE_TIMEOUT);
+    assert_true(l->got[0].end_ns - l->got[0].last_ns < INT64_C(3000000000));
+    for (int i = 1; i < 20; i++)
+        assert_int_equal(l->got[i].verdict, VERDICT_OK);
+    load_free(l);
+    script_server_stop(&s);
+}
+
+/* ---- the key ---- */
 
 static void echoes_request(struct script_server *s, int fd, const char *request)
 {
@@ -591,6 +786,18 @@ static void echoes_request(struct script_server *s, int fd, const char *request)
                      key ? key + 7 : "none", key ? key + 7 : "none");
     for (char *p = answer + 60; *p; p++)
         *p = *p == '\r' || *p == '\n' ? ' ' : *p;
+    send_all(fd, answer, (size_t)n);
+}
+
+static void echoes_far_behind(struct script_server *s, int fd, const char *request)
+{
+    (void)request;
+    char answer[1000];
+    int n = snprintf(
+        answer, sizeof answer,
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"error\":{\"message\":\"%0*d Bearer "
+        "sk-0123456789-secret\"}}\n\n",
+        s->to_echo, 0);
     send_all(fd, answer, (size_t)n);
 }
 
@@ -606,6 +813,19 @@ static void the_key_is_hidden(void **state)
     assert_int_equal(r.verdict, VERDICT_HTTP_STATUS);
     assert_string_equal(r.detail, "The server answered 401 (text/plain): wrong key: ***, again ***");
     load_free(l);
+    /* However the detail is cut: from the front of the key on, more of it fits each time. */
+    s.own = echoes_far_behind;
+    for (int pad = 440; pad < 600; pad += 3) {
+        s.to_echo = pad;
+        l = load_new();
+        load_to(l, "127.0.0.1", s.port);
+        l->o.api_key = "sk-0123456789-secret";
+        r = one_request(l, span_of("{}"));
+        assert_int_equal(r.verdict, VERDICT_ERROR_IN_STREAM);
+        assert_null(strstr(r.detail, "sk-01234"));
+        assert_null(strstr(r.detail, "9-secret"));
+        load_free(l);
+    }
     l = load_new();
     load_to(l, "127.0.0.1", s.port);
     l->o.api_key = "a\r\nX: b";
@@ -643,6 +863,31 @@ static void cancelled(void **state)
     load_free(l);
     script_server_stop(&s);
     assert_int_equal(open_files(), files);
+}
+
+/* A cancel while handshakes are under way: nobody is told that all is connected. */
+static void cancelled_while_connecting(void **state)
+{
+    (void)state;
+    struct script_server s = {0};
+    script_server_start(&s, AF_INET, slow_cases, 1);
+    struct load *l = load_new();
+    load_to(l, "127.0.0.1", s.port);
+    for (int i = 0; i < 3; i++)
+        load_add(l, "{\"case\":0}", ABSENT_I64);
+    assert_ok(client_open(l->loop, &l->o, l->requests, 3, &l->client, &l->e), l->e);
+    struct timer t = {.fire = cancel_soon, .owner = l};
+    client_connect(l->client);
+    loop_timer_set(l->loop, &t, clock_now_ns()); /* behind the wave, before its handshakes are seen */
+    loop_run(l->loop, clock_now_ns() + INT64_C(5000000000));
+    assert_int_equal(l->closed, 1);
+    loop_run(l->loop, clock_now_ns() + 2 * l->o.silence_ns + 50000000);
+    assert_int_equal(l->connected, 0);
+    assert_int_equal(client_progress_read(l->client).running, 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(l->got[i].verdict, VERDICT_CANCELLED);
+    load_free(l);
+    script_server_stop(&s);
 }
 
 /* Closing in the middle gives every request to the sink, and calls nobody. */
@@ -732,8 +977,14 @@ int main(void)
         cmocka_unit_test(a_server_that_closes_always),
         cmocka_unit_test(a_full_backlog_of_a_unix_socket),
         cmocka_unit_test(spoken_to_ahead),
+        cmocka_unit_test(an_answer_with_the_handshake),
+        cmocka_unit_test(broken_at_submission),
+        cmocka_unit_test(a_reset_that_a_write_meets),
+        cmocka_unit_test(a_peer_that_takes_no_more),
+        cmocka_unit_test(a_flood_holds_nobody_up),
         cmocka_unit_test(the_key_is_hidden),
         cmocka_unit_test(cancelled),
+        cmocka_unit_test(cancelled_while_connecting),
         cmocka_unit_test(closed_in_the_middle),
         cmocka_unit_test(too_many_for_the_machine),
         cmocka_unit_test(too_few_ports),
