@@ -100,22 +100,13 @@ static double place_of(const struct ranking_entry *m)
     return isnan(m->lifecycle_rank) ? INFINITY : m->lifecycle_rank;
 }
 
-static bool before(const struct ranking_entry *a, const struct ranking_entry *b)
+static int by_place(const void *x, const void *y, const void *unused)
 {
+    const struct ranking_entry *a = x, *b = y;
+    (void)unused;
     if (place_of(a) != place_of(b))
-        return place_of(a) < place_of(b);
-    return strcmp(a->model, b->model) < 0;
-}
-
-/* By insertion: a ranking has tens of models. */
-static void sort_entries(struct ranking_entry *entries, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i; k > 0 && before(&entries[k], &entries[k - 1]); k--) {
-            struct ranking_entry swap = entries[k];
-            entries[k] = entries[k - 1];
-            entries[k - 1] = swap;
-        }
+        return place_of(a) < place_of(b) ? -1 : 1;
+    return strcmp(a->model, b->model);
 }
 
 void rank_models(struct ranking *k, struct arena *a)
@@ -147,7 +138,7 @@ void rank_models(struct ranking *k, struct arena *a)
     k->median_lifecycle = rank_median(lifecycle, n, a);
     k->ratio = k->median_lifecycle / k->median_steady;
     k->rho = rank_spearman(steady, lifecycle, n, a);
-    sort_entries(k->entries, count);
+    order_sort(k->entries, count, sizeof *k->entries, by_place, NULL);
 }
 
 /* ---- runs ---- */

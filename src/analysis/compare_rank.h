@@ -45,7 +45,7 @@ struct ranking {
 
 /* Entries that come with a `why` (not formal) are left out of everything. The others are ranked by each value that they
  * have; those without one of them get a `why`. Fills all but group, entries and count, and sorts the entries.
- * O(n^2). */
+ * O(n log n). */
 void rank_models(struct ranking *k, struct arena *a);
 
 /* A ranking of models out of one run of each. */
