@@ -87,7 +87,7 @@ static struct limit next_limit(const struct conn *k)
         sooner(&l, k->opened_ns, p->connect_s, VERDICT_CONNECT_TIMEOUT);
     if (s->record.submit_ns != ABSENT_I64)
         sooner(&l, s->record.submit_ns + origin, p->total_s, VERDICT_TOTAL_TIMEOUT);
-    if (k->state == CONN_SENDING)
+    if (k->state == CONN_SENDING && !(k->write_error && s->have_tokens)) /* then it is the silence that counts */
         sooner(&l, k->progress_ns, p->write_s, VERDICT_WRITE_TIMEOUT);
     if (s->head_begun && !s->head_ended)
         sooner(&l, k->head_begun_ns, p->head_s, VERDICT_HEAD_TIMEOUT);
