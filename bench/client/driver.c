@@ -12,6 +12,11 @@
 #include "bench.h"
 #include "net/client.h"
 
+struct arrival {
+    int64_t t_ns;
+    uint32_t request, stamp;
+};
+
 struct driver {
     struct loop *loop;
     struct client *client;
@@ -22,8 +27,9 @@ struct driver {
     char (*bodies)[256];
     int64_t streams, chunks, stall_ns;
     int *seen;
-    int64_t *last;     /* arrival of each stream's last token chunk, where there is no map */
-    int64_t *arrivals; /* time * 4 + stamp; judged when all is over: the server may write its side down later */
+    int64_t *last;            /* arrival of each stream's last token chunk, where there is no map */
+    struct arrival *arrivals; /* in their order; judged when all is over: the server may write its side down later */
+    int64_t arrivals_n;
     int64_t *errors, errors_n, *ttft, ttft_n; /* without a map: gaps between token chunks, and TTFT itself */
     int64_t wrong_unmarked, wrong_marked, exact, exact_marked, no_stamp, held_back;
     int64_t failed, ended_ns, user_us, system_us;
@@ -52,16 +58,16 @@ static void on_chunks(void *self, const struct rec_chunk *c, size_t n)
         return;
     }
     for (size_t i = 0; i < n; i++)
-        if (chunk_has_tokens(&c[i]) && d->seen[c[i].request] < d->chunks)
-            d->arrivals[c[i].request * d->chunks + d->seen[c[i].request]++] = c[i].t_ns * 4 + c[i].stamp;
+        if (chunk_has_tokens(&c[i]) && d->arrivals_n < d->streams * d->chunks)
+            d->arrivals[d->arrivals_n++] = (struct arrival){c[i].t_ns, c[i].request, c[i].stamp};
 }
 
 /* Wrong: later than the end of the call that sent the chunk (loopback stamps within it), with 30 us for the clock pair.
  */
-static void judge(struct driver *d, int64_t arrival, const int64_t sent[2], bool first)
+static void judge(struct driver *d, const struct arrival *a, const int64_t sent[2], bool first)
 {
-    int64_t t = arrival >> 2, late = t - sent[0];
-    int stamp = arrival & 3;
+    int64_t t = a->t_ns, late = t - sent[0];
+    uint32_t stamp = a->stamp;
     if (sent[1] < 0) {
         d->held_back++;
         return;
@@ -80,9 +86,13 @@ static void judge(struct driver *d, int64_t arrival, const int64_t sent[2], bool
 
 static void judge_all(struct driver *d)
 {
-    for (int64_t s = 0; d->map && s < d->streams; s++)
-        for (int64_t i = 0; i < d->seen[s]; i++)
-            judge(d, d->arrivals[s * d->chunks + i], bench_times(d->map, s) + 1 + 2 * i, i == 0);
+    for (int64_t i = 0; i < d->arrivals_n; i++) {
+        const struct arrival *a = &d->arrivals[i];
+        int *seen = &d->seen[a->request];
+        if (*seen < d->chunks)
+            judge(d, a, bench_times(d->map, a->request) + 1 + 2 * *seen, *seen == 0);
+        ++*seen;
+    }
 }
 
 static void on_request(void *self, const struct rec_request *r)
@@ -144,7 +154,7 @@ static void run_load(struct driver *d)
 {
     struct err e;
     d->errors_n = d->ttft_n = d->failed = d->exact = d->exact_marked = d->wrong_marked = d->wrong_unmarked =
-        d->no_stamp = d->held_back = 0;
+        d->no_stamp = d->held_back = d->arrivals_n = 0;
     memset(d->seen, 0, sizeof *d->seen * (size_t)d->streams);
     memset(d->last, 0, sizeof *d->last * (size_t)d->streams);
     if (!client_open(d->loop, &d->o, d->requests, (size_t)d->streams, &d->client, &e))
