@@ -142,6 +142,14 @@ static void want_alike(struct compare *c)
                                 y->differences ? y->differences : "the method's defaults"));
 }
 
+/* The same work on the same hardware. */
+static void want_same_work(struct compare *c, bool pair)
+{
+    want_same(c, "scenario", c->x->scenario, c->y->scenario);
+    want_same(c, "request set (SHA-256)", c->x->requests_sha256, c->y->requests_sha256);
+    want_same_gpus(c, pair);
+}
+
 static void want_pair(struct compare *c)
 {
     const struct result *x = c->x, *y = c->y;
@@ -153,9 +161,7 @@ static void want_pair(struct compare *c)
     /* A revision that neither run states can't be told to differ. */
     if (x->revision || y->revision)
         want_same(c, "model's revision", x->revision, y->revision);
-    want_same(c, "scenario", x->scenario, y->scenario);
-    want_same(c, "request set (SHA-256)", x->requests_sha256, y->requests_sha256);
-    want_same_gpus(c, true);
+    want_same_work(c, true);
     want_same_tokens(c);
     want_alike(c);
 }
@@ -165,9 +171,7 @@ void compare_conditions(const struct result *x, const struct result *y, struct a
     *ret = (struct comparison){.reasons = arena_array(a, REASONS_MAX, sizeof *ret->reasons),
                                .notes = arena_array(a, NOTES_MAX, sizeof *ret->notes)};
     struct compare c = {x, y, a, ret};
-    want_same(&c, "scenario", x->scenario, y->scenario);
-    want_same(&c, "request set (SHA-256)", x->requests_sha256, y->requests_sha256);
-    want_same_gpus(&c, false);
+    want_same_work(&c, false);
     want_alike(&c);
 }
 

@@ -35,7 +35,7 @@ struct ranking_entry {
 /* The models of one size group. */
 struct ranking {
     int group;                     /* enum size_group */
-    struct ranking_entry *entries; /* by lifecycle rank, those that are not ranked last */
+    struct ranking_entry *entries; /* by lifecycle rank, those without one last */
     size_t count;
     int64_t n;                              /* formal entries with both values */
     double median_steady, median_lifecycle; /* over those n, J/token; NaN for n = 0 */

@@ -11,16 +11,9 @@
 #include "report/report.h"
 #include "report/table.h"
 
-static const char *with_uncertainty(struct arena *a, const struct quantity *q)
-{
-    const char *value = number_text_quantity(a, q),
-               *u = quantity_has_value(q) ? number_text_uncertainty(a, q->repeatability) : "";
-    return *u ? arena_format(a, "%s %s", value, u) : value;
-}
-
 static const char *signed_text(struct arena *a, const struct quantity *q)
 {
-    return arena_format(a, "%s%s", q->value > 0 ? "+" : "", with_uncertainty(a, q));
+    return arena_format(a, "%s%s", q->value > 0 ? "+" : "", number_text_repeatable(a, q));
 }
 
 /* Repeatability (k = 2) is known for energies only. */
@@ -46,7 +39,7 @@ static void put_rows(const struct comparison *c, struct arena *a, struct buf *ou
         table_cell(&t, number_text_quantity(a, &r->a));
         table_cell(&t, number_text_quantity(a, &r->b));
         table_cell(&t, r->why ? "" : signed_text(a, &r->difference));
-        table_cell(&t, r->why ? "" : with_uncertainty(a, &r->ratio));
+        table_cell(&t, r->why ? "" : number_text_repeatable(a, &r->ratio));
         table_cell(&t, r->why ? "not compared" : reading_of(r));
     }
     table_put(&t, out, 2);
@@ -60,10 +53,8 @@ static void put_rows(const struct comparison *c, struct arena *a, struct buf *ou
 static void put_refusal(const char *const *reasons, size_t n, struct buf *out)
 {
     buf_str(out, "\nNot compared: the method refuses it.\n");
-    for (size_t i = 0; i < n; i++) {
-        buf_str(out, "  - ");
-        text_wrap(out, reasons[i], 4, 4, REPORT_COLUMNS);
-    }
+    for (size_t i = 0; i < n; i++)
+        show_item(reasons[i], out);
 }
 
 static void put_text(const struct comparison *c, const struct result *x, const struct result *y, struct arena *a,
@@ -85,10 +76,8 @@ static void put_text(const struct comparison *c, const struct result *x, const s
     buf_fmt(out, "\n  ± is repeatability, k = 2. The sensors' limit %s.\n",
             c->same_boards ? "cancels in B / A and scales B - A by the same factor"
                            : "of both boards is in the JSON's `absolute`");
-    for (size_t i = 0; i < c->note_count; i++) {
-        buf_str(out, "  - ");
-        text_wrap(out, c->notes[i], 4, 4, REPORT_COLUMNS);
-    }
+    for (size_t i = 0; i < c->note_count; i++)
+        show_item(c->notes[i], out);
 }
 
 /* ---- repetitions ---- */

@@ -21,18 +21,13 @@ static bool read_counts(const struct arg_list *list, int64_t *ret_counts, struct
            err_set(e, ERR_USAGE, "estimate: for how many requests? Give --requests N, as often as you like.");
 }
 
-static const char *with_uncertainty(struct arena *a, const struct quantity *q)
-{
-    return arena_format(a, "%s %s", number_text_quantity(a, q), number_text_uncertainty(a, q->repeatability));
-}
-
 static void put_text(const struct result *r, const struct estimate *list, size_t n, struct arena *a, struct buf *out)
 {
     const struct result_estimate *x = &r->estimate;
     buf_fmt(out, "Run %s%s%s\n", r->run_id ? r->run_id : "without id", r->simulated ? ", SIMULATED" : "",
             r->formal ? ", formal" : ", excluded from the formal results");
-    buf_fmt(out, "E(N) = %s J + N x %s J; per request by: %s.\n\n", with_uncertainty(a, &x->fixed_j),
-            with_uncertainty(a, &x->e_request_j), x->source ? x->source : "not recorded");
+    buf_fmt(out, "E(N) = %s J + N x %s J; per request by: %s.\n\n", number_text_repeatable(a, &x->fixed_j),
+            number_text_repeatable(a, &x->e_request_j), x->source ? x->source : "not recorded");
     struct table t;
     table_init(&t, a, "rrrrrrl");
     static const char *const head[] = {"N", "E(N), J", "J/request", "J/token", "overhead J/request", "overhead"};
@@ -42,7 +37,7 @@ static void put_text(const struct result *r, const struct estimate *list, size_t
     for (size_t i = 0; i < n; i++) {
         const struct estimate *s = &list[i];
         table_cell(&t, number_text_i64(a, s->requests));
-        table_cell(&t, with_uncertainty(a, &s->total_j));
+        table_cell(&t, number_text_repeatable(a, &s->total_j));
         table_cell(&t, number_text_quantity(a, &s->per_request_j));
         table_cell(&t, number_text_quantity(a, &s->j_per_token));
         table_cell(&t, number_text_quantity(a, &s->overhead_per_request_j));
@@ -107,7 +102,7 @@ static bool estimate(void *self, const struct args *args, struct arena *a, struc
     if (json) {
         put_json(list, requests->count, out);
     } else if (csv) {
-        buf_str(out, "metric,unit,value,state,why,repeatability,absolute\n");
+        report_csv_header(out);
         for (size_t i = 0; i < requests->count; i++)
             report_csv_rows(&estimate_schema, &list[i], arena_format(a, "estimate.%lld", (long long)counts[i]), out);
     } else {

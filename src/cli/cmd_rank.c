@@ -15,22 +15,9 @@ static const char *rank_text(struct arena *a, double rank)
     return isnan(rank) ? "-" : arena_format(a, "%g", rank);
 }
 
-static const char *value_text(struct arena *a, const struct quantity *q)
-{
-    const char *value = number_text_quantity(a, q);
-    return quantity_has_value(q) ? arena_format(a, "%s %s", value, number_text_uncertainty(a, q->repeatability))
-                                 : value;
-}
-
 static const char *parameters_text(struct arena *a, double n)
 {
     return isnan(n) ? "not stated" : arena_format(a, "%s B", number_text(a, n / 1e9, 3));
-}
-
-static void put_item(const char *text, struct buf *out)
-{
-    buf_str(out, "  - ");
-    text_wrap(out, text, 4, 4, REPORT_COLUMNS);
 }
 
 static void put_group(const struct ranking *k, struct arena *a, struct buf *out)
@@ -43,9 +30,9 @@ static void put_group(const struct ranking *k, struct arena *a, struct buf *out)
     for (size_t i = 0; i < k->count; i++) {
         const struct ranking_entry *m = &k->entries[i];
         table_cell(&t, rank_text(a, m->lifecycle_rank));
-        table_cell(&t, value_text(a, &m->lifecycle));
+        table_cell(&t, number_text_repeatable(a, &m->lifecycle));
         table_cell(&t, rank_text(a, m->steady_rank));
-        table_cell(&t, value_text(a, &m->steady));
+        table_cell(&t, number_text_repeatable(a, &m->steady));
         table_cell(&t, m->model);
         table_cell(&t, m->engine);
         table_cell(&t, parameters_text(a, m->total_parameters));
@@ -54,16 +41,16 @@ static void put_group(const struct ranking *k, struct arena *a, struct buf *out)
     table_put(&t, out, 2);
     for (size_t i = 0; i < k->count; i++)
         if (k->entries[i].why)
-            put_item(arena_format(a, "%s (%s) is not in the medians: %s.", k->entries[i].model,
-                                  k->entries[i].run_id ? k->entries[i].run_id : "without id", k->entries[i].why),
-                     out);
+            show_item(arena_format(a, "%s (%s) is not in the medians: %s.", k->entries[i].model,
+                                   k->entries[i].run_id ? k->entries[i].run_id : "without id", k->entries[i].why),
+                      out);
     if (!k->n)
         return;
     const char *medians = arena_format(a, "Medians over %lld: full lifecycle %s, steady state %s J/token, ratio %s.",
                                        (long long)k->n, number_text(a, k->median_lifecycle, NUMBER_DIGITS),
                                        number_text(a, k->median_steady, NUMBER_DIGITS), number_text(a, k->ratio, 4));
-    put_item(isnan(k->rho) ? medians : arena_format(a, "%s Spearman's rho between the orders: %.3f.", medians, k->rho),
-             out);
+    show_item(isnan(k->rho) ? medians : arena_format(a, "%s Spearman's rho between the orders: %.3f.", medians, k->rho),
+              out);
 }
 
 static void put_text(const struct ranked_runs *k, struct arena *a, struct buf *out)
@@ -73,7 +60,7 @@ static void put_text(const struct ranked_runs *k, struct arena *a, struct buf *o
     if (k->reason_count)
         buf_str(out, "\nNot ranked: the method refuses it.\n");
     for (size_t i = 0; i < k->reason_count; i++)
-        put_item(k->reasons[i], out);
+        show_item(k->reasons[i], out);
     for (size_t i = 0; i < k->group_count; i++)
         put_group(&k->groups[i], a, out);
     if (k->group_count)

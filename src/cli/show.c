@@ -40,9 +40,15 @@ void show_document(const struct schema *s, const void *object, const char *forma
     if (strcmp(format, "json") == 0) {
         fields_json_write(s, object, out);
     } else if (strcmp(format, "csv") == 0) {
-        buf_str(out, "metric,unit,value,state,why,repeatability,absolute\n");
+        report_csv_header(out);
         report_csv_rows(s, object, "", out);
     }
+}
+
+void show_item(const char *text, struct buf *out)
+{
+    buf_str(out, "  - ");
+    text_wrap(out, text, 4, 4, REPORT_COLUMNS);
 }
 
 bool show_colour(void)

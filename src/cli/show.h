@@ -19,6 +19,9 @@ bool show_knows(const char *format, struct err *e);
 /* Appends any other document as "json" or "csv" (one value a line); nothing for "none". */
 void show_document(const struct schema *s, const void *object, const char *format, struct buf *out);
 
+/* Appends a text as an item of a list, wrapped: "  - ...". */
+void show_item(const char *text, struct buf *out);
+
 /* Is stdout a terminal that wants colours (NO_COLOR not set, TERM not dumb)? */
 bool show_colour(void);
 

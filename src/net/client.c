@@ -218,11 +218,11 @@ void client_on_opened(struct conn *k)
     c->opened_or_failed++;
     int64_t now = clock_now_ns();
     c->connect_end_ns = now;
-    if (c->cancelled)
+    if (!c->connecting) /* cancelled: there is nothing to wait for */
         return;
     if (c->opened_or_failed == c->count)
         loop_timer_set(c->loop, &c->wave_timer, now + c->o.silence_ns);
-    else if (c->handshakes == 0 && c->connecting)
+    else if (c->handshakes == 0)
         loop_timer_set(c->loop, &c->wave_timer, now + WAVE_GAP_NS);
 }
 

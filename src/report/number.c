@@ -152,3 +152,10 @@ const char *number_text_uncertainty(struct arena *a, double uncertainty)
     number_put_uncertainty(&b, uncertainty);
     return text_of(a, &b);
 }
+
+const char *number_text_repeatable(struct arena *a, const struct quantity *q)
+{
+    const char *value = number_text_quantity(a, q),
+               *u = quantity_has_value(q) ? number_text_uncertainty(a, q->repeatability) : "";
+    return *u ? arena_format(a, "%s %s", value, u) : value;
+}

@@ -43,5 +43,7 @@ const char *number_text(struct arena *a, double value, int digits);
 const char *number_text_i64(struct arena *a, int64_t value);
 const char *number_text_quantity(struct arena *a, const struct quantity *q);
 const char *number_text_uncertainty(struct arena *a, double uncertainty);
+const char *number_text_repeatable(struct arena *a,
+                                   const struct quantity *q); /* with its repeatability, if it has one */
 
 #endif

@@ -22,6 +22,9 @@ void report_text(const struct result *r, bool colour, struct buf *out);
  * repeatability, absolute. The first columns are those of result.json's tables, so the two never differ. */
 void report_csv(const struct result *r, struct buf *out);
 
+/* The header line of report_csv. */
+void report_csv_header(struct buf *out);
+
 /* Any object of a schema, as report_csv writes a result: rows without the header line; `prefix` goes before each path.
  */
 void report_csv_rows(const struct schema *s, const void *object, const char *prefix, struct buf *out);

@@ -130,11 +130,16 @@ void report_csv_rows(const struct schema *s, const void *object, const char *pre
     arena_done(&a);
 }
 
+void report_csv_header(struct buf *out)
+{
+    buf_str(out, "metric,unit,value,state,why,repeatability,absolute\n");
+}
+
 void report_csv(const struct result *r, struct buf *out)
 {
     /* The decisions are the method's text, not values: `jtok method` prints them. */
     struct result without = *r;
     without.decision_count = 0;
-    buf_str(out, "metric,unit,value,state,why,repeatability,absolute\n");
+    report_csv_header(out);
     report_csv_rows(&result_schema, &without, "", out);
 }

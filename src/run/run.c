@@ -360,48 +360,43 @@ bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_ge
     return true;
 }
 
-/* Records an answer of /metrics, or that there was none. */
-static struct rec_metrics take_metrics(struct run *r, const struct http_get_result *result)
+/* Records an answer of /metrics, or that there was none: false then. */
+static bool take_metrics(struct run *r, const struct http_get_result *result, struct rec_metrics *ret_metrics)
 {
-    r->scraped |= result->outcome == HTTP_GET_ANSWERED;
-    bool good = result->outcome == HTTP_GET_ANSWERED && result->status == 200;
-    struct rec_metrics m = good ? engine_read_metrics(result->body)
-                                : (struct rec_metrics){.running = NAN,
-                                                       .waiting = NAN,
-                                                       .kv_cache_used = NAN,
-                                                       .preemptions = NAN,
-                                                       .prompt_tokens = NAN,
-                                                       .generation_tokens = NAN,
-                                                       .prefix_queries = NAN,
-                                                       .prefix_hits = NAN};
+    bool answered = result->outcome == HTTP_GET_ANSWERED, good = answered && result->status == 200;
+    struct span body = good ? result->body : (struct span){0};
+    struct rec_metrics m = engine_read_metrics(body);
     m.t_ns = result->sent_ns - r->origin_ns;
-    m.took_ns = result->outcome == HTTP_GET_ANSWERED ? result->done_ns - result->sent_ns : ABSENT_I64;
-    r->recorders.metrics(r->recorders.self, &m, good ? result->body : (struct span){0});
+    m.took_ns = answered ? result->done_ns - result->sent_ns : ABSENT_I64;
+    r->recorders.metrics(r->recorders.self, &m, body);
+    r->scraped |= answered;
     r->counts_tokens |= !isnan(m.generation_tokens);
-    return m;
+    *ret_metrics = m;
+    return good;
 }
 
 bool run_scrape_once(struct run *r, double *ret_generated)
 {
     const char *path = engine_metrics_path(r->plan);
     struct http_get_result answer;
+    struct rec_metrics m;
     *ret_generated = NAN;
-    if (!path || !*path)
+    if (!path)
         return true;
     if (!run_get(r, path, SCRAPE_LIMIT_NS, &answer))
         return false;
-    *ret_generated = take_metrics(r, &answer).generation_tokens;
+    take_metrics(r, &answer, &m);
+    *ret_generated = m.generation_tokens;
     return true;
 }
 
 static void scrape_answered(void *self, const struct http_get_result *result)
 {
     struct run *r = self;
+    struct rec_metrics m;
     r->scrape = NULL;
-    struct rec_metrics m = take_metrics(r, result);
-    bool good = result->outcome == HTTP_GET_ANSWERED && result->status == 200;
     /* An answer that was asked for before the formal stage ended may be older than the end. */
-    if (good && m.t_ns >= r->settle_from_ns) {
+    if (take_metrics(r, result, &m) && m.t_ns >= r->settle_from_ns) {
         r->generated[0] = r->generated[1];
         r->generated[1] = m.generation_tokens;
         loop_stop(r->loop);
@@ -428,7 +423,7 @@ static void on_scrape(struct timer *t)
 void run_scrape_start(struct run *r)
 {
     r->generated[0] = r->generated[1] = NAN;
-    if (!engine_metrics_path(r->plan) || !*engine_metrics_path(r->plan))
+    if (!engine_metrics_path(r->plan))
         return;
     r->scraping = true;
     r->scrape_period_ns = 1000000000;

@@ -247,15 +247,14 @@ static bool catch_up(struct run *r)
 {
     enum { TRIES = 5, PAUSE_NS = 200000000 };
     double generated;
-    for (int i = 0; i < TRIES; i++) {
+    for (int tries = 1;; tries++) {
         if (!run_scrape_once(r, &generated))
             return false;
-        if (!(generated < r->known_tokens))
+        if (!(generated < r->known_tokens) || tries == TRIES)
             return true;
         if (!run_pause(r, PAUSE_NS))
             return false;
     }
-    return true;
 }
 
 bool stage_warmup(struct run *r)

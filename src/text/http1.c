@@ -422,13 +422,9 @@ static enum http1_event step(struct http1 *h, struct span *input)
     case CHUNK_DATA:
         return feed_counted(h, input, CHUNK_DATA_CR);
     case CHUNK_DATA_CR:
-        if (!plain_line_end(h, input))
-            return framing_byte(h, input);
-        return HTTP1_MORE;
+        return plain_line_end(h, input) ? HTTP1_MORE : framing_byte(h, input);
     case CHUNK_START:
-        if (!plain_size(h, input))
-            return framing_byte(h, input);
-        return HTTP1_MORE;
+        return plain_size(h, input) ? HTTP1_MORE : framing_byte(h, input);
     default:
         return framing_byte(h, input);
     }
