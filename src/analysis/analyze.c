@@ -61,6 +61,7 @@ static void describe(struct work *w)
     ret->total_parameters = p->model.total_parameters;
     ret->plan_sha256 = run->plan_sha256;
     ret->requests_sha256 = p->requests.sha256;
+    ret->work_sha256 = p->requests.work_sha256;
     ret->simulated = run->gpu_simulated || run->engine_simulated || p->engine.simulated;
 }
 

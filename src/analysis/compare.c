@@ -55,7 +55,7 @@ const char *compare_not_formal(const struct result *r, struct arena *a)
 {
     const char *text = NULL;
     for (size_t i = 0; i < r->check_count; i++)
-        if (r->checks[i].outcome != CHECK_PASSED)
+        if (check_excludes(r->checks[i].outcome))
             text = arena_format(a, "%s%s%s (%s)", text ? text : "", text ? ", " : "",
                                 check_code_names[r->checks[i].code], check_outcome_names[r->checks[i].outcome]);
     return r->formal ? NULL : text ? text : "not verified";
@@ -193,9 +193,9 @@ static double larger(double a, double b)
 static struct quantity difference_of(const struct comparison *out, const struct quantity *a, const struct quantity *b)
 {
     struct quantity d = quantity_of(b->value - a->value);
-    d.repeatability = sqrt(a->repeatability * a->repeatability + b->repeatability * b->repeatability);
-    double high = larger(relative(a->absolute, a->value), relative(b->absolute, b->value));
-    d.absolute = out->same_boards ? fabs(d.value) * high : a->absolute + b->absolute;
+    d.instrument = sqrt(a->instrument * a->instrument + b->instrument * b->instrument);
+    double high = larger(relative(a->calibration, a->value), relative(b->calibration, b->value));
+    d.calibration = out->same_boards ? fabs(d.value) * high : a->calibration + b->calibration;
     return d;
 }
 
@@ -204,11 +204,11 @@ static struct quantity ratio_of(const struct comparison *out, const struct quant
     if (a->value == 0)
         return quantity_absent(Q_UNDEFINED, "the first value is 0");
     struct quantity q = quantity_of(b->value / a->value);
-    double ra = relative(a->repeatability, a->value), rb = relative(b->repeatability, b->value);
-    q.repeatability = fabs(q.value) * sqrt(ra * ra + rb * rb);
-    double sa = relative(a->absolute, a->value), sb = relative(b->absolute, b->value);
+    double ra = relative(a->instrument, a->value), rb = relative(b->instrument, b->value);
+    q.instrument = fabs(q.value) * sqrt(ra * ra + rb * rb);
+    double sa = relative(a->calibration, a->value), sb = relative(b->calibration, b->value);
     /* NaN stays NaN: a value without a sensor's limit has none in its ratio either. */
-    q.absolute = out->same_boards ? 0 * (sa + sb) : fabs(q.value) * (sa + sb);
+    q.calibration = out->same_boards ? 0 * (sa + sb) : fabs(q.value) * (sa + sb);
     return q;
 }
 

@@ -33,7 +33,7 @@ struct comparison {
     size_t row_count;
 };
 
-/* Uncertainties (k = 2) of a difference and of a ratio: repeatability by the root of the sum of squares. The sensor's
+/* Uncertainties (k = 2) of a difference and of a ratio: instrument by the root of the sum of squares. The sensor's
  * limit on the same boards is one common factor: it scales the difference and cancels in the ratio; on other boards
  * both limits are added. Fills *ret; its memory is the arena's. O(1). */
 void compare_runs(const struct result *x, const struct result *y, struct arena *a, struct comparison *ret);

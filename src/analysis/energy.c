@@ -60,7 +60,7 @@ static struct quantity curve_quantity(const struct curve *c, int64_t a_ns, int64
         return quantity_absent(Q_NOT_COVERED, uncovered);
     struct quantity q = quantity_of(curve_energy(c, b_ns) - curve_energy(c, a_ns));
     double halves = (half_rule(c, a_ns, b_ns, 0) - half_rule(c, a_ns, b_ns, 1)) / 2;
-    q.repeatability = sqrt(square(halves) + boundary_term(c, a_ns) + boundary_term(c, b_ns));
+    q.instrument = sqrt(square(halves) + boundary_term(c, a_ns) + boundary_term(c, b_ns));
     return q;
 }
 
@@ -148,7 +148,7 @@ static struct quantity counter_quantity(const struct gpu_series *g, double lag_s
     if (!counter_covers(c, a_ns, b_ns))
         return quantity_absent(Q_NOT_COVERED, "no change of the counter before the start or after the end");
     struct quantity q = quantity_of(counter_energy(c, b_ns) - counter_energy(c, a_ns));
-    q.repeatability = sqrt(end_term(c, a_ns, lag_s) + end_term(c, b_ns, lag_s));
+    q.instrument = sqrt(end_term(c, a_ns, lag_s) + end_term(c, b_ns, lag_s));
     return q;
 }
 
@@ -226,7 +226,7 @@ static void fit_gpu(const struct gpu_series *g, int64_t a_ns, int64_t b_ns, stru
     }
     *ret_factor = quantity_of(counter / buffer);
     /* With the shift found, what is left at each end is the counter's own step. */
-    ret_factor->repeatability =
+    ret_factor->instrument =
         sqrt(end_term(&g->counter, a_ns + lag_ns, 0) + end_term(&g->counter, b_ns + lag_ns, 0)) / buffer;
 }
 
@@ -244,8 +244,7 @@ static struct quantity precise_quantity(const struct quantity *buffer, const str
     if (!quantity_has_value(factor))
         return buffer->value == 0 ? *buffer : quantity_absent(factor->state, factor->why);
     struct quantity q = quantity_of(buffer->value * factor->value);
-    q.repeatability =
-        sqrt(square(buffer->repeatability * factor->value) + square(factor->repeatability * buffer->value));
+    q.instrument = sqrt(square(buffer->instrument * factor->value) + square(factor->instrument * buffer->value));
     return q;
 }
 
@@ -256,7 +255,7 @@ static void add_absolute(const struct meters *m, struct energy_set *e, double du
     for (int s = 0; s < SERIES_COUNT; s++) {
         struct quantity *q = energy_series(e, s);
         if (quantity_has_value(q))
-            q->absolute = fmax(m->sensor_share * fabs(q->value), m->sensor_floor_w * duration_s);
+            q->calibration = fmax(m->sensor_share * fabs(q->value), m->sensor_floor_w * duration_s);
     }
 }
 
@@ -294,9 +293,8 @@ static void add_gpu(struct quantity *sum, const struct quantity *q, bool linear)
         return;
     }
     sum->value += q->value;
-    sum->absolute += q->absolute;
-    sum->repeatability =
-        linear ? sum->repeatability + q->repeatability : sqrt(square(sum->repeatability) + square(q->repeatability));
+    sum->calibration += q->calibration;
+    sum->instrument = linear ? sum->instrument + q->instrument : sqrt(square(sum->instrument) + square(q->instrument));
 }
 
 void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, struct energy_set *ret_sum,
@@ -306,7 +304,7 @@ void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, struct en
     for (int s = 0; s < SERIES_COUNT; s++) {
         *energy_series(&sum, s) =
             m->gpu_count ? quantity_of(0) : quantity_absent(Q_NOT_RECORDED, "no GPU was recorded");
-        energy_series(&sum, s)->repeatability = energy_series(&sum, s)->absolute = m->gpu_count ? 0 : (double)NAN;
+        energy_series(&sum, s)->instrument = energy_series(&sum, s)->calibration = m->gpu_count ? 0 : (double)NAN;
     }
     sum.headline = quantity_absent(Q_NOT_RECORDED, "no basis");
     for (size_t i = 0; i < m->gpu_count; i++) {
@@ -333,8 +331,8 @@ struct quantity quantity_sum(const struct quantity *const *q, size_t n)
             sum.why = q[i]->why;
         }
         sum.value += q[i]->value;
-        sum.absolute += q[i]->absolute;
-        sum.repeatability = sqrt(square(sum.repeatability) + square(q[i]->repeatability));
+        sum.calibration += q[i]->calibration;
+        sum.instrument = sqrt(square(sum.instrument) + square(q[i]->instrument));
     }
     return sum;
 }
@@ -347,8 +345,8 @@ struct quantity quantity_over(const struct quantity *q, double divisor, const ch
         return quantity_absent(Q_UNDEFINED, why);
     struct quantity r = *q;
     r.value /= divisor;
-    r.repeatability /= divisor;
-    r.absolute /= divisor;
+    r.instrument /= divisor;
+    r.calibration /= divisor;
     return r;
 }
 

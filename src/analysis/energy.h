@@ -27,7 +27,7 @@ void meters_fit(struct meters *m, int64_t a_ns, int64_t b_ns, struct arena *aren
 void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, struct energy_set *ret_sum,
                    struct result_stage_gpu *ret_gpus, struct arena *arena);
 
-/* Sum of stages: values and absolute limits add, repeatability as root of the sum of squares. Absent where one is;
+/* Sum of stages: values and absolute limits add, instrument as root of the sum of squares. Absent where one is;
  * NOT_CLOSED where one is. */
 struct quantity quantity_sum(const struct quantity *const *q, size_t n);
 

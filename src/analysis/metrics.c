@@ -21,8 +21,8 @@ static struct quantity scaled(const struct quantity *q, double factor)
     struct quantity r = *q;
     if (quantity_has_value(q)) {
         r.value *= factor;
-        r.repeatability *= factor;
-        r.absolute *= factor;
+        r.instrument *= factor;
+        r.calibration *= factor;
     }
     return r;
 }
@@ -36,8 +36,8 @@ static struct quantity inverse(const struct quantity *q, double factor)
         return quantity_absent(Q_UNDEFINED, "the energy is 0");
     struct quantity r = *q;
     r.value = factor / q->value;
-    r.repeatability = r.value * (q->repeatability / q->value);
-    r.absolute = r.value * (q->absolute / q->value);
+    r.instrument = r.value * (q->instrument / q->value);
+    r.calibration = r.value * (q->calibration / q->value);
     return r;
 }
 

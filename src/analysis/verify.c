@@ -54,12 +54,11 @@ struct fact_group verify_facts(struct verify *v, const char *group)
         if (!f->name || !span_starts(span_of(f->name), prefix))
             continue;
         g.count++;
-        int outcome =
-            f->outcome >= CHECK_NOT_CHECKED && f->outcome <= CHECK_NOT_RECORDED ? f->outcome : CHECK_NOT_RECORDED;
+        int outcome = f->outcome >= 0 && f->outcome < CHECK_OUTCOME_COUNT ? f->outcome : CHECK_NOT_RECORDED;
         g.by_outcome[outcome]++;
         if (outcome == CHECK_FAILED)
             g.failed = join_fact(v->a, g.failed, f);
-        else if (outcome != CHECK_PASSED)
+        else if (check_excludes(outcome))
             g.open = g.open ? arena_format(v->a, "%s, %s", g.open, f->name) : f->name;
     }
     return g;
@@ -72,6 +71,8 @@ void verify_run(const struct records *r, const struct method *m, struct arena *a
     result->checks = arena_array(a, CODE_COUNT, sizeof *result->checks);
     result->mark_count = RMARK_COUNT;
     result->marks = arena_array(a, RMARK_COUNT, sizeof *result->marks);
+    for (int code = RMARK_AVERAGED_POWER; code < RMARK_COUNT; code++)
+        verify_mark(&v, code, CHECK_NOT_JUDGED, __builtin_nan(""), __builtin_nan(""), "Not looked at.");
     verify_setup(&v);
     verify_energy(&v);
     verify_requests(&v);
@@ -79,7 +80,7 @@ void verify_run(const struct records *r, const struct method *m, struct arena *a
     verify_marks(&v);
     result->formal = true;
     for (size_t i = 0; i < CODE_COUNT; i++)
-        if (result->checks[i].outcome != CHECK_PASSED)
+        if (check_excludes(result->checks[i].outcome))
             result->formal = false;
 }
 
@@ -97,6 +98,7 @@ const char *check_code_meaning(int check_code)
     static const char *const meanings[CODE_COUNT] = {
         [CODE_PLAN_MISMATCH] = "What ran is not what the plan says.",
         [CODE_IDENTITY_WRONG] = "The engine is not, or does not serve, what the plan says.",
+        [CODE_IDENTITY_UNKNOWN] = "Model id, precision or engine version is stated by nobody.",
         [CODE_PREFLIGHT_FAILED] = "The machine was not in a normal state before the start, and the user went on.",
         [CODE_GPU_MISMATCH] = "The GPUs that worked are not the plan's, whole and alone.",
         [CODE_FOREIGN_PROCESS] = "A compute process that is not the engine's was on a selected GPU.",
@@ -104,7 +106,8 @@ const char *check_code_meaning(int check_code)
         [CODE_NOT_COVERED] = "A stage has a boundary without samples on both sides.",
         [CODE_SAMPLE_GAP] = "A stage's headline series has a gap.",
         [CODE_COUNTER_VOID] = "The energy counter went backward or stood still.",
-        [CODE_COUNTER_DISAGREES] = "Counter and buffer differ by over 1 % on a stage of 10 s or more.",
+        [CODE_COUNTER_DISAGREES] = "Counter and buffer of a GPU differ by over 1 % on a stage of 10 s or more.",
+        [CODE_GRID_DISAGREES] = "Grid and counter of a GPU differ by more than sampling explains.",
         [CODE_POWER_OUT_OF_RANGE] = "A stage's average power is below idle or above 1.1 times the limit.",
         [CODE_REQUEST_UNACCOUNTED] = "A request was not recorded once and whole.",
         [CODE_USAGE_DISAGREES] = "The engine's own token count is not the clients' sum.",
@@ -132,6 +135,14 @@ const char *mark_code_meaning(int mark_code)
         [RMARK_IDENTITY_NOT_VERIFIABLE] = "The engine gives no way to check part of its identity.",
         [RMARK_USAGE_NOT_VERIFIABLE] = "The engine keeps no token count of its own to check against.",
         [RMARK_SAMPLER_LATE] = "A power sample came over half a period late.",
+        [RMARK_AVERAGED_POWER] =
+            "The power readings are one-second averages: startup and release lag by about a second.",
+        [RMARK_NO_BUFFER] = "The board has no power buffer: grid and counter alone check each other.",
+        [RMARK_OBSERVER_WAIT] = "jtok's own waits took over 2 % of a stage's energy.",
+        [RMARK_HOLD_RESTARTED] = "Power left its band again after the release seemed over.",
+        [RMARK_PAGE_CACHE_WARMED] = "Reading the weights for their digest left them in the page cache.",
+        [RMARK_ENGINE_OWN_REQUESTS] = "The engine generated tokens for itself, and their number is explained.",
+        [RMARK_ARRIVALS_MERGED] = "Tokens arrived in pieces: TPOT and ITL are not the server's.",
     };
     return mark_code >= 0 && mark_code < RMARK_COUNT ? meanings[mark_code] : "";
 }

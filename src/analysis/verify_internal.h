@@ -31,7 +31,7 @@ void verify_mark(struct verify *v, int mark_code, int outcome, double value, dou
 /* The facts of one group ("plan", "gpu" ...), counted by outcome; `failed` and `open` describe those that failed and
  * those that were not recorded or not checked: "identity.model is "b" where "a" was expected; ...". Null: none. */
 struct fact_group {
-    size_t count, by_outcome[4];
+    size_t count, by_outcome[CHECK_OUTCOME_COUNT];
     const char *failed, *open;
 };
 struct fact_group verify_facts(struct verify *v, const char *group);

@@ -54,6 +54,11 @@ static void check_identity(struct verify *v)
                    properties(v, passed), g.open ? "; the engine gives no way to check " : "", g.open ? g.open : "");
 }
 
+static void check_known(struct verify *v)
+{
+    verify_set(v, CODE_IDENTITY_UNKNOWN, CHECK_NOT_STATED, "Not looked at.");
+}
+
 static void check_preflight(struct verify *v)
 {
     struct fact_group g = verify_facts(v, "preflight");
@@ -242,6 +247,7 @@ void verify_setup(struct verify *v)
 {
     check_plan(v);
     check_identity(v);
+    check_known(v);
     check_preflight(v);
     check_gpus(v);
     check_processes(v);

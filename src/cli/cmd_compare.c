@@ -19,9 +19,9 @@ static const char *signed_text(struct arena *a, const struct quantity *q)
 /* Repeatability (k = 2) is known for energies only. */
 static const char *reading_of(const struct comparison_row *r)
 {
-    if (isnan(r->difference.repeatability))
+    if (isnan(r->difference.instrument))
         return "one run each";
-    if (fabs(r->difference.value) <= r->difference.repeatability)
+    if (fabs(r->difference.value) <= r->difference.instrument)
         return "no difference seen";
     return r->difference.value > 0 ? "B higher" : "B lower";
 }
@@ -73,9 +73,9 @@ static void put_text(const struct comparison *c, const struct result *x, const s
             c->same_boards ? "the same boards" : "boards of one kind", x->scenario ? x->scenario : "",
             100 * c->tokens_difference.value);
     put_rows(c, a, out);
-    buf_fmt(out, "\n  ± is repeatability, k = 2. The sensors' limit %s.\n",
+    buf_fmt(out, "\n  ± is the instrument's own doubt. The sensors' limit %s.\n",
             c->same_boards ? "cancels in B / A and scales B - A by the same factor"
-                           : "of both boards is in the JSON's `absolute`");
+                           : "of both boards is in the JSON's `calibration`");
     for (size_t i = 0; i < c->note_count; i++)
         show_item(c->notes[i], out);
 }

@@ -64,7 +64,7 @@ static void put_text(const struct ranked_runs *k, struct arena *a, struct buf *o
     for (size_t i = 0; i < k->group_count; i++)
         put_group(&k->groups[i], a, out);
     if (k->group_count)
-        buf_str(out, "\n± is repeatability, k = 2.\n");
+        buf_str(out, "\n± is the instrument's own doubt.\n");
 }
 
 static bool rank(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)

@@ -65,21 +65,11 @@ static bool check_document(struct verification *v, const struct document *d, str
 
 static void tell_verdict(struct verification *v, const struct result *r)
 {
-    size_t failed = 0, open = 0;
-    for (size_t i = 0; i < r->check_count; i++) {
-        failed += r->checks[i].outcome == CHECK_FAILED;
-        open += r->checks[i].outcome != CHECK_FAILED && r->checks[i].outcome != CHECK_PASSED;
-    }
-    if (r->formal) {
-        buf_fmt(&v->out, "verdict  formal: all %zu checks passed%s\n", r->check_count,
-                r->simulated ? "; SIMULATED" : "");
-        return;
-    }
-    buf_fmt(&v->out, "verdict  excluded: %zu check%s failed, %zu could not be decided%s\n", failed,
-            failed == 1 ? "" : "s", open, r->simulated ? "; SIMULATED" : "");
+    buf_fmt(&v->out, "verdict  %s: %s%s\n", r->formal ? "formal" : "excluded", result_checks_text(r, v->a),
+            r->simulated ? "; SIMULATED" : "");
     for (size_t i = 0; i < r->check_count; i++) {
         const struct result_check *c = &r->checks[i];
-        if (c->outcome == CHECK_PASSED)
+        if (!check_excludes(c->outcome))
             continue;
         buf_str(&v->out, "         ");
         text_wrap(&v->out,

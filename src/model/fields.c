@@ -119,8 +119,8 @@ static void walk_value(struct walk *w, const struct field *f, enum field_type ty
         leaf_f64(w, f, "", quantity_has_value(q) ? q->value : NAN);
         leaf_text(w, f, ".state", q_state_names[q->state]);
         leaf_text(w, f, ".why", q->why);
-        leaf_f64(w, f, ".repeatability", q->repeatability);
-        leaf_f64(w, f, ".absolute", q->absolute);
+        leaf_f64(w, f, ".instrument", q->instrument);
+        leaf_f64(w, f, ".calibration", q->calibration);
         break;
     }
     case FIELD_OBJECT:

@@ -17,7 +17,7 @@ enum field_type {
     FIELD_F64,      /* double */
     FIELD_TEXT,     /* const char * */
     FIELD_ENUM,     /* int, an index into `names` */
-    FIELD_QUANTITY, /* struct quantity; as JSON an object with value, state, why, repeatability, absolute */
+    FIELD_QUANTITY, /* struct quantity; as JSON an object with value, state, why, instrument, calibration */
     FIELD_OBJECT,   /* an embedded struct: `sub` */
     FIELD_LIST,     /* T *items at `offset`, size_t count at `count_offset`; T by `item`, with `sub` for objects */
     FIELD_MAP,      /* as a LIST of struct field_pair; as JSON and YAML an object */
@@ -68,7 +68,7 @@ void fields_absent_as(const struct schema *s, void *object, int enum_value, cons
 
 /* Calls `each` for every leaf, in the table's order: its key path (keys joined by dots, valid during the call), its
  * field, and the value as text (empty: absent). Lists give one leaf an item, with the index from 0 as a key; a quantity
- * gives its value under its own path (empty where it has none), then .state, .why, .repeatability and .absolute.
+ * gives its value under its own path (empty where it has none), then .state, .why, .instrument and .calibration.
  * Objects of lists are walked too. For CSV. O(leaves). */
 void fields_flat(const struct schema *s, const void *object,
                  void (*each)(void *self, const char *path, const struct field *f, struct span value), void *self);

@@ -187,7 +187,7 @@ const struct method_decision method_decisions[] = {
      "Extra samples at each stage mark and 0.2 s after it make `benchmark-1.5+marks`, shown beside; headline and "
      "rules use the 1 s grid only, and a mark sample without its partner is dropped."},
     {"energy.uncertainty", "2",
-     "Two figures, k = 2: repeatability (sampling, stamps, cliffs at the ends) and absolute (an assumed "
+     "Two figures, k = 2: instrument (sampling, stamps, cliffs at the ends) and absolute (an assumed "
      "limit of the board's sensor: the larger of 6 % and 5 W, or the plan's calibration)."},
     {"energy.uncertainty_sum", "2",
      "Repeatability adds linearly over GPUs for the two instant series, which share a phase, and as the "

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "model/fields.h"
 
-#define METHOD_ID "jtok-1"
+#define METHOD_ID "jtok-2"
 
 enum basis { BASIS_BENCHMARK, BASIS_PRECISE, BASIS_COUNT };
 extern const char *const basis_names[BASIS_COUNT + 1]; /* "benchmark-1.5", "precise" */

@@ -52,9 +52,10 @@ struct plan_lengths {
 
 struct plan_requests {
     const char *file;
-    const char *sha256; /* resolved: of the file's bytes */
-    int api;            /* enum api_kind */
-    int64_t count;      /* ABSENT_I64: each prompt once; more than the file holds: repeated in order */
+    const char *sha256;      /* resolved: of the file's bytes */
+    const char *work_sha256; /* resolved: of what is asked, request by request (METHOD section 9) */
+    int api;                 /* enum api_kind */
+    int64_t count;           /* ABSENT_I64: each prompt once; more than the file holds: repeated in order */
     struct plan_lengths lengths;
     double temperature, top_p; /* NaN: not sent */
     int64_t seed;              /* ABSENT_I64: not sent */

@@ -119,6 +119,8 @@ static const struct field request_fields[] = {
          "JSON Lines with prompt or messages in each line, plain or .gz; a relative path starts where jtok was "
          "started."),
     TEXT(plan_requests, sha256, FIELD_RESOLVED, "SHA-256 of the file's bytes."),
+    TEXT(plan_requests, work_sha256, FIELD_RESOLVED,
+         "SHA-256 of what is asked, request by request: text or messages, length, sampling, API, extra body."),
     ENUM(plan_requests, api, api_kinds, "chat: /v1/chat/completions; completions: /v1/completions."),
     INT(plan_requests, count, 1, 4e6, "requests",
         "Number of formal requests; null: each line once; more than the file holds: repeated in order."),

@@ -15,14 +15,16 @@ enum q_state {
 /* "not_recorded", "measured", "undefined", "not_covered", "not_reached", "not_closed", "excluded"; null-terminated. */
 extern const char *const q_state_names[8];
 
-/* `value` means something in MEASURED, NOT_CLOSED and EXCLUDED only. The uncertainties (k = 2, same unit as the value;
- * NaN where not known) are METHOD section 2's: repeatability, and the assumed limit of the sensor. `why` is a short
- * sentence for every state but MEASURED; static text or memory of the owning arena. */
+/* `value` means something in MEASURED, NOT_CLOSED and EXCLUDED only. Two of METHOD section 2's three doubts, in the
+ * value's unit, NaN where not known: `instrument`, how far this reading may be from what the board's own sensor saw in
+ * this run, meant to hold in at least 95 % of cases; `calibration`, the assumed limit of that sensor. The third,
+ * between runs, comes from repetitions only (analysis/compare_repeats.h). `why` is a short sentence for every state but
+ * MEASURED; static text or memory of the owning arena. */
 struct quantity {
     double value;
     enum q_state state;
     const char *why;
-    double repeatability, absolute;
+    double instrument, calibration;
 };
 
 static inline struct quantity quantity_absent(enum q_state state, const char *why)
@@ -30,15 +32,15 @@ static inline struct quantity quantity_absent(enum q_state state, const char *wh
     return (struct quantity){.value = __builtin_nan(""),
                              .state = state,
                              .why = why,
-                             .repeatability = __builtin_nan(""),
-                             .absolute = __builtin_nan("")};
+                             .instrument = __builtin_nan(""),
+                             .calibration = __builtin_nan("")};
 }
 
 /* Measured, without a statement of uncertainty. */
 static inline struct quantity quantity_of(double value)
 {
     return (struct quantity){
-        .value = value, .state = Q_MEASURED, .repeatability = __builtin_nan(""), .absolute = __builtin_nan("")};
+        .value = value, .state = Q_MEASURED, .instrument = __builtin_nan(""), .calibration = __builtin_nan("")};
 }
 
 static inline int quantity_has_value(const struct quantity *q)

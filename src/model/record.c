@@ -6,7 +6,8 @@ const char *const mark_names[] = {"baseline_start", "baseline_end",    "service_
                                   "exit",           "memory_released", "power_recovered",
                                   "release_end",    "hold_end",        "release_timeout",
                                   "failed",         "interrupted",     NULL};
-const char *const check_outcome_names[] = {"not_checked", "passed", "failed", "not_recorded", NULL};
+const char *const check_outcome_names[] = {"not_checked", "passed",     "failed", "not_recorded",
+                                           "not_stated",  "not_judged", NULL};
 const char *const verdict_names[] = {"ok",
                                      "not_recorded",
                                      "connect_failed",

@@ -48,8 +48,18 @@ struct rec_clock {
     int64_t t_ns, offset_ns, width_ns; /* REALTIME - MONOTONIC since the run began */
 };
 
-enum check_outcome { CHECK_NOT_CHECKED, CHECK_PASSED, CHECK_FAILED, CHECK_NOT_RECORDED };
-extern const char *const check_outcome_names[5];
+/* METHOD section 8. NOT_STATED: the plan expects nothing, so nothing was compared. NOT_JUDGED: the rule itself leaves
+ * the case out, or a mark names the gap. */
+enum check_outcome {
+    CHECK_NOT_CHECKED,
+    CHECK_PASSED,
+    CHECK_FAILED,
+    CHECK_NOT_RECORDED,
+    CHECK_NOT_STATED,
+    CHECK_NOT_JUDGED,
+    CHECK_OUTCOME_COUNT
+};
+extern const char *const check_outcome_names[CHECK_OUTCOME_COUNT + 1];
 
 /* Something that the run looked at itself: "identity.model", "preflight.gpu_busy", "plan.requests_sha256" ... The part
  * before the first dot is the reason code's group. */
@@ -74,6 +84,8 @@ struct rec_run {
     int64_t snapshot_bytes, snapshot_resident_bytes; /* page cache at t2 */
     int64_t secrets_replaced;                        /* places in log lines, arguments and variables */
     const char *plan_sha256;
+    struct field_pair *environment; /* what the engine inherited, by name, secrets masked; none: not recorded */
+    size_t environment_count;
 };
 
 /* ---- power ---- */

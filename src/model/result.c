@@ -8,20 +8,30 @@ const char *const stage_names[] = {"baseline",  "startup", "formal",    "release
 const char *const series_names[] = {"grid", "marks", "counter", "buffer", "precise", NULL};
 const char *const token_source_names[] = {"running_counts", "spread", "mixed", "none", NULL};
 const char *const curve_source_names[] = {"none", "buffer", "counter", "grid", NULL};
-const char *const check_code_names[] = {"plan_mismatch",      "identity_wrong",
-                                        "preflight_failed",   "gpu_mismatch",
-                                        "foreign_process",    "baseline_not_idle",
-                                        "not_covered",        "sample_gap",
-                                        "counter_void",       "counter_disagrees",
-                                        "power_out_of_range", "request_unaccounted",
-                                        "usage_disagrees",    "too_many_failed",
-                                        "release_timed_out",  "release_not_closed",
-                                        "engine_failed",      "interrupted",
-                                        "clock_step",         "records_damaged",
-                                        "method_shortened",   NULL};
-const char *const mark_code_names[] = {
-    "simulated", "steady_not_reached",      "delivery_lag",         "client_limited", "repeated_prompts",
-    "throttled", "identity_not_verifiable", "usage_not_verifiable", "sampler_late",   NULL};
+const char *const check_code_names[] = {
+    "plan_mismatch",      "identity_wrong",      "identity_unknown",  "preflight_failed",
+    "gpu_mismatch",       "foreign_process",     "baseline_not_idle", "not_covered",
+    "sample_gap",         "counter_void",        "counter_disagrees", "grid_disagrees",
+    "power_out_of_range", "request_unaccounted", "usage_disagrees",   "too_many_failed",
+    "release_timed_out",  "release_not_closed",  "engine_failed",     "interrupted",
+    "clock_step",         "records_damaged",     "method_shortened",  NULL};
+const char *const mark_code_names[] = {"simulated",
+                                       "steady_not_reached",
+                                       "delivery_lag",
+                                       "client_limited",
+                                       "repeated_prompts",
+                                       "throttled",
+                                       "identity_not_verifiable",
+                                       "usage_not_verifiable",
+                                       "sampler_late",
+                                       "averaged_power",
+                                       "no_buffer",
+                                       "observer_wait",
+                                       "hold_restarted",
+                                       "page_cache_warmed",
+                                       "engine_own_requests",
+                                       "arrivals_merged",
+                                       NULL};
 
 struct quantity *energy_series(struct energy_set *e, int series)
 {
@@ -101,6 +111,22 @@ void result_absent(struct result *r, struct arena *a, const char *why)
     r->marks = absent_table("marks", r->mark_count = RMARK_COUNT, a, why);
     for (int i = 0; i < RMARK_COUNT; i++)
         r->marks[i].code = i;
+}
+
+const char *result_checks_text(const struct result *r, struct arena *a)
+{
+    static const int order[] = {CHECK_FAILED, CHECK_NOT_STATED, CHECK_NOT_JUDGED, CHECK_NOT_RECORDED,
+                                CHECK_NOT_CHECKED};
+    static const char *const words[CHECK_OUTCOME_COUNT] = {"not checked",  "passed",     "failed",
+                                                           "not recorded", "not stated", "not judged"};
+    size_t n[CHECK_OUTCOME_COUNT] = {0};
+    for (size_t i = 0; i < r->check_count; i++)
+        n[r->checks[i].outcome]++;
+    const char *text = arena_format(a, "%zu check%s passed", n[CHECK_PASSED], n[CHECK_PASSED] == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        if (n[order[i]])
+            text = arena_format(a, "%s, %zu %s", text, n[order[i]], words[order[i]]);
+    return text;
 }
 
 const char *result_gpus_text(const struct result *r, struct arena *a)

@@ -269,6 +269,7 @@ struct result_estimate {
 enum check_code {
     CODE_PLAN_MISMATCH,
     CODE_IDENTITY_WRONG,
+    CODE_IDENTITY_UNKNOWN,
     CODE_PREFLIGHT_FAILED,
     CODE_GPU_MISMATCH,
     CODE_FOREIGN_PROCESS,
@@ -277,6 +278,7 @@ enum check_code {
     CODE_SAMPLE_GAP,
     CODE_COUNTER_VOID,
     CODE_COUNTER_DISAGREES,
+    CODE_GRID_DISAGREES,
     CODE_POWER_OUT_OF_RANGE,
     CODE_REQUEST_UNACCOUNTED,
     CODE_USAGE_DISAGREES,
@@ -302,6 +304,13 @@ enum mark_code {
     RMARK_IDENTITY_NOT_VERIFIABLE,
     RMARK_USAGE_NOT_VERIFIABLE,
     RMARK_SAMPLER_LATE,
+    RMARK_AVERAGED_POWER,
+    RMARK_NO_BUFFER,
+    RMARK_OBSERVER_WAIT,
+    RMARK_HOLD_RESTARTED,
+    RMARK_PAGE_CACHE_WARMED,
+    RMARK_ENGINE_OWN_REQUESTS,
+    RMARK_ARRIVALS_MERGED,
     RMARK_COUNT
 };
 extern const char *const mark_code_names[RMARK_COUNT + 1];
@@ -312,6 +321,13 @@ struct result_check {
     int outcome; /* enum check_outcome */
     const char *why;
 };
+
+/* Does a check with this outcome keep a run from being formal? Failed, not recorded and not checked do; not stated and
+ * not judged do not, but never count as passed. */
+static inline bool check_excludes(int outcome)
+{
+    return outcome != CHECK_PASSED && outcome != CHECK_NOT_STATED && outcome != CHECK_NOT_JUDGED;
+}
 
 /* One mark. PASSED: the run does not carry it; FAILED: it does. */
 struct result_mark {
@@ -330,8 +346,9 @@ struct result {
     const char *name, *scenario, *model, *revision, *engine, *engine_version; /* as planned and seen, for headings */
     double total_parameters;
     const char *plan_sha256, *requests_sha256;
-    bool simulated; /* any part of GPU or engine */
-    bool formal;    /* every check passed */
+    const char *work_sha256; /* of what was asked, request by request (METHOD section 9) */
+    bool simulated;          /* any part of GPU or engine */
+    bool formal;             /* no check failed, and none lacks its records or was left out */
     struct result_metrics metrics;
     struct result_stage *stages; /* STAGE_COUNT of them, by enum stage_id */
     size_t stage_count;
@@ -365,6 +382,9 @@ void result_absent(struct result *r, struct arena *a, const char *why);
 
 /* The row of the steady table for one reading and K. */
 const struct result_steady *result_steady_of(const struct result *r, int reading, int k);
+
+/* "21 checks passed, 1 not stated, 1 not judged": how many of each outcome, passed first, none left out. O(checks). */
+const char *result_checks_text(const struct result *r, struct arena *a);
 
 /* "2 x NVIDIA H200 at 700 W": number, name and power limit of the boards, as far as they are known and alike. O(GPUs).
  */

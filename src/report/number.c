@@ -98,8 +98,8 @@ void number_put_quantity(struct buf *out, const struct quantity *q)
 {
     if (!quantity_has_value(q) || isnan(q->value))
         buf_str(out, quantity_state_text(q->state == Q_MEASURED ? Q_NOT_RECORDED : q->state));
-    else if (q->repeatability > 0)
-        number_put(out, q->value, number_places(q->repeatability));
+    else if (q->instrument > 0)
+        number_put(out, q->value, number_places(q->instrument));
     else
         number_put_digits(out, q->value, NUMBER_DIGITS);
 }
@@ -156,6 +156,6 @@ const char *number_text_uncertainty(struct arena *a, double uncertainty)
 const char *number_text_repeatable(struct arena *a, const struct quantity *q)
 {
     const char *value = number_text_quantity(a, q),
-               *u = quantity_has_value(q) ? number_text_uncertainty(a, q->repeatability) : "";
+               *u = quantity_has_value(q) ? number_text_uncertainty(a, q->instrument) : "";
     return *u ? arena_format(a, "%s %s", value, u) : value;
 }

@@ -27,8 +27,8 @@ void number_put_digits(struct buf *out, double value, int digits);
 /* A whole number with its groups. ABSENT_I64: "not recorded". */
 void number_put_i64(struct buf *out, int64_t value);
 
-/* A quantity without its unit: the value rounded by its repeatability where known; where there is none to show, its
- * state in words ("not reached"), without the reason. */
+/* A quantity without its unit: the value rounded by its instrument's doubt where known; where there is none to show,
+ * its state in words ("not reached"), without the reason. */
 void number_put_quantity(struct buf *out, const struct quantity *q);
 
 /* "± 12" at the same place as the value, or "" where the uncertainty isn't known. */
@@ -44,6 +44,6 @@ const char *number_text_i64(struct arena *a, int64_t value);
 const char *number_text_quantity(struct arena *a, const struct quantity *q);
 const char *number_text_uncertainty(struct arena *a, double uncertainty);
 const char *number_text_repeatable(struct arena *a,
-                                   const struct quantity *q); /* with its repeatability, if it has one */
+                                   const struct quantity *q); /* with its instrument's doubt, if it has one */
 
 #endif

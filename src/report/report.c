@@ -132,17 +132,9 @@ static void put_code(struct report *p, enum report_look look, const char *name, 
 static void put_excluded(struct report *p)
 {
     const struct result *r = p->r;
-    size_t failed = 0, open = 0;
-    for (size_t i = 0; i < r->check_count; i++) {
-        failed += r->checks[i].outcome == CHECK_FAILED;
-        open += r->checks[i].outcome != CHECK_FAILED && r->checks[i].outcome != CHECK_PASSED;
-    }
     buf_str(p->out, "  ");
     report_look(p, LOOK_BAD, "EXCLUDED");
-    buf_fmt(p->out, "  not a formal run: %zu check%s failed", failed, failed == 1 ? "" : "s");
-    if (open)
-        buf_fmt(p->out, ", %zu could not be decided", open);
-    buf_byte(p->out, '\n');
+    buf_fmt(p->out, "  not a formal run: %s\n", result_checks_text(r, &p->arena));
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < r->check_count; i++) {
             const struct result_check *c = &r->checks[i];
@@ -170,7 +162,7 @@ static void put_trust(struct report *p)
     if (r->formal) {
         buf_str(p->out, "  ");
         report_look(p, LOOK_GOOD, "FORMAL");
-        buf_fmt(p->out, "  every one of %zu checks passed\n", r->check_count);
+        buf_fmt(p->out, "  %s\n", result_checks_text(r, &p->arena));
     } else {
         put_excluded(p);
     }
@@ -209,8 +201,8 @@ static void put_metrics(struct report *p, const char *title, const struct metric
     table_cell(&t, title);
     table_cell(&t, "");
     table_cell(&t, "");
-    table_cell(&t, "repeatability");
-    table_cell(&t, "sensor limit");
+    table_cell(&t, "instrument");
+    table_cell(&t, "calibration");
     const struct quantity *all[METRICS_MAX];
     const char *names[METRICS_MAX];
     for (size_t i = 0; i < n; i++) {
@@ -221,8 +213,8 @@ static void put_metrics(struct report *p, const char *title, const struct metric
         table_cell(&t, report_cell(p, q));
         bool has = quantity_has_value(q) && !isnan(q->value);
         table_cell(&t, has ? list[i].unit : "");
-        table_cell(&t, has ? number_text_uncertainty(&p->arena, q->repeatability) : "");
-        table_cell(&t, has ? number_text_uncertainty(&p->arena, q->absolute) : "");
+        table_cell(&t, has ? number_text_uncertainty(&p->arena, q->instrument) : "");
+        table_cell(&t, has ? number_text_uncertainty(&p->arena, q->calibration) : "");
     }
     buf_byte(p->out, '\n');
     struct buf body = {0};

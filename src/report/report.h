@@ -19,7 +19,7 @@ enum { REPORT_COLUMNS = 100 };
 void report_text(const struct result *r, bool colour, struct buf *out);
 
 /* One line a value: metric (its path in result.json; a list's items by their name), unit, value, state, why,
- * repeatability, absolute. The first columns are those of result.json's tables, so the two never differ. */
+ * instrument, calibration. The first columns are those of result.json's tables, so the two never differ. */
 void report_csv(const struct result *r, struct buf *out);
 
 /* The header line of report_csv. */

@@ -41,8 +41,8 @@ static void put_quantity(struct buf *out, const char *path, const char *unit, co
     put_number(out, quantity_has_value(q) ? q->value : NAN, ',');
     put_text(out, state_text(q), ',');
     put_text(out, q->why, ',');
-    put_number(out, quantity_has_value(q) ? q->repeatability : NAN, ',');
-    put_number(out, quantity_has_value(q) ? q->absolute : NAN, '\n');
+    put_number(out, quantity_has_value(q) ? q->instrument : NAN, ',');
+    put_number(out, quantity_has_value(q) ? q->calibration : NAN, '\n');
 }
 
 static void put_object(struct buf *out, const struct schema *s, const char *object, const char *path, struct arena *a);
@@ -132,7 +132,7 @@ void report_csv_rows(const struct schema *s, const void *object, const char *pre
 
 void report_csv_header(struct buf *out)
 {
-    buf_str(out, "metric,unit,value,state,why,repeatability,absolute\n");
+    buf_str(out, "metric,unit,value,state,why,instrument,calibration\n");
 }
 
 void report_csv(const struct result *r, struct buf *out)

@@ -30,7 +30,7 @@ static void latency_row(struct report *p, struct table *t, const char *name, con
     for (size_t i = 0; i < COLUMNS; i++) {
         struct quantity q = *all[i];
         q.value *= scale;
-        q.repeatability *= scale;
+        q.instrument *= scale;
         table_cell(t, report_cell(p, &q));
     }
     table_cell(t, number_text_i64(&p->arena, x->n));
@@ -161,16 +161,16 @@ static void headline_table(struct report *p)
 {
     struct table t;
     table_init(&t, &p->arena, "ldllddd");
-    head_row(&t, (const char *const[]){"", "headline", "repeatability", "sensor limit", "grid/counter",
-                                       "buffer/counter", "sampling error", NULL});
+    head_row(&t, (const char *const[]){"", "headline", "instrument", "calibration", "grid/counter", "buffer/counter",
+                                       "sampling error", NULL});
     for (size_t i = 0; i < p->r->stage_count; i++) {
         const struct result_stage *s = &p->r->stages[i];
         if (!happened(s))
             continue;
         table_cell(&t, stage_names[s->stage]);
         table_cell(&t, report_cell(p, &s->energy.headline));
-        table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.repeatability));
-        table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.absolute));
+        table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.instrument));
+        table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.calibration));
         table_cell(&t, report_percent(p, &s->grid_difference, true));
         table_cell(&t, report_percent(p, &s->buffer_difference, true));
         table_cell(&t, report_percent(p, &s->sampling_error, true));
@@ -188,7 +188,7 @@ static void gpu_table(struct report *p)
         return;
     struct table t;
     table_init(&t, &p->arena, "ldlldddd");
-    head_row(&t, (const char *const[]){"", "headline", "repeatability", "sensor limit", "counter", "grid 1 s", "buffer",
+    head_row(&t, (const char *const[]){"", "headline", "instrument", "calibration", "counter", "grid 1 s", "buffer",
                                        "W", NULL});
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         const struct result_stage *s = &r->stages[stages[i]];
@@ -197,8 +197,8 @@ static void gpu_table(struct report *p)
             table_cell(&t, arena_format(&p->arena, "%s, GPU %lld", stage_names[s->stage],
                                         (long long)r->gpus[s->gpus[g].gpu].index));
             table_cell(&t, report_cell(p, &e->headline));
-            table_cell(&t, number_text_uncertainty(&p->arena, e->headline.repeatability));
-            table_cell(&t, number_text_uncertainty(&p->arena, e->headline.absolute));
+            table_cell(&t, number_text_uncertainty(&p->arena, e->headline.instrument));
+            table_cell(&t, number_text_uncertainty(&p->arena, e->headline.calibration));
             table_cell(&t, report_cell(p, &e->counter));
             table_cell(&t, report_cell(p, &e->grid));
             table_cell(&t, report_cell(p, &e->buffer));
@@ -378,7 +378,7 @@ static const char *kilojoules(struct report *p, const struct quantity *q)
 {
     struct quantity k = *q;
     k.value /= 1000;
-    k.repeatability /= 1000;
+    k.instrument /= 1000;
     return report_cell(p, &k);
 }
 
@@ -479,13 +479,14 @@ static void outcome_line(struct report *p, const char *name, int outcome, const 
 /* What failed, or could not be decided, and the marks that the run carries stand at the top of the report. */
 void report_checks(struct report *p)
 {
-    static const char *const check_words[] = {"not checked", "passed", "failed", "not recorded"};
-    static const char *const mark_words[] = {"not checked", "no", "yes", "not recorded"};
+    static const char *const check_words[] = {"not checked",  "passed",     "failed",
+                                              "not recorded", "not stated", "not judged"};
+    static const char *const mark_words[] = {"not checked", "no", "yes", "not recorded", "not stated", "not judged"};
     const struct result *r = p->r;
-    report_heading(p, "Checks that passed (docs/CHECKS.md has all of them, and what to do about each)");
+    report_heading(p, "Checks that exclude nothing (docs/CHECKS.md has all of them, and what to do about each)");
     for (size_t i = 0; i < r->check_count; i++)
-        if (r->checks[i].outcome == CHECK_PASSED)
-            outcome_line(p, check_code_names[r->checks[i].code], CHECK_PASSED, check_words, r->checks[i].why);
+        if (!check_excludes(r->checks[i].outcome))
+            outcome_line(p, check_code_names[r->checks[i].code], r->checks[i].outcome, check_words, r->checks[i].why);
     report_heading(p, "Other marks");
     for (size_t i = 0; i < r->mark_count; i++)
         if (r->marks[i].outcome != CHECK_FAILED)

@@ -20,10 +20,10 @@ static void put_quantity(struct json_writer *w, const struct quantity *q)
     json_put_text(w, q_state_names[q->state]);
     json_put_key(w, "why");
     json_put_text(w, q->why);
-    json_put_key(w, "repeatability");
-    put_f64(w, q->repeatability);
-    json_put_key(w, "absolute");
-    put_f64(w, q->absolute);
+    json_put_key(w, "instrument");
+    put_f64(w, q->instrument);
+    json_put_key(w, "calibration");
+    put_f64(w, q->calibration);
     json_put_object_end(w);
 }
 
@@ -163,6 +163,17 @@ static const char *take_text(struct reader *r)
 
 static bool read_object(struct reader *r, const struct schema *s, void *object);
 
+/* Where a number of a quantity belongs, by the key just read; null: elsewhere. Results made under jtok-1 call the two
+ * doubts repeatability and absolute. */
+static double *quantity_number(const struct json *j, struct quantity *q)
+{
+    if (json_is(j, "value"))
+        return &q->value;
+    if (json_is(j, "instrument") || json_is(j, "repeatability"))
+        return &q->instrument;
+    return json_is(j, "calibration") || json_is(j, "absolute") ? &q->calibration : NULL;
+}
+
 static bool read_quantity(struct reader *r, const struct field *f, struct quantity *ret)
 {
     struct quantity q = quantity_absent(Q_NOT_RECORDED, NULL);
@@ -171,10 +182,7 @@ static bool read_quantity(struct reader *r, const struct field *f, struct quanti
     if (r->j.kind != JSON_OBJECT)
         return fault(r, f, FIELD_QUANTITY);
     while ((k = json_next(&r->j)) == JSON_KEY) {
-        double *number = json_is(&r->j, "value")           ? &q.value
-                         : json_is(&r->j, "repeatability") ? &q.repeatability
-                         : json_is(&r->j, "absolute")      ? &q.absolute
-                                                           : NULL;
+        double *number = quantity_number(&r->j, &q);
         bool state = json_is(&r->j, "state"), why = json_is(&r->j, "why");
 
         k = json_next(&r->j);

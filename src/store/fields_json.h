@@ -8,8 +8,8 @@
 #include "text/json.h"
 
 /* Appends the object: keys in the table's order, two spaces a level, LF at the end. Absent values are null, or left out
- * with FIELD_OMIT_ABSENT; doubles in their shortest form. A quantity is {"value", "state", "why", "repeatability",
- * "absolute"}, its value null where it has none. O(size). */
+ * with FIELD_OMIT_ABSENT; doubles in their shortest form. A quantity is {"value", "state", "why", "instrument",
+ * "calibration"}, its value null where it has none. O(size). */
 void fields_json_write(const struct schema *s, const void *object, struct buf *b);
 
 /* The same within a document that the caller is writing. */

@@ -199,7 +199,7 @@ static void put_object(struct json_writer *w, const struct schema *s, const void
 
 static void put_quantity_definition(struct json_writer *w)
 {
-    static const char *const numbers[] = {"value", "repeatability", "absolute"};
+    static const char *const numbers[] = {"value", "instrument", "calibration"};
 
     json_put_key(w, "$defs");
     json_put_object(w);

@@ -35,6 +35,11 @@ static const struct field run_fields[] = {
     INT(snapshot_resident_bytes, "B", "How much of it was in the page cache at service_start."),
     INT(secrets_replaced, "places", "Secret values replaced in what is stored."),
     TEXT(plan_sha256, "SHA-256 of plan.json."),
+    {.key = "environment",
+     .type = FIELD_MAP,
+     .offset = offsetof(struct rec_run, environment),
+     .count_offset = offsetof(struct rec_run, environment_count),
+     .doc = "What the engine inherited, by name; secrets masked."},
 };
 const struct schema rec_run_schema = {.name = "rec_run",
                                       .size = sizeof(struct rec_run),

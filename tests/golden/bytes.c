@@ -43,8 +43,8 @@ static void put_value(const struct field *f, const void *at, const char *object)
     case FIELD_QUANTITY:
         printf("%d ", q->state);
         put_bits(quantity_has_value(q) ? q->value : 0);
-        put_bits(q->repeatability);
-        put_bits(q->absolute);
+        put_bits(q->instrument);
+        put_bits(q->calibration);
         break;
     case FIELD_OBJECT:
         put_object(f->sub, at);

@@ -264,7 +264,7 @@ static void load_bursts(struct arena *a, struct records *r)
 }
 
 /* The instruments agree on each burst and the 2 s after it within what they say of themselves: counter and 20 ms buffer
- * to their repeatability in every burst, and to 0.2 % over all of them. */
+ * to their instrument in every burst, and to 0.2 % over all of them. */
 static void bursts_on_four_gpus(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void bursts_on_four_gpus(void **state)
         assert_close(factor[g].value, 1, 0.002);
     for (size_t i = 0; i < 12; i++) {
         meters_energy(&m, (int64_t)(on_s[i] * 1e9), (int64_t)(on_s[i + 1] * 1e9), &e, NULL, &a);
-        assert_close(e.counter.value, e.precise.value, hypot(e.counter.repeatability, e.precise.repeatability));
+        assert_close(e.counter.value, e.precise.value, hypot(e.counter.instrument, e.precise.instrument));
     }
     arena_done(&a);
 }

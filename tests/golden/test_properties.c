@@ -404,7 +404,7 @@ static void energies_scale_with_power(void **state)
                                 *q = energy_series(&two.stages[s].energy, k);
                 assert_int_equal(p->state, q->state);
                 if (quantity_has_value(p))
-                    assert_true(q->value == 2 * p->value && q->repeatability == 2 * p->repeatability);
+                    assert_true(q->value == 2 * p->value && q->instrument == 2 * p->instrument);
             }
         for (size_t i = 0; i < one.request_count; i++)
             if (one.requests[i].generates)

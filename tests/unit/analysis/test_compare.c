@@ -7,11 +7,11 @@ struct pair {
     struct comparison c;
 };
 
-static struct quantity q(double value, double repeatability, double absolute)
+static struct quantity q(double value, double instrument, double absolute)
 {
     struct quantity k = quantity_of(value);
-    k.repeatability = repeatability;
-    k.absolute = absolute;
+    k.instrument = instrument;
+    k.calibration = absolute;
     return k;
 }
 
@@ -80,12 +80,12 @@ static void uncertainty_by_hand_on_the_same_boards(void **state)
     assert_true(p->c.same_boards);
     const struct comparison_row *r = row_of(&p->c, "formal-stage energy");
     assert_close(r->difference.value, 0.01, 1e-15);
-    assert_close(r->difference.repeatability, 0.005, 1e-15); /* sqrt(3^2 + 4^2) */
-    assert_close(r->difference.absolute, 0.0006, 1e-15);     /* 6 % of the difference */
+    assert_close(r->difference.instrument, 0.005, 1e-15);   /* sqrt(3^2 + 4^2) */
+    assert_close(r->difference.calibration, 0.0006, 1e-15); /* 6 % of the difference */
     assert_close(r->ratio.value, 1.2, 1e-15);
     /* relative 0.003 / 0.05 = 0.06 and 0.004 / 0.06 = 1 / 15: 1.2 sqrt(0.06^2 + (1/15)^2) */
-    assert_close(r->ratio.repeatability, 1.2 * sqrt(0.0036 + 1.0 / 225), 1e-15);
-    assert_close(r->ratio.absolute, 0, 0);
+    assert_close(r->ratio.instrument, 1.2 * sqrt(0.0036 + 1.0 / 225), 1e-15);
+    assert_close(r->ratio.calibration, 0, 0);
 }
 
 static void other_boards_of_the_same_kind_add_their_limits(void **state)
@@ -96,8 +96,8 @@ static void other_boards_of_the_same_kind_add_their_limits(void **state)
     assert_int_equal(p->c.reason_count, 0);
     assert_false(p->c.same_boards);
     const struct comparison_row *r = row_of(&p->c, "formal-stage energy");
-    assert_close(r->difference.absolute, 0.003 + 0.0036, 1e-15);
-    assert_close(r->ratio.absolute, 1.2 * 0.12, 1e-15);
+    assert_close(r->difference.calibration, 0.003 + 0.0036, 1e-15);
+    assert_close(r->ratio.calibration, 1.2 * 0.12, 1e-15);
 }
 
 /* A value without a stated uncertainty has a difference without one, not with 0. */
@@ -107,8 +107,8 @@ static void unknown_uncertainty_stays_unknown(void **state)
     compare_runs(&p->x, &p->y, &p->a, &p->c);
     const struct comparison_row *r = row_of(&p->c, "output throughput");
     assert_close(r->difference.value, 0, 0);
-    assert_true(isnan(r->difference.repeatability));
-    assert_true(isnan(r->ratio.absolute));
+    assert_true(isnan(r->difference.instrument));
+    assert_true(isnan(r->ratio.calibration));
 }
 
 static void twenty_percent_of_the_larger_is_still_a_pair(void **state)

@@ -239,7 +239,7 @@ static void trapezoid_repeatability(void **state)
         made_instant(&b.made, 0, i, w[i], INSTANT_GRID);
     bench_measure(&b);
     struct energy_set e = energy(&b, 0.5, 3.5, NULL);
-    assert_close(e.grid.repeatability, sqrt(150. * 150 + 50 * 50 + 100 * 100), 1e-9);
+    assert_close(e.grid.instrument, sqrt(150. * 150 + 50 * 50 + 100 * 100), 1e-9);
     made_done(&b.made);
 }
 
@@ -254,11 +254,11 @@ static void counter_repeatability(void **state)
     for (int i = 0; i <= 20; i++)
         made_counter(&b.made, 0, 0.1 * i, i <= 10 ? 10 * i : 100 + 50 * (i - 10));
     bench_measure(&b);
-    assert_close(energy(&b, 0.55, 1.05, NULL).counter.repeatability, sqrt(1 + 25 + 50 * 50), 1e-6);
+    assert_close(energy(&b, 0.55, 1.05, NULL).counter.instrument, sqrt(1 + 25 + 50 * 50), 1e-6);
     b.lag[0] = quantity_of(0.05);
-    assert_close(energy(&b, 0.55, 1.05, NULL).counter.repeatability, sqrt(1 + 25 + 30 * 30), 1e-6);
+    assert_close(energy(&b, 0.55, 1.05, NULL).counter.instrument, sqrt(1 + 25 + 30 * 30), 1e-6);
     b.series[0].counter.locked[10] = false; /* a point of 100 ms beside 1.05 s */
-    assert_close(energy(&b, 0.55, 1.05, NULL).counter.repeatability, sqrt(1 + 50 * 50 + 30 * 30), 1e-6);
+    assert_close(energy(&b, 0.55, 1.05, NULL).counter.instrument, sqrt(1 + 50 * 50 + 30 * 30), 1e-6);
     made_done(&b.made);
 }
 
@@ -274,9 +274,9 @@ static void absolute_limit(void **state)
         made_instant(&b.made, 1, i, 10, INSTANT_GRID);
     }
     bench_measure(&b);
-    assert_close(energy(&b, 0, 10, rows).grid.absolute, 110, 1e-9);
-    assert_close(rows[0].energy.grid.absolute, 60, 1e-9);
-    assert_close(rows[1].energy.grid.absolute, 50, 1e-9);
+    assert_close(energy(&b, 0, 10, rows).grid.calibration, 110, 1e-9);
+    assert_close(rows[0].energy.grid.calibration, 60, 1e-9);
+    assert_close(rows[1].energy.grid.calibration, 50, 1e-9);
     made_done(&b.made);
 }
 

@@ -57,15 +57,15 @@ static const char right[] = "{\n"
                             "    \"value\": 1.5,\n"
                             "    \"state\": \"not_closed\",\n"
                             "    \"why\": \"the release \\\"ended\\\" late\",\n"
-                            "    \"repeatability\": 0.1,\n"
-                            "    \"absolute\": null\n"
+                            "    \"instrument\": 0.1,\n"
+                            "    \"calibration\": null\n"
                             "  },\n"
                             "  \"none\": {\n"
                             "    \"value\": null,\n"
                             "    \"state\": \"not_reached\",\n"
                             "    \"why\": null,\n"
-                            "    \"repeatability\": null,\n"
-                            "    \"absolute\": null\n"
+                            "    \"instrument\": null,\n"
+                            "    \"calibration\": null\n"
                             "  },\n"
                             "  \"numbers\": [\n"
                             "    0.1,\n"
@@ -105,7 +105,7 @@ static void writes_and_reads(void **state)
     (void)state;
     s.energy.state = Q_NOT_CLOSED;
     s.energy.why = "the release \"ended\" late";
-    s.energy.repeatability = 0.1;
+    s.energy.instrument = 0.1;
     s.none.value = 77; /* a value without meaning never reaches the file */
     fields_json_write(&sample_schema, &s, &b);
     assert_string_equal(buf_text(&b), right);
