@@ -112,11 +112,11 @@ static void make_meters(struct work *w)
                                 .grid_period_s = w->r.plan.method.grid_s,
                                 .sensor_share = power->sensor_percent / 100,
                                 .sensor_floor_w = power->sensor_source ? 0 : SENSOR_FLOOR_W,
-                                .factor = arena_array(w->a, n, sizeof(struct quantity)),
-                                .lag_s = arena_array(w->a, n, sizeof(struct quantity))};
+                                .from_ns = ABSENT_I64,
+                                .to_ns = ABSENT_I64,
+                                .fits = arena_array(w->a, n, sizeof(struct fit))};
     for (size_t i = 0; i < n; i++)
-        w->meters.factor[i] = w->meters.lag_s[i] =
-            quantity_absent(Q_NOT_RECORDED, "the run has no service_start or no end of release");
+        w->meters.fits[i] = fit_absent("the run has no service_start or no end of release");
 }
 
 static int headline_of(const struct method *m, int stage)
@@ -143,7 +143,7 @@ static void not_closed(struct energy_set *e, const char *why)
 }
 
 /* The averages and differences of a stage whose energies stand. */
-static void compare_series(struct result_stage *s)
+static void compare_series(struct work *w, struct result_stage *s)
 {
     s->average_w = quantity_over(&s->energy.headline, s->duration_s, "the stage has no duration");
     s->sampling_error = quantity_difference(&s->energy.headline, &s->energy.precise);
@@ -157,6 +157,7 @@ static void compare_series(struct result_stage *s)
         s->buffer_gap |= g->buffer_gap;
         s->counter_void |= g->counter_void != NULL;
     }
+    s->contradiction = meters_contradiction(s->gpus, s->gpu_count, w->a);
 }
 
 /* Measures a stage whose bounds stand. */
@@ -174,7 +175,8 @@ static void measure(struct work *w, int stage)
     }
     s->gpu_count = w->r.gpu_count;
     s->gpus = arena_array(w->a, s->gpu_count, sizeof *s->gpus);
-    meters_energy(&w->meters, s->start_ns, s->end_ns, &s->energy, s->gpus, w->a);
+    bool sampled = stage == STAGE_STARTUP || stage == STAGE_FORMAL;
+    meters_energy(&w->meters, s->start_ns, s->end_ns, sampled, &s->energy, s->gpus, w->a);
     finish_set(&s->energy, headline_of(w->m, stage));
     for (size_t i = 0; i < s->gpu_count; i++)
         finish_set(&s->gpus[i].energy, headline_of(w->m, stage));
@@ -183,57 +185,80 @@ static void measure(struct work *w, int stage)
         for (size_t i = 0; i < s->gpu_count; i++)
             not_closed(&s->gpus[i].energy, w->ret->release.why);
     }
-    compare_series(s);
+    compare_series(w, s);
 }
 
-static void add_sets(const struct energy_set *const *sets, struct energy_set *ret)
+/* The stretches that make up a lifecycle's headline, in the basis' series. */
+static size_t headline_parts(const struct work *w, const int *stages, size_t n, struct part *ret)
 {
-    const struct quantity *parts[3];
-    for (int s = 0; s < SERIES_COUNT; s++) {
-        for (size_t i = 0; i < 3; i++)
-            parts[i] = energy_series((struct energy_set *)(uintptr_t)sets[i], s);
-        *energy_series(ret, s) = quantity_sum(parts, 3);
+    for (size_t i = 0; i < n; i++) {
+        const struct result_stage *s = &w->ret->stages[stages[i]];
+        ret[i] = (struct part){s->start_ns, s->end_ns, headline_of(w->m, stages[i])};
     }
-    for (size_t i = 0; i < 3; i++)
-        parts[i] = &sets[i]->headline;
-    ret->headline = quantity_sum(parts, 3);
+    return n;
 }
 
-/* Startup, formal and release touch: the lifecycle is their sum. */
+static const struct result_stage *first_absent(const struct work *w, const int *stages, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (w->ret->stages[stages[i]].start_ns == ABSENT_I64)
+            return &w->ret->stages[stages[i]];
+    return NULL;
+}
+
+static void close_life(const struct work *w, struct energy_set *e, struct quantity headline)
+{
+    e->headline = headline;
+    e->headline_series = w->m->basis == BASIS_PRECISE ? SERIES_PRECISE : SERIES_GRID;
+    if (!w->ret->release.closed)
+        not_closed(e, w->ret->release.why);
+}
+
+/* Startup, formal and release touch: the lifecycle is one interval by every instrument, and its headline their sum. */
 static void measure_lifecycle(struct work *w)
 {
+    enum { ALL = 3 };
+    static const int stages[ALL] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
     struct result_stage *life = &w->ret->stages[STAGE_LIFECYCLE];
-    const struct result_stage *parts[3] = {&w->ret->stages[STAGE_STARTUP], &w->ret->stages[STAGE_FORMAL],
-                                           &w->ret->stages[STAGE_RELEASE]};
-    life->energy.headline_series = w->m->basis == BASIS_PRECISE ? SERIES_PRECISE : SERIES_GRID;
-    add_sets((const struct energy_set *[]){&parts[0]->energy, &parts[1]->energy, &parts[2]->energy}, &life->energy);
-    for (size_t i = 0; i < 3; i++)
-        if (parts[i]->start_ns == ABSENT_I64) {
-            life->why = parts[i]->why;
-            return;
-        }
-    life->start_ns = parts[0]->start_ns;
-    life->end_ns = parts[2]->end_ns;
+    const struct result_stage *absent = first_absent(w, stages, ALL);
+    if (absent) {
+        life->why = absent->why;
+        measure(w, STAGE_LIFECYCLE);
+        return;
+    }
+    struct part parts[ALL];
+    headline_parts(w, stages, ALL, parts);
+    life->start_ns = parts[0].from_ns;
+    life->end_ns = parts[ALL - 1].to_ns;
     life->duration_s = (double)(life->end_ns - life->start_ns) * 1e-9;
     life->why = NULL;
     life->gpu_count = w->r.gpu_count;
     life->gpus = arena_array(w->a, life->gpu_count, sizeof *life->gpus);
-    for (size_t i = 0; i < life->gpu_count; i++) {
-        struct result_stage_gpu *g = &life->gpus[i];
-        const struct result_stage_gpu *p[3] = {&parts[0]->gpus[i], &parts[1]->gpus[i], &parts[2]->gpus[i]};
-        g->gpu = (int64_t)i;
-        g->energy.headline_series = life->energy.headline_series;
-        add_sets((const struct energy_set *[]){&p[0]->energy, &p[1]->energy, &p[2]->energy}, &g->energy);
-        g->grid_gap_s = fmax(fmax(p[0]->grid_gap_s, p[1]->grid_gap_s), p[2]->grid_gap_s);
-        g->buffer_gap_s = fmax(fmax(p[0]->buffer_gap_s, p[1]->buffer_gap_s), p[2]->buffer_gap_s);
-        g->counter_gap_s = fmax(fmax(p[0]->counter_gap_s, p[1]->counter_gap_s), p[2]->counter_gap_s);
-        g->grid_gap = p[0]->grid_gap || p[1]->grid_gap || p[2]->grid_gap;
-        g->buffer_gap = p[0]->buffer_gap || p[1]->buffer_gap || p[2]->buffer_gap;
-        g->counter_void = p[0]->counter_void   ? p[0]->counter_void
-                          : p[1]->counter_void ? p[1]->counter_void
-                                               : p[2]->counter_void;
+    meters_energy(&w->meters, life->start_ns, life->end_ns, true, &life->energy, life->gpus, w->a);
+    close_life(w, &life->energy, meters_parts(&w->meters, parts, ALL, true, METERS_ALL, w->a));
+    for (size_t i = 0; i < life->gpu_count; i++)
+        close_life(w, &life->gpus[i].energy, meters_parts(&w->meters, parts, ALL, true, i, w->a));
+    compare_series(w, life);
+}
+
+/* Startup and release together: what a service costs before and after it serves. */
+static void measure_fixed(struct work *w)
+{
+    enum { BOTH = 2 };
+    static const int stages[BOTH] = {STAGE_STARTUP, STAGE_RELEASE};
+    struct quantity *fixed = &w->ret->estimate.fixed_j;
+    const struct result_stage *absent = first_absent(w, stages, BOTH);
+    if (absent) {
+        *fixed = quantity_absent(Q_NOT_RECORDED, absent->why);
+        return;
     }
-    compare_series(life);
+    struct part parts[BOTH];
+    headline_parts(w, stages, BOTH, parts);
+    *fixed = meters_parts(&w->meters, parts, BOTH, false, METERS_ALL, w->a);
+    if (!w->ret->release.closed && fixed->state == Q_MEASURED) {
+        fixed->state = Q_NOT_CLOSED;
+        fixed->why = w->ret->release.why;
+    }
 }
 
 /* The last moment, no later than `end`, that buffer and counter cover on every GPU, with room for the counter's delay.
@@ -260,18 +285,18 @@ static void measure_stages(struct work *w)
     stages_judge_release(&w->r, ret->gpus, w->a, &ret->release);
     stages_bounds(&w->r, &ret->release, ret->stages);
     int64_t from = ret->stages[STAGE_STARTUP].start_ns, to = ret->release.end_ns;
-    /* Without a release the factor is fitted as far as the records go. */
-    if (!ret->release.closed && ret->stages[STAGE_FORMAL].end_ns != ABSENT_I64)
-        to = last_of_both(w, to);
-    if (from != ABSENT_I64 && to != ABSENT_I64)
-        meters_fit(&w->meters, from, to, w->a);
+    /* Without a release the fit goes as far as the records do. */
+    int64_t fit_to = !ret->release.closed && ret->stages[STAGE_FORMAL].end_ns != ABSENT_I64 ? last_of_both(w, to) : to;
+    if (from != ABSENT_I64 && fit_to != ABSENT_I64)
+        meters_fit(&w->meters, from, to == ABSENT_I64 ? fit_to : to, fit_to, w->a);
     for (size_t i = 0; i < ret->gpu_count; i++) {
-        ret->gpus[i].factor = w->meters.factor[i];
-        ret->gpus[i].counter_lag_s = w->meters.lag_s[i];
+        ret->gpus[i].factor = w->meters.fits[i].factor;
+        ret->gpus[i].counter_lag_s = w->meters.fits[i].lag_s;
     }
     for (int stage = STAGE_BASELINE; stage <= STAGE_RELEASE; stage++)
         measure(w, stage);
     measure_lifecycle(w);
+    measure_fixed(w);
 }
 
 /* ---- attribution ---- */
@@ -374,9 +399,13 @@ static void split(struct work *w)
 
 /* ---- windows ---- */
 
-/* Energy and tokens of the steady windows and the saturated one. */
+enum { EDGE_STEPS = 50 };
+static const int64_t EDGE_STEP_NS = 1000000;
+
+/* Tokens that arrived by each of some moments: the ends of the steady windows and the saturated one, and of each that
+ * cuts streams the 50 ms around it. */
 struct bounds {
-    int64_t *t_ns, *tokens;
+    int64_t *t_ns, *tokens; /* that arrived in (t_ns[0], t_ns[i]] */
     size_t n;
 };
 
@@ -387,46 +416,83 @@ static int compare_times(const void *x, const void *y, const void *context)
     return (a > b) - (a < b);
 }
 
+/* The formal stage begins before the first token and ends after the last one. */
+static bool cuts_streams(const struct work *w, int64_t t_ns)
+{
+    return t_ns > formal_start(w) && t_ns < formal_end(w);
+}
+
+static void bounds_put(const struct work *w, struct bounds *b, int64_t t_ns)
+{
+    b->t_ns[b->n++] = t_ns;
+    for (int64_t k = -EDGE_STEPS; k <= EDGE_STEPS && cuts_streams(w, t_ns); k++)
+        if (cuts_streams(w, t_ns + k * EDGE_STEP_NS))
+            b->t_ns[b->n++] = t_ns + k * EDGE_STEP_NS;
+}
+
 static struct bounds count_arrivals(struct work *w)
 {
     const struct result *ret = w->ret;
-    struct bounds b = {.t_ns = arena_array(w->a, ret->steady_count + 3, sizeof *b.t_ns)};
-    size_t n = 0;
-    b.t_ns[n++] = formal_end(w);
+    size_t most = (ret->steady_count + 4) * (2 * EDGE_STEPS + 2), n = 0;
+    struct bounds b = {.t_ns = arena_array(w->a, most, sizeof *b.t_ns),
+                       .tokens = arena_array(w->a, most, sizeof *b.tokens)};
+    bounds_put(w, &b, formal_start(w));
+    bounds_put(w, &b, formal_end(w));
     for (size_t i = 0; i < ret->steady_count; i++)
         if (ret->steady_table[i].reached)
-            b.t_ns[n++] = ret->steady_table[i].start_ns;
+            bounds_put(w, &b, ret->steady_table[i].start_ns);
     if (ret->saturated.start_ns != ABSENT_I64) {
-        b.t_ns[n++] = ret->saturated.start_ns;
-        b.t_ns[n++] = ret->saturated.end_ns;
+        bounds_put(w, &b, ret->saturated.start_ns);
+        bounds_put(w, &b, ret->saturated.end_ns);
     }
-    order_sort(b.t_ns, n, sizeof *b.t_ns, compare_times, NULL);
-    for (size_t i = 0; i < n; i++)
-        if (!b.n || b.t_ns[b.n - 1] != b.t_ns[i])
-            b.t_ns[b.n++] = b.t_ns[i];
-    b.tokens = arena_array(w->a, b.n, sizeof *b.tokens);
-    attribution_arrivals(&w->streams, b.t_ns, b.n, b.tokens);
+    order_sort(b.t_ns, b.n, sizeof *b.t_ns, compare_times, NULL);
+    for (size_t i = 0; i < b.n; i++)
+        if (!n || b.t_ns[n - 1] != b.t_ns[i])
+            b.t_ns[n++] = b.t_ns[i];
+    b.n = n;
+    int64_t *between = arena_array(w->a, n, sizeof *between);
+    attribution_arrivals(&w->streams, b.t_ns, n, between);
+    for (size_t i = 1; i < n; i++)
+        b.tokens[i] = b.tokens[i - 1] + between[i - 1];
     return b;
 }
 
 /* In (from, to], both of them bounds. */
 static int64_t arrived(const struct bounds *b, int64_t from_ns, int64_t to_ns)
 {
-    int64_t tokens = 0;
-    for (size_t i = 0; i + 1 < b->n; i++)
-        if (b->t_ns[i] >= from_ns && b->t_ns[i + 1] <= to_ns)
-            tokens += b->tokens[i];
-    return tokens;
+    return b->tokens[stamp_before(b->t_ns, b->n, to_ns)] - b->tokens[stamp_before(b->t_ns, b->n, from_ns)];
 }
 
-static void measure_window(struct work *w, int64_t from_ns, int64_t to_ns, int64_t tokens, struct quantity *ret_energy,
-                           struct quantity *ret_w, struct quantity *ret_per_token)
+/* Half of the largest less the least J/token as one end moves by up to 50 ms; 0 where it cuts no stream. */
+static double edge_j_per_token(const struct work *w, const struct bounds *b, int64_t from_ns, int64_t to_ns, bool start)
+{
+    int series = headline_of(w->m, STAGE_STEADY);
+    int64_t end = start ? from_ns : to_ns;
+    double low = (double)NAN, high = (double)NAN;
+    for (int64_t k = -EDGE_STEPS; k <= EDGE_STEPS && cuts_streams(w, end); k++) {
+        int64_t moved = end + k * EDGE_STEP_NS, from = start ? moved : from_ns, to = start ? to_ns : moved;
+        if (!cuts_streams(w, moved) || to <= from || arrived(b, from, to) <= 0)
+            continue;
+        double x = meters_series_j(&w->meters, series, from, to) / (double)arrived(b, from, to);
+        low = !(x >= low) ? x : low;
+        high = !(x <= high) ? x : high;
+    }
+    return cuts_streams(w, end) ? (high - low) / 2 : 0;
+}
+
+static void measure_window(struct work *w, const struct bounds *b, int64_t from_ns, int64_t to_ns,
+                           struct quantity *ret_energy, struct quantity *ret_w, struct quantity *ret_per_token,
+                           double *ret_edge)
 {
     struct energy_set e;
-    meters_energy(&w->meters, from_ns, to_ns, &e, NULL, w->a);
+    meters_energy(&w->meters, from_ns, to_ns, false, &e, NULL, w->a);
     *ret_energy = *energy_series(&e, headline_of(w->m, STAGE_STEADY));
     *ret_w = quantity_over(ret_energy, (double)(to_ns - from_ns) * 1e-9, "the window has no duration");
-    *ret_per_token = quantity_over(ret_energy, (double)tokens, "no token arrived in the window");
+    *ret_per_token = quantity_over(ret_energy, (double)arrived(b, from_ns, to_ns), "no token arrived in the window");
+    *ret_edge = quantity_has_value(ret_per_token)
+                    ? edge_j_per_token(w, b, from_ns, to_ns, true) + edge_j_per_token(w, b, from_ns, to_ns, false)
+                    : (double)NAN;
+    ret_per_token->instrument += *ret_edge;
 }
 
 static double since_formal_s(const struct work *w, int64_t t_ns)
@@ -442,7 +508,7 @@ static void fill_steady(struct work *w, const struct bounds *b, struct result_st
         return;
     }
     s->tokens = arrived(b, s->start_ns, s->end_ns);
-    measure_window(w, s->start_ns, s->end_ns, s->tokens, &s->energy_j, &s->average_w, &s->j_per_token);
+    measure_window(w, b, s->start_ns, s->end_ns, &s->energy_j, &s->average_w, &s->j_per_token, &s->edge_j_per_token);
     struct sum sum = {0};
     for (size_t i = (size_t)s->window; i < w->order_count; i++)
         sum_add(&sum, w->energy_j[s->reading][w->order[i]]);
@@ -519,10 +585,11 @@ static void fill_saturated(struct work *w, const struct bounds *b)
     s->start_s = since_formal_s(w, s->start_ns);
     s->end_s = since_formal_s(w, s->end_ns);
     s->tokens = arrived(b, s->start_ns, s->end_ns);
-    measure_window(w, s->start_ns, s->end_ns, s->tokens, &s->energy_j, &s->average_w, &s->j_per_token);
-    struct quantity tail, watts, per_token;
+    measure_window(w, b, s->start_ns, s->end_ns, &s->energy_j, &s->average_w, &s->j_per_token, &s->edge_j_per_token);
+    struct energy_set after;
     int64_t late = arrived(b, s->end_ns, formal->end_ns);
-    measure_window(w, s->end_ns, formal->end_ns, late, &tail, &watts, &per_token);
+    meters_energy(&w->meters, s->end_ns, formal->end_ns, false, &after, NULL, w->a);
+    struct quantity tail = *energy_series(&after, headline_of(w->m, STAGE_STEADY));
     s->tail_energy_share = share(&tail, &formal->energy.headline);
     s->tail_token_share = quantity_of((double)late / (double)w->ret->load.output_tokens);
     s->tail_time_share = quantity_of((double)(formal->end_ns - s->end_ns) * 1e-9 / formal->duration_s);

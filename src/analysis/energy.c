@@ -3,53 +3,15 @@
 #include <math.h>
 #include "analysis/order.h"
 
-/* A change point is right to 10 ms at best: a finer grid would find noise. */
-enum { LAG_STEPS = 30 };
-static const int64_t LAG_STEP_NS = 5000000;
-static const double STILL_S = 0.5, BUFFER_GAP_S = 0.06, GRID_GAP_PERIODS = 2.5;
-static const double LOCKED_S = 0.010, UNLOCKED_S = 0.100;
+enum { PARTS_MAX = 3 };
+static const double BUFFER_GAP_S = 0.06, GRID_GAP_PERIODS = 2.5;
 
 static double seconds(int64_t ns)
 {
     return (double)ns * 1e-9;
 }
 
-static double square(double x)
-{
-    return x * x;
-}
-
-/* ---- trapezoid ---- */
-
-/* The rule over every second sample strictly inside, beginning with the first (0) or the second (1). */
-static double half_rule(const struct curve *c, int64_t a_ns, int64_t b_ns, size_t parity)
-{
-    struct sum sum = {0};
-    int64_t t = a_ns;
-    double w = curve_power(c, a_ns);
-    size_t inside = 0;
-    size_t i = stamp_before(c->t_ns, c->n, a_ns);
-    for (i = i < c->n ? i + 1 : 0; i < c->n && c->t_ns[i] < b_ns; i++)
-        if (inside++ % 2 == parity) {
-            sum_add(&sum, seconds(c->t_ns[i] - t) * 0.5 * (w + c->w[i]));
-            t = c->t_ns[i];
-            w = c->w[i];
-        }
-    sum_add(&sum, seconds(b_ns - t) * 0.5 * (w + curve_power(c, b_ns)));
-    return sum_value(&sum);
-}
-
-/* At one boundary, squared: the power's change between its neighbours over half their distance, and the call's width
- * times the slope over the same half distance. */
-static double boundary_term(const struct curve *c, int64_t t_ns)
-{
-    size_t i = stamp_before(c->t_ns, c->n, t_ns);
-    if (i + 1 >= c->n || c->t_ns[i] == t_ns)
-        return 0;
-    double distance = seconds(c->t_ns[i + 1] - c->t_ns[i]), change = fabs(c->w[i + 1] - c->w[i]);
-    double width = c->width_ns && c->width_ns[i] > 0 ? seconds(c->width_ns[i]) : 0;
-    return square(change * distance / 2) + square(width * change / 2);
-}
+/* ---- one series ---- */
 
 static struct quantity curve_quantity(const struct curve *c, int64_t a_ns, int64_t b_ns, const char *absent,
                                       const char *uncovered)
@@ -58,182 +20,18 @@ static struct quantity curve_quantity(const struct curve *c, int64_t a_ns, int64
         return quantity_absent(Q_NOT_RECORDED, absent);
     if (!curve_covers(c, a_ns, b_ns))
         return quantity_absent(Q_NOT_COVERED, uncovered);
-    struct quantity q = quantity_of(curve_energy(c, b_ns) - curve_energy(c, a_ns));
-    double halves = (half_rule(c, a_ns, b_ns, 0) - half_rule(c, a_ns, b_ns, 1)) / 2;
-    q.instrument = sqrt(square(halves) + boundary_term(c, a_ns) + boundary_term(c, b_ns));
-    return q;
+    return quantity_of(curve_energy(c, b_ns) - curve_energy(c, a_ns));
 }
 
-/* ---- counter ---- */
-
-static double slope_w(const struct counter *c, size_t i)
+static struct quantity counter_quantity(const struct counter *c, int64_t a_ns, int64_t b_ns, const char *voided)
 {
-    return (double)(c->mj[i + 1] - c->mj[i]) / 1000 / seconds(c->t_ns[i + 1] - c->t_ns[i]);
-}
-
-/* At one end, squared: uncertainty of the change point and width of the call times the power, and (L + T/4) times the
- * cliff, the difference between the power one step before and one step after. */
-static double end_term(const struct counter *c, int64_t t_ns, double lag_s)
-{
-    size_t i = stamp_before(c->t_ns, c->n, t_ns);
-    if (i >= c->n || c->n < 2)
-        return 0;
-    if (i + 1 >= c->n)
-        i--;
-    double w = slope_w(c, i), point_s = c->locked[i] && c->locked[i + 1] ? LOCKED_S : UNLOCKED_S;
-    double width = c->width_ns[i] > 0 ? seconds(c->width_ns[i]) : 0;
-    double before = i > 0 ? slope_w(c, i - 1) : w, after = i + 2 < c->n ? slope_w(c, i + 1) : w;
-    double step_s = seconds(c->t_ns[i + 1] - c->t_ns[i]);
-    return square(point_s * w) + square(width * w) + square((lag_s + step_s / 4) * fabs(after - before));
-}
-
-static bool power_read_above_1_w(const struct gpu_series *g, int64_t from_ns, int64_t to_ns)
-{
-    const struct curve *const curves[] = {&g->grid, &g->buffer};
-    for (size_t k = 0; k < 2; k++) {
-        const struct curve *c = curves[k];
-        size_t i = stamp_before(c->t_ns, c->n, from_ns);
-        for (i = i < c->n ? i : 0; i < c->n && c->t_ns[i] <= to_ns; i++)
-            if (c->t_ns[i] >= from_ns && c->w[i] > 1)
-                return true;
-    }
-    return false;
-}
-
-/* A stretch [from, to] without a change, as a reason; null: it is none, or does not touch (a, b). */
-static const char *stands_still(const struct gpu_series *g, int64_t from_ns, int64_t to_ns, int64_t a_ns, int64_t b_ns,
-                                struct arena *arena)
-{
-    double still = seconds(to_ns - from_ns);
-    if (from_ns >= b_ns || to_ns <= a_ns || still <= STILL_S || !power_read_above_1_w(g, from_ns, to_ns))
-        return NULL;
-    return arena_format(arena, "the counter stood still for %.2f s at %.3f s of the run while power was read above 1 W",
-                        still, seconds(from_ns));
-}
-
-/* Why the counter says nothing of (a, b); null: it does. It stands still between two change points, and also before the
- * first and behind the last one as far as it was read. */
-static const char *counter_void(const struct gpu_series *g, int64_t a_ns, int64_t b_ns, struct arena *arena)
-{
-    const struct counter *c = &g->counter;
-    if (counter_is_flat(c))
-        return seconds(b_ns - a_ns) > STILL_S && power_read_above_1_w(g, a_ns, b_ns)
-                   ? "the counter never changed while power was read above 1 W"
-                   : NULL;
-    if (c->n == 0)
-        return NULL;
-    const char *why = stands_still(g, c->first_ns, c->t_ns[0], a_ns, b_ns, arena);
-    size_t i = stamp_before(c->t_ns, c->n, a_ns);
-    for (i = i < c->n ? i : 0; !why && i + 1 < c->n && c->t_ns[i] < b_ns; i++)
-        why = c->mj[i + 1] < c->mj[i] ? arena_format(arena, "the counter went backward by %lld mJ at %.3f s of the run",
-                                                     (long long)(c->mj[i] - c->mj[i + 1]), seconds(c->t_ns[i + 1]))
-                                      : stands_still(g, c->t_ns[i], c->t_ns[i + 1], a_ns, b_ns, arena);
-    return why ? why : stands_still(g, c->t_ns[c->n - 1], c->last_ns, a_ns, b_ns, arena);
-}
-
-static double counter_gap_s(const struct counter *c, int64_t a_ns, int64_t b_ns)
-{
-    const struct curve as_curve = {.n = c->n, .t_ns = c->t_ns};
-    return curve_gap_s(&as_curve, a_ns, b_ns);
-}
-
-static struct quantity counter_quantity(const struct gpu_series *g, double lag_s, int64_t a_ns, int64_t b_ns,
-                                        const char *voided)
-{
-    const struct counter *c = &g->counter;
     if (c->first_ns == ABSENT_I64)
         return quantity_absent(Q_NOT_RECORDED, "no reading of the energy counter");
     if (voided)
         return quantity_absent(Q_NOT_RECORDED, voided);
     if (!counter_covers(c, a_ns, b_ns))
         return quantity_absent(Q_NOT_COVERED, "no change of the counter before the start or after the end");
-    struct quantity q = quantity_of(counter_energy(c, b_ns) - counter_energy(c, a_ns));
-    q.instrument = sqrt(end_term(c, a_ns, lag_s) + end_term(c, b_ns, lag_s));
-    return q;
-}
-
-/* ---- basis `precise` ---- */
-
-/* Sum of squared residuals for one L; a cursor walks the buffer, both ends of a step being on it. */
-static double residual(const struct gpu_series *g, size_t first, size_t last, int64_t lag_ns)
-{
-    const struct counter *c = &g->counter;
-    const struct curve *b = &g->buffer;
-    struct sum sum = {0};
-    size_t k = stamp_before(b->t_ns, b->n, c->t_ns[first] - lag_ns);
-    double before = 0;
-    for (size_t i = first; i <= last; i++) {
-        int64_t t = c->t_ns[i] - lag_ns;
-        while (k + 2 < b->n && b->t_ns[k + 1] <= t)
-            k++;
-        double dt = seconds(t - b->t_ns[k]), step = seconds(b->t_ns[k + 1] - b->t_ns[k]);
-        double at = b->j[k] + dt * (b->w[k] + 0.5 * dt / step * (b->w[k + 1] - b->w[k]));
-        if (i > first)
-            sum_add(&sum, square((double)(c->mj[i] - c->mj[i - 1]) / 1000 - (at - before)));
-        before = at;
-    }
-    return sum_value(&sum);
-}
-
-static bool find_lag(const struct gpu_series *g, int64_t a_ns, int64_t b_ns, int64_t *ret_lag_ns)
-{
-    const struct counter *c = &g->counter;
-    size_t first = stamp_before(c->t_ns, c->n, a_ns), last = stamp_before(c->t_ns, c->n, b_ns);
-    if (first >= c->n || last >= c->n)
-        return false;
-    /* Every L must find the buffer under all of the same steps. */
-    while (first < last && c->t_ns[first] - LAG_STEPS * LAG_STEP_NS < g->buffer.t_ns[0])
-        first++;
-    if (last < first + 2)
-        return false;
-    double best = (double)INFINITY;
-    for (int i = 0; i <= LAG_STEPS; i++) {
-        double r = residual(g, first, last, i * LAG_STEP_NS);
-        if (r < best) {
-            best = r;
-            *ret_lag_ns = i * LAG_STEP_NS;
-        }
-    }
-    return true;
-}
-
-static void fit_gpu(const struct gpu_series *g, int64_t a_ns, int64_t b_ns, struct quantity *ret_factor,
-                    struct quantity *ret_lag, struct arena *arena)
-{
-    const char *why = NULL;
-    int64_t lag_ns = 0;
-    *ret_lag = quantity_absent(Q_NOT_RECORDED, "no counter and buffer over startup to release");
-    if (g->buffer.n < 2 || !curve_covers(&g->buffer, a_ns, b_ns))
-        why = "the buffer does not cover service_start to release_end";
-    else if (counter_is_flat(&g->counter) || !counter_covers(&g->counter, a_ns, b_ns))
-        why = "the counter does not cover service_start to release_end, or never changed";
-    else
-        why = counter_void(g, a_ns, b_ns, arena);
-    if (!why && !find_lag(g, a_ns, b_ns, &lag_ns))
-        why = "too few changes of the counter";
-    if (!why && !counter_covers(&g->counter, a_ns + lag_ns, b_ns + lag_ns))
-        why = "the counter ends within its own delay of release_end";
-    if (why) {
-        *ret_factor = quantity_absent(Q_NOT_COVERED, why);
-        return;
-    }
-    double counter = counter_energy(&g->counter, b_ns + lag_ns) - counter_energy(&g->counter, a_ns + lag_ns);
-    double buffer = curve_energy(&g->buffer, b_ns) - curve_energy(&g->buffer, a_ns);
-    *ret_lag = quantity_of(seconds(lag_ns));
-    if (!(buffer > 0)) {
-        *ret_factor = quantity_absent(Q_UNDEFINED, "the buffer's integral is 0");
-        return;
-    }
-    *ret_factor = quantity_of(counter / buffer);
-    /* With the shift found, what is left at each end is the counter's own step. */
-    ret_factor->instrument =
-        sqrt(end_term(&g->counter, a_ns + lag_ns, 0) + end_term(&g->counter, b_ns + lag_ns, 0)) / buffer;
-}
-
-void meters_fit(struct meters *m, int64_t a_ns, int64_t b_ns, struct arena *arena)
-{
-    for (size_t i = 0; i < m->gpu_count; i++)
-        fit_gpu(&m->gpus[i], a_ns, b_ns, &m->factor[i], &m->lag_s[i], arena);
+    return quantity_of(counter_energy(c, b_ns) - counter_energy(c, a_ns));
 }
 
 static struct quantity precise_quantity(const struct quantity *buffer, const struct quantity *factor)
@@ -243,48 +41,99 @@ static struct quantity precise_quantity(const struct quantity *buffer, const str
     /* A GPU that drew nothing has no factor and needs none. */
     if (!quantity_has_value(factor))
         return buffer->value == 0 ? *buffer : quantity_absent(factor->state, factor->why);
-    struct quantity q = quantity_of(buffer->value * factor->value);
-    q.instrument = sqrt(square(buffer->instrument * factor->value) + square(factor->instrument * buffer->value));
-    return q;
+    return quantity_of(buffer->value * factor->value);
 }
 
-/* ---- all of them ---- */
-
-static void add_absolute(const struct meters *m, struct energy_set *e, double duration_s)
+static double value_of(const struct quantity *q)
 {
-    for (int s = 0; s < SERIES_COUNT; s++) {
-        struct quantity *q = energy_series(e, s);
-        if (quantity_has_value(q))
-            q->calibration = fmax(m->sensor_share * fabs(q->value), m->sensor_floor_w * duration_s);
+    return quantity_has_value(q) ? q->value : (double)NAN;
+}
+
+static double calibration_j(const struct meters *m, double value, double duration_s)
+{
+    return fmax(m->sensor_share * fabs(value), m->sensor_floor_w * duration_s);
+}
+
+/* ---- one GPU ---- */
+
+/* Every series of one GPU over one stretch, each with its doubt. */
+struct gauge {
+    struct quantity q[SERIES_COUNT];
+    struct doubt doubt[SERIES_COUNT];
+    const char *counter_void;
+};
+
+static struct stretch stretch_of(const struct meters *m, int64_t a_ns, int64_t b_ns, bool sampled)
+{
+    return (struct stretch){.from_ns = a_ns,
+                            .to_ns = b_ns,
+                            .inside = m->from_ns != ABSENT_I64 && a_ns >= m->from_ns && b_ns <= m->to_ns,
+                            .sampled = sampled};
+}
+
+static void doubt_gauge(const struct gpu_series *g, const struct fit *f, const struct stretch *s, struct gauge *x)
+{
+    double precise_j = value_of(&x->q[SERIES_PRECISE]), counter_j = value_of(&x->q[SERIES_COUNTER]);
+    const struct curve *const curves[] = {[SERIES_GRID] = &g->grid, [SERIES_MARKS] = &g->marks};
+    for (int k = SERIES_GRID; k <= SERIES_MARKS; k++)
+        x->doubt[k] = quantity_has_value(&x->q[k]) ? doubt_grid(g, f, s, curves[k], x->q[k].value, precise_j, counter_j)
+                                                   : doubt_of((double)NAN, DOUBT_NONE);
+    x->doubt[SERIES_COUNTER] = doubt_of(isnan(counter_j) ? counter_j : doubt_counter_j(g, f, s), DOUBT_COUNTER);
+    x->doubt[SERIES_PRECISE] = doubt_of(isnan(precise_j) ? precise_j : doubt_precise_j(f, s), DOUBT_PRECISE);
+    x->doubt[SERIES_BUFFER] = doubt_buffer(f, s, value_of(&x->q[SERIES_BUFFER]));
+    for (int k = 0; k < SERIES_COUNT; k++) {
+        struct doubt_sum alone = {0};
+        doubt_add(&alone, &x->doubt[k]);
+        x->q[k].instrument = quantity_has_value(&x->q[k]) ? doubt_total_j(&alone) : (double)NAN;
     }
 }
 
-static void gpu_energy(const struct meters *m, size_t i, int64_t a_ns, int64_t b_ns, struct result_stage_gpu *ret,
-                       struct arena *arena)
+static struct gauge gauge_read(const struct meters *m, size_t i, int64_t a_ns, int64_t b_ns, bool sampled,
+                               struct arena *arena)
 {
     static const char GRID[] = "no grid sample before the start or after the end";
     const struct gpu_series *g = &m->gpus[i];
-    struct energy_set *e = &ret->energy;
-    double step = counter_gap_s(&g->counter, a_ns, b_ns);
-    double lag_s = quantity_has_value(&m->lag_s[i]) ? m->lag_s[i].value : isnan(step) ? 0 : step;
+    const struct stretch s = stretch_of(m, a_ns, b_ns, sampled);
+    struct gauge x = {.counter_void = counter_fault(g, a_ns, b_ns, arena)};
+    x.q[SERIES_GRID] = curve_quantity(&g->grid, a_ns, b_ns, "no grid sample", GRID);
+    x.q[SERIES_MARKS] = curve_quantity(&g->marks, a_ns, b_ns, "no samples at the stage marks", GRID);
+    x.q[SERIES_COUNTER] = counter_quantity(&g->counter, a_ns, b_ns, x.counter_void);
+    x.q[SERIES_BUFFER] = curve_quantity(&g->buffer, a_ns, b_ns, "no buffer sample",
+                                        "no buffer sample before the start or after the end");
+    x.q[SERIES_PRECISE] = precise_quantity(&x.q[SERIES_BUFFER], &m->fits[i].factor);
+    doubt_gauge(g, &m->fits[i], &s, &x);
+    for (int k = 0; k < SERIES_COUNT; k++)
+        if (quantity_has_value(&x.q[k]))
+            x.q[k].calibration = calibration_j(m, x.q[k].value, seconds(b_ns - a_ns));
+    return x;
+}
+
+static double counter_gap_s(const struct counter *c, int64_t a_ns, int64_t b_ns)
+{
+    const struct curve as_curve = {.n = c->n, .t_ns = c->t_ns};
+    return curve_gap_s(&as_curve, a_ns, b_ns);
+}
+
+static void fill_row(const struct meters *m, size_t i, int64_t a_ns, int64_t b_ns, const struct gauge *x,
+                     struct result_stage_gpu *ret)
+{
+    const struct gpu_series *g = &m->gpus[i];
     *ret = (struct result_stage_gpu){.gpu = (int64_t)i, .average_w = quantity_absent(Q_NOT_RECORDED, "")};
-    ret->counter_void = counter_void(g, a_ns, b_ns, arena);
-    ret->counter_gap_s = step;
+    for (int k = 0; k < SERIES_COUNT; k++)
+        *energy_series(&ret->energy, k) = x->q[k];
+    ret->counter_void = x->counter_void;
+    ret->grid_doubt = (int)x->doubt[SERIES_GRID].from;
+    ret->counter_gap_s = counter_gap_s(&g->counter, a_ns, b_ns);
     ret->grid_gap_s = curve_gap_s(&g->grid, a_ns, b_ns);
     ret->buffer_gap_s = curve_gap_s(&g->buffer, a_ns, b_ns);
     ret->grid_gap = ret->grid_gap_s > GRID_GAP_PERIODS * m->grid_period_s;
     ret->buffer_gap = ret->buffer_gap_s > BUFFER_GAP_S;
-    e->grid = curve_quantity(&g->grid, a_ns, b_ns, "no grid sample", GRID);
-    e->marks = curve_quantity(&g->marks, a_ns, b_ns, "no samples at the stage marks", GRID);
-    e->counter = counter_quantity(g, lag_s, a_ns, b_ns, ret->counter_void);
-    e->buffer = curve_quantity(&g->buffer, a_ns, b_ns, "no buffer sample",
-                               "no buffer sample before the start or after the end");
-    e->precise = precise_quantity(&e->buffer, &m->factor[i]);
-    add_absolute(m, e, seconds(b_ns - a_ns));
 }
 
-/* The two instant series share a phase over GPUs: linear. The others do not: root of the sum of squares. */
-static void add_gpu(struct quantity *sum, const struct quantity *q, bool linear)
+/* ---- all of them ---- */
+
+/* Adds a value to a sum that is absent as soon as one of its parts is. */
+static void add_value(struct quantity *sum, const struct quantity *q)
 {
     if (!quantity_has_value(sum))
         return;
@@ -294,28 +143,146 @@ static void add_gpu(struct quantity *sum, const struct quantity *q, bool linear)
     }
     sum->value += q->value;
     sum->calibration += q->calibration;
-    sum->instrument = linear ? sum->instrument + q->instrument : sqrt(square(sum->instrument) + square(q->instrument));
 }
 
-void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, struct energy_set *ret_sum,
+static struct quantity begin_sum(const struct meters *m)
+{
+    struct quantity sum = m->gpu_count ? quantity_of(0) : quantity_absent(Q_NOT_RECORDED, "no GPU was recorded");
+    sum.calibration = m->gpu_count ? 0 : (double)NAN;
+    return sum;
+}
+
+void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, bool sampled, struct energy_set *ret_sum,
                    struct result_stage_gpu *ret_gpus, struct arena *arena)
 {
-    struct energy_set sum = {.headline_series = SERIES_COUNTER};
-    for (int s = 0; s < SERIES_COUNT; s++) {
-        *energy_series(&sum, s) =
-            m->gpu_count ? quantity_of(0) : quantity_absent(Q_NOT_RECORDED, "no GPU was recorded");
-        energy_series(&sum, s)->instrument = energy_series(&sum, s)->calibration = m->gpu_count ? 0 : (double)NAN;
-    }
-    sum.headline = quantity_absent(Q_NOT_RECORDED, "no basis");
+    struct energy_set sum = {.headline = quantity_absent(Q_NOT_RECORDED, "no basis"),
+                             .headline_series = SERIES_COUNTER};
+    struct doubt_sum doubts[SERIES_COUNT] = {0};
+    for (int k = 0; k < SERIES_COUNT; k++)
+        *energy_series(&sum, k) = begin_sum(m);
     for (size_t i = 0; i < m->gpu_count; i++) {
-        struct result_stage_gpu row;
-        gpu_energy(m, i, a_ns, b_ns, &row, arena);
-        for (int s = 0; s < SERIES_COUNT; s++)
-            add_gpu(energy_series(&sum, s), energy_series(&row.energy, s), s == SERIES_GRID || s == SERIES_MARKS);
+        const struct gauge x = gauge_read(m, i, a_ns, b_ns, sampled, arena);
+        for (int k = 0; k < SERIES_COUNT; k++) {
+            add_value(energy_series(&sum, k), &x.q[k]);
+            doubt_add(&doubts[k], &x.doubt[k]);
+        }
         if (ret_gpus)
-            ret_gpus[i] = row;
+            fill_row(m, i, a_ns, b_ns, &x, &ret_gpus[i]);
+    }
+    for (int k = 0; k < SERIES_COUNT; k++) {
+        struct quantity *q = energy_series(&sum, k);
+        q->instrument = quantity_has_value(q) ? doubt_total_j(&doubts[k]) : (double)NAN;
     }
     *ret_sum = sum;
+}
+
+/* ---- parts ---- */
+
+/* What one GPU adds to the doubt of a sum of parts. */
+static struct doubt parts_doubt(const struct meters *m, size_t i, const struct part *parts, const struct gauge *x,
+                                size_t n, bool whole)
+{
+    struct doubt d = {.from = DOUBT_PRECISE};
+    struct stretch sampled[PARTS_MAX];
+    size_t sampled_count = 0;
+    double squares = 0;
+    bool precise = false;
+    for (size_t k = 0; k < n; k++) {
+        const struct doubt *part = &x[k].doubt[parts[k].series];
+        bool by_precise = part->from == DOUBT_PRECISE;
+        if (parts[k].series == SERIES_GRID && part->from == DOUBT_NONE) {
+            sampled[sampled_count++] = stretch_of(m, parts[k].from_ns, parts[k].to_ns, true);
+            continue;
+        }
+        d.known += part->known;
+        precise |= whole && by_precise;
+        if (!(whole && by_precise))
+            squares += part->rest * part->rest;
+    }
+    if (precise) {
+        const struct stretch all = stretch_of(m, m->from_ns, m->to_ns, false);
+        double range = doubt_precise_j(&m->fits[i], &all);
+        squares += range * range;
+    }
+    d.rest = sqrt(squares);
+    if (sampled_count) {
+        d.sampling = doubt_successive_j(&m->gpus[i].grid, sampled, sampled_count);
+        d.rest = isnan(d.sampling) ? d.sampling : d.rest;
+    }
+    return d;
+}
+
+struct quantity meters_parts(const struct meters *m, const struct part *parts, size_t n, bool whole, size_t gpu,
+                             struct arena *arena)
+{
+    struct quantity sum = begin_sum(m);
+    struct doubt_sum doubts = {0};
+    size_t first = gpu < m->gpu_count ? gpu : 0, end = gpu < m->gpu_count ? gpu + 1 : m->gpu_count;
+    double duration_s = 0;
+    for (size_t k = 0; k < n; k++)
+        duration_s += seconds(parts[k].to_ns - parts[k].from_ns);
+    for (size_t i = first; i < end; i++) {
+        struct gauge x[PARTS_MAX];
+        struct quantity own = quantity_of(0);
+        for (size_t k = 0; k < n; k++) {
+            x[k] = gauge_read(m, i, parts[k].from_ns, parts[k].to_ns, false, arena);
+            add_value(&own, &x[k].q[parts[k].series]);
+        }
+        own.calibration = calibration_j(m, own.value, duration_s);
+        add_value(&sum, &own);
+        const struct doubt d = parts_doubt(m, i, parts, x, n, whole);
+        doubt_add(&doubts, &d);
+    }
+    sum.instrument = quantity_has_value(&sum) ? doubt_total_j(&doubts) : (double)NAN;
+    return sum;
+}
+
+double meters_series_j(const struct meters *m, int series, int64_t a_ns, int64_t b_ns)
+{
+    struct sum sum = {0};
+    for (size_t i = 0; i < m->gpu_count; i++) {
+        const struct gpu_series *g = &m->gpus[i];
+        const struct curve *c = series == SERIES_GRID ? &g->grid : series == SERIES_MARKS ? &g->marks : &g->buffer;
+        bool counts = series == SERIES_COUNTER;
+        if (counts ? !counter_covers(&g->counter, a_ns, b_ns) : !curve_covers(c, a_ns, b_ns))
+            return (double)NAN;
+        double j = counts ? counter_energy(&g->counter, b_ns) - counter_energy(&g->counter, a_ns)
+                          : curve_energy(c, b_ns) - curve_energy(c, a_ns);
+        sum_add(&sum, series == SERIES_PRECISE ? j * value_of(&m->fits[i].factor) : j);
+    }
+    return sum_value(&sum);
+}
+
+const char *meters_contradiction(const struct result_stage_gpu *rows, size_t n, struct arena *arena)
+{
+    static const int series[] = {SERIES_GRID, SERIES_COUNTER, SERIES_BUFFER, SERIES_PRECISE};
+    enum { COUNT = sizeof series / sizeof *series };
+    const char *worst = NULL;
+    double most = 1;
+    for (size_t g = 0; g < n; g++)
+        for (size_t i = 0; i < COUNT; i++)
+            for (size_t k = i + 1; k < COUNT; k++) {
+                struct energy_set e = rows[g].energy;
+                const struct quantity *x = energy_series(&e, series[i]), *y = energy_series(&e, series[k]);
+                double apart = fabs(value_of(x) - value_of(y)), doubt = x->instrument + y->instrument;
+                if (!(apart > most * doubt) || !(apart > 0))
+                    continue;
+                most = doubt > 0 ? apart / doubt : (double)INFINITY;
+                worst = arena_format(arena,
+                                     "GPU %lld: %s and %s are %.4g J apart, more than the %.4g J that they doubt "
+                                     "together",
+                                     (long long)rows[g].gpu, series_names[series[i]], series_names[series[k]], apart,
+                                     doubt);
+            }
+    return worst;
+}
+
+void meters_fit(struct meters *m, int64_t from_ns, int64_t to_ns, int64_t fit_to_ns, struct arena *arena)
+{
+    m->from_ns = from_ns;
+    m->to_ns = to_ns;
+    for (size_t i = 0; i < m->gpu_count; i++)
+        m->fits[i] = fit_make(&m->gpus[i], from_ns, fit_to_ns, arena);
 }
 
 /* ---- arithmetic ---- */
@@ -332,7 +299,7 @@ struct quantity quantity_sum(const struct quantity *const *q, size_t n)
         }
         sum.value += q[i]->value;
         sum.calibration += q[i]->calibration;
-        sum.instrument = sqrt(square(sum.instrument) + square(q[i]->instrument));
+        sum.instrument += q[i]->instrument;
     }
     return sum;
 }

@@ -150,8 +150,6 @@ void estimate_fill(struct result *result, struct arena *a)
 {
     struct result_estimate *e = &result->estimate;
     const struct result_load *load = &result->load;
-    const struct quantity *fixed[] = {&result->metrics.startup_j, &result->metrics.release_j};
-    e->fixed_j = quantity_sum(fixed, 2);
     e->mean_output_tokens = load->successful > 0 ? quantity_of((double)load->output_tokens / (double)load->successful)
                                                  : quantity_absent(Q_UNDEFINED, "no successful request");
     e->e_formal_j = result->metrics.j_per_request;

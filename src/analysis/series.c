@@ -5,6 +5,7 @@
 #include "analysis/order.h"
 
 static const int64_t CLOCK_STEP_NS = 1000000;
+static const double STILL_S = 0.5;
 static const int64_t MARK_AFTER_MIN_NS = 100000000, MARK_AFTER_MAX_NS = 500000000;
 
 size_t stamp_before(const int64_t *t_ns, size_t n, int64_t t)
@@ -26,7 +27,7 @@ size_t stamp_before(const int64_t *t_ns, size_t n, int64_t t)
 
 struct sample {
     int64_t t_ns;
-    int32_t mw, width_ns;
+    int32_t mw;
 };
 
 static int compare_samples(const void *x, const void *y, const void *context)
@@ -45,7 +46,7 @@ static void sort_samples(struct sample *s, size_t n)
         }
 }
 
-static struct curve curve_make(struct sample *s, size_t n, bool with_widths, struct arena *a)
+static struct curve curve_make(struct sample *s, size_t n, struct arena *a)
 {
     struct curve c = {0};
     if (n == 0)
@@ -54,8 +55,6 @@ static struct curve curve_make(struct sample *s, size_t n, bool with_widths, str
     c.t_ns = arena_array(a, n, sizeof *c.t_ns);
     c.w = arena_array(a, n, sizeof *c.w);
     c.j = arena_array(a, n, sizeof *c.j);
-    if (with_widths)
-        c.width_ns = arena_array(a, n, sizeof *c.width_ns);
     struct sum sum = {0};
     for (size_t i = 0; i < n; i++) {
         if (c.n && s[i].t_ns == c.t_ns[c.n - 1])
@@ -63,8 +62,6 @@ static struct curve curve_make(struct sample *s, size_t n, bool with_widths, str
         size_t k = c.n++;
         c.t_ns[k] = s[i].t_ns;
         c.w[k] = (double)s[i].mw / 1000;
-        if (with_widths)
-            c.width_ns[k] = s[i].width_ns;
         if (k)
             sum_add(&sum, (double)(c.t_ns[k] - c.t_ns[k - 1]) * 1e-9 * 0.5 * (c.w[k] + c.w[k - 1]));
         c.j[k] = sum_value(&sum);
@@ -78,7 +75,7 @@ static size_t take_grid(const struct rec_gpu *g, struct sample *s)
     for (size_t i = 0; i < g->instant_count; i++) {
         const struct rec_instant *x = &g->instant[i];
         if (x->tag == INSTANT_GRID && x->mw >= 0)
-            s[n++] = (struct sample){x->t_ns, x->mw, x->width_ns};
+            s[n++] = (struct sample){x->t_ns, x->mw};
     }
     return n;
 }
@@ -93,7 +90,7 @@ static size_t take_mark_pairs(const struct rec_gpu *g, struct sample *s, struct 
         const struct rec_instant *x = &g->instant[i];
         if (x->mw < 0 || x->tag == INSTANT_GRID)
             continue;
-        struct sample sample = {x->t_ns, x->mw, x->width_ns};
+        struct sample sample = {x->t_ns, x->mw};
         if (x->tag == INSTANT_MARK)
             at[at_count++] = sample;
         else
@@ -164,7 +161,7 @@ static size_t take_buffer(const struct rec_gpu *g, const struct clock_line *cloc
         if (clock_is_stepped(clocks, t))
             ++*ret_marked;
         else
-            s[n++] = (struct sample){t, g->buffer[i].mw, 0};
+            s[n++] = (struct sample){t, g->buffer[i].mw};
     }
     return n;
 }
@@ -173,11 +170,11 @@ static size_t take_buffer(const struct rec_gpu *g, const struct clock_line *cloc
 
 static struct counter counter_make(const struct rec_counter *readings, size_t n, struct arena *a)
 {
-    struct counter c = {.backward_ns = ABSENT_I64, .first_ns = ABSENT_I64, .last_ns = ABSENT_I64};
+    struct counter c = {.first_ns = ABSENT_I64, .first_still_ns = ABSENT_I64, .last_ns = ABSENT_I64};
     c.t_ns = arena_array(a, n, sizeof *c.t_ns);
     c.mj = arena_array(a, n, sizeof *c.mj);
+    c.still_ns = arena_array(a, n, sizeof *c.still_ns);
     c.locked = arena_array(a, n, sizeof *c.locked);
-    c.width_ns = arena_array(a, n, sizeof *c.width_ns);
     int64_t before = -1;
     for (size_t i = 0; i < n; i++) {
         const struct rec_counter *x = &readings[i];
@@ -185,15 +182,16 @@ static struct counter counter_make(const struct rec_counter *readings, size_t n,
             continue;
         if (before < 0)
             c.first_ns = x->t_ns;
-        if (x->mj < before && c.backward_ns == ABSENT_I64)
-            c.backward_ns = x->t_ns;
         if (before >= 0 && x->mj != before && !(c.n && c.t_ns[c.n - 1] == x->t_ns)) {
             c.t_ns[c.n] = x->t_ns;
             c.mj[c.n] = x->mj;
-            c.locked[c.n] = x->why == COUNTER_LOCKED || x->why == COUNTER_REPEAT;
-            c.width_ns[c.n] = x->width_ns;
+            c.locked[c.n] = x->why != COUNTER_SEARCH;
             c.n++;
         }
+        if (c.n)
+            c.still_ns[c.n - 1] = x->t_ns;
+        else
+            c.first_still_ns = x->t_ns;
         before = x->mj;
         c.last_ns = x->t_ns;
     }
@@ -207,13 +205,13 @@ void gpu_series_make(const struct rec_gpu *g, const struct clock_line *clocks, s
     struct sample *s = arena_array(&scratch, most, sizeof *s);
     struct gpu_series made = {0};
     size_t grid = take_grid(g, s);
-    made.grid = curve_make(s, grid, true, a);
+    made.grid = curve_make(s, grid, a);
     grid = take_grid(g, s);
     size_t pairs = take_mark_pairs(g, s + grid, &scratch);
     if (pairs)
-        made.marks = curve_make(s, grid + pairs, true, a);
+        made.marks = curve_make(s, grid + pairs, a);
     size_t buffered = take_buffer(g, clocks, s, &made.buffer_marked);
-    made.buffer = curve_make(s, buffered, false, a);
+    made.buffer = curve_make(s, buffered, a);
     made.counter = counter_make(g->counter, g->counter_count, a);
     arena_done(&scratch);
     *ret = made;
@@ -279,6 +277,48 @@ double counter_energy(const struct counter *c, int64_t t_ns)
         return above;
     double share = (double)(t_ns - c->t_ns[i]) / (double)(c->t_ns[i + 1] - c->t_ns[i]);
     return above + share * ((double)(c->mj[i + 1] - c->mj[i]) / 1000);
+}
+
+/* ---- a counter that says nothing ---- */
+
+static bool power_read_above_1_w(const struct gpu_series *g, int64_t from_ns, int64_t to_ns)
+{
+    const struct curve *const curves[] = {&g->grid, &g->buffer};
+    for (size_t k = 0; k < 2; k++) {
+        const struct curve *c = curves[k];
+        size_t i = stamp_before(c->t_ns, c->n, from_ns);
+        for (i = i < c->n ? i : 0; i < c->n && c->t_ns[i] <= to_ns; i++)
+            if (c->t_ns[i] >= from_ns && c->w[i] > 1)
+                return true;
+    }
+    return false;
+}
+
+/* The same value was read at both ends of [from, to]: a reason, or null where that is short, without power, or does not
+ * touch (a, b). */
+static const char *stands_still(const struct gpu_series *g, int64_t from_ns, int64_t to_ns, int64_t a_ns, int64_t b_ns,
+                                struct arena *arena)
+{
+    double still_s = (double)(to_ns - from_ns) * 1e-9;
+    if (from_ns >= b_ns || to_ns <= a_ns || still_s <= STILL_S || !power_read_above_1_w(g, from_ns, to_ns))
+        return NULL;
+    return arena_format(arena, "the counter stood still for %.2f s at %.3f s of the run while power was read above 1 W",
+                        still_s, (double)from_ns * 1e-9);
+}
+
+const char *counter_fault(const struct gpu_series *g, int64_t a_ns, int64_t b_ns, struct arena *arena)
+{
+    const struct counter *c = &g->counter;
+    if (c->first_ns == ABSENT_I64)
+        return NULL;
+    const char *why = stands_still(g, c->first_ns, c->first_still_ns, a_ns, b_ns, arena);
+    size_t i = stamp_before(c->t_ns, c->n, a_ns);
+    for (i = i < c->n ? i : 0; !why && i < c->n && c->t_ns[i] < b_ns; i++)
+        why = i + 1 < c->n && c->mj[i + 1] < c->mj[i] && c->t_ns[i + 1] > a_ns
+                  ? arena_format(arena, "the counter went backward by %lld mJ at %.3f s of the run",
+                                 (long long)(c->mj[i] - c->mj[i + 1]), (double)c->t_ns[i + 1] * 1e-9)
+                  : stands_still(g, c->t_ns[i], c->still_ns[i], a_ns, b_ns, arena);
+    return why;
 }
 
 /* ---- courses ---- */

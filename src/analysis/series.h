@@ -16,17 +16,18 @@ struct curve {
     size_t n;
     int64_t *t_ns; /* strictly ascending */
     double *w;
-    double *j;         /* integral since t_ns[0] */
-    int32_t *width_ns; /* of the call; null: instantaneous */
+    double *j; /* integral since t_ns[0] */
 };
 
 struct counter {
     size_t n; /* change points */
     int64_t *t_ns, *mj;
-    bool *locked; /* right to 10 ms rather than 100 ms */
-    int32_t *width_ns;
-    int64_t backward_ns;       /* time of the first reading below the one before it; ABSENT_I64: never */
-    int64_t first_ns, last_ns; /* first and last reading; ABSENT_I64: none */
+    int64_t *still_ns; /* the last reading that still had this value: what lies between it and the next change point is
+                          a hole in the readings, or one step of them */
+    bool *locked;      /* right to 10 ms rather than 100 ms: read as locked, repeat or boundary */
+    int64_t first_ns,
+        first_still_ns; /* the first reading, and the last one that still had its value; ABSENT_I64: none */
+    int64_t last_ns;    /* the last reading; ABSENT_I64: none */
 };
 
 struct gpu_series {
@@ -71,6 +72,11 @@ double curve_gap_s(const struct curve *c, int64_t a_ns, int64_t b_ns);
 /* Energy at a time in J above the first change point, at first_change <= t <= last_change. O(log n). */
 double counter_energy(const struct counter *c, int64_t t_ns);
 bool counter_covers(const struct counter *c, int64_t a_ns, int64_t b_ns);
+
+/* Why the counter says nothing of (a, b), as a phrase in the arena; null: it does. It is void where it goes backward,
+ * and where it is read and stands still for over 0.5 s while grid or buffer reads above 1 W (METHOD section 2). A hole
+ * in its readings is neither: what was drawn in it is in the next reading. O(samples + change points inside). */
+const char *counter_fault(const struct gpu_series *g, int64_t a_ns, int64_t b_ns, struct arena *arena);
 
 /* Never changed over two readings or more: energy 0 between the first and the last. */
 bool counter_is_flat(const struct counter *c);

@@ -42,6 +42,11 @@ enum series_id {
 };
 extern const char *const series_names[SERIES_COUNT + 1];
 
+/* What a grid's instrument doubt was found against (METHOD section 2). NONE: neither buffer nor counter covers the
+ * stretch, and sampling says nothing of it. */
+enum doubt_source { DOUBT_NONE, DOUBT_PRECISE, DOUBT_COUNTER, DOUBT_SUCCESSIVE };
+extern const char *const doubt_source_names[5];
+
 /* One stretch of time by every instrument, J. */
 struct energy_set {
     struct quantity headline; /* by the method's basis */
@@ -56,6 +61,7 @@ struct result_stage_gpu {
     double grid_gap_s, buffer_gap_s, counter_gap_s; /* the longest between neighbours that touch the stage; NaN: none */
     bool grid_gap, buffer_gap;                      /* over the limit of METHOD section 2 */
     const char *counter_void;                       /* why the counter is void in this stage; null: it is not */
+    int grid_doubt;                                 /* enum doubt_source */
 };
 
 struct result_stage {
@@ -68,6 +74,7 @@ struct result_stage {
     struct quantity sampling_error;                     /* headline / precise - 1 */
     struct quantity grid_difference, buffer_difference; /* against the counter: series / counter - 1 */
     bool grid_gap, buffer_gap, counter_void;            /* of any GPU */
+    const char *contradiction; /* two instruments of a GPU further apart than their doubts; null: none are */
     struct result_stage_gpu *gpus;
     size_t gpu_count;
 };
@@ -204,7 +211,8 @@ struct result_steady {
     struct quantity energy_j, average_w, j_per_token;
     struct quantity mean_request_j; /* mean attributed energy of the requests completed in it */
     int64_t tokens;
-    double *cvs; /* of the qualifying windows */
+    double edge_j_per_token; /* of j_per_token's doubt, what the edges that cut streams add; NaN: no value */
+    double *cvs;             /* of the qualifying windows */
     size_t cv_count;
     double lowest_cv; /* over candidates, of this reading */
     int64_t lowest_cv_window;
@@ -214,8 +222,9 @@ struct result_steady {
 struct result_saturated {
     struct quantity j_per_token, energy_j, average_w;
     int64_t start_ns, end_ns, tokens, peak, level;
-    double start_s, end_s; /* from formal_start */
-    bool meaningful;       /* more requests than running slots: peak < requests */
+    double edge_j_per_token; /* as in result_steady */
+    double start_s, end_s;   /* from formal_start */
+    bool meaningful;         /* more requests than running slots: peak < requests */
     struct quantity tail_energy_share, tail_token_share, tail_time_share; /* of the formal stage, after the window */
 };
 

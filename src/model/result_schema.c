@@ -28,6 +28,8 @@ static const struct field stage_gpu_fields[] = {
     {"grid_gap", FIELD_BOOL, AT(grid_gap), .doc = "Over 2.5 periods."},
     {"buffer_gap", FIELD_BOOL, AT(buffer_gap), .doc = "Over 60 ms."},
     {"counter_void", FIELD_TEXT, AT(counter_void), .doc = "Why the counter is void in this stage."},
+    {"grid_doubt", FIELD_ENUM, AT(grid_doubt), .names = doubt_source_names,
+     .doc = "What the grid's instrument doubt was found against."},
 };
 static const struct schema stage_gpu_schema = {"stage_gpu", sizeof(struct result_stage_gpu), stage_gpu_fields,
                                                SCHEMA_COUNT(stage_gpu_fields), "One GPU in one stage."};
@@ -48,6 +50,7 @@ static const struct field stage_fields[] = {
     {"grid_gap", FIELD_BOOL, AT(grid_gap), .doc = "A gap in the grid on some GPU."},
     {"buffer_gap", FIELD_BOOL, AT(buffer_gap), .doc = "A gap in the buffer on some GPU."},
     {"counter_void", FIELD_BOOL, AT(counter_void), .doc = "A void counter on some GPU."},
+    {"contradiction", FIELD_TEXT, AT(contradiction), .doc = "Two instruments further apart than their doubts."},
     {"gpus", FIELD_LIST, AT(gpus), .count_offset = offsetof(struct result_stage, gpu_count), .item = FIELD_OBJECT,
      .sub = &stage_gpu_schema, .doc = "Each GPU."},
 };
@@ -217,6 +220,8 @@ static const struct field steady_fields[] = {
     {"mean_request_j", FIELD_QUANTITY, AT(mean_request_j), .unit = "J",
      .doc = "Mean attributed energy of its requests."},
     {"tokens", FIELD_I64, AT(tokens), .unit = "tokens", .doc = "That arrived in the window."},
+    {"edge_j_per_token", FIELD_F64, AT(edge_j_per_token), .unit = "J/token",
+     .doc = "Of the instrument doubt, what edges that cut streams add."},
     {"cvs", FIELD_LIST, AT(cvs), .count_offset = offsetof(struct result_steady, cv_count), .item = FIELD_F64,
      .doc = "CV of each qualifying window."},
     {"lowest_cv", FIELD_F64, AT(lowest_cv), .doc = "Over all windows."},
@@ -236,6 +241,8 @@ static const struct field saturated_fields[] = {
     {"start_ns", FIELD_I64, AT(start_ns), .unit = "ns", .doc = "Since the run began."},
     {"end_ns", FIELD_I64, AT(end_ns), .unit = "ns", .doc = "Since the run began."},
     {"tokens", FIELD_I64, AT(tokens), .unit = "tokens", .doc = "That arrived in it."},
+    {"edge_j_per_token", FIELD_F64, AT(edge_j_per_token), .unit = "J/token",
+     .doc = "Of the instrument doubt, what edges that cut streams add."},
     {"peak", FIELD_I64, AT(peak), .doc = "Most requests within their generation interval."},
     {"level", FIELD_I64, AT(level), .doc = "Fewest that count as saturated."},
     {"start_s", FIELD_F64, AT(start_s), .unit = "s", .doc = "From formal_start."},
