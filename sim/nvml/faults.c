@@ -4,9 +4,9 @@
 #include <string.h>
 
 static const char *const fault_names[FAULT_KINDS] = {
-    "no_driver",    "version_mismatch", "mig",          "no_permission", "lost",     "missed",
-    "counter_back", "counter_stuck",    "slow_counter", "busy_process",  "not_idle", "no_field186",
-    "no_counter",   "no_buffer",        "no_processes", "stride32"};
+    "no_driver",    "version_mismatch", "mig",          "no_permission", "lost",          "missed",
+    "counter_back", "counter_stuck",    "slow_counter", "busy_process",  "not_idle",      "no_field186",
+    "no_counter",   "no_buffer",        "no_processes", "stride32",      "zero_field186", "module_counter"};
 
 static bool parse_name(const char **at, enum fault_kind *ret_kind)
 {

@@ -335,6 +335,8 @@ EXPORT int nvmlDeviceGetTotalEnergyConsumption(struct device *d, unsigned long l
     int64_t call_ns = counter_call_ns(d->gpu);
     take_time(call_ns / 2);
     *mj = (unsigned long long)sensor_counter_mj(&lib.sensors, d->gpu, jtok_sim_time_ns());
+    if (is_on(FAULT_MODULE_COUNTER, d))
+        *mj = *mj * 3 / 2;
     take_time(call_ns - call_ns / 2);
     return SUCCESS;
 }
@@ -374,8 +376,10 @@ static void fill_field(struct device *d, struct field *f)
     } else if (is_on(FAULT_MISSED, d)) {
         f->code = UNKNOWN;
     } else {
-        f->value = (uint64_t)(f->id == 186 ? sensor_instant_mw(&lib.sensors, d->gpu, now_ns)
-                                           : sensor_average_mw(&lib.sensors, d->gpu, now_ns));
+        bool zero = f->id == 186 && is_on(FAULT_ZERO_FIELD186, d);
+        f->value = (uint64_t)(zero           ? 0
+                              : f->id == 186 ? sensor_instant_mw(&lib.sensors, d->gpu, now_ns)
+                                             : sensor_average_mw(&lib.sensors, d->gpu, now_ns));
     }
 }
 

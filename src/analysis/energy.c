@@ -4,7 +4,7 @@
 #include "analysis/order.h"
 
 enum { PARTS_MAX = 3 };
-static const double BUFFER_GAP_S = 0.06, GRID_GAP_PERIODS = 2.5;
+static const double BUFFER_GAP_S = 0.06, GRID_GAP_PERIODS = 2.5, GRID_DISAGREE = 0.10;
 
 static double seconds(int64_t ns)
 {
@@ -114,8 +114,23 @@ static double counter_gap_s(const struct counter *c, int64_t a_ns, int64_t b_ns)
     return curve_gap_s(&as_curve, a_ns, b_ns);
 }
 
+/* The instruments against each other, as section 8 judges them. */
+static void fill_disagreements(const struct meters *m, size_t i, int64_t a_ns, int64_t b_ns, const struct gauge *x,
+                               struct result_stage_gpu *ret, struct arena *arena)
+{
+    const struct gpu_series *g = &m->gpus[i];
+    const int64_t lag_ns = m->fits[i].lag_ns;
+    const struct quantity shifted = counter_quantity(&g->counter, a_ns + lag_ns, b_ns + lag_ns,
+                                                     counter_fault(g, a_ns + lag_ns, b_ns + lag_ns, arena));
+    ret->counter_disagreement = quantity_difference(&x->q[SERIES_BUFFER], &shifted);
+    ret->grid_disagreement = quantity_difference(&x->q[SERIES_GRID], &x->q[SERIES_COUNTER]);
+    const struct stretch s = stretch_of(m, a_ns, b_ns, true);
+    double counter_j = value_of(&x->q[SERIES_COUNTER]), sampling = 2 * doubt_successive_j(&g->grid, &s, 1) / counter_j;
+    ret->grid_disagreement_limit = sampling > GRID_DISAGREE ? sampling : GRID_DISAGREE;
+}
+
 static void fill_row(const struct meters *m, size_t i, int64_t a_ns, int64_t b_ns, const struct gauge *x,
-                     struct result_stage_gpu *ret)
+                     struct result_stage_gpu *ret, struct arena *arena)
 {
     const struct gpu_series *g = &m->gpus[i];
     *ret = (struct result_stage_gpu){.gpu = (int64_t)i, .average_w = quantity_absent(Q_NOT_RECORDED, "")};
@@ -126,6 +141,7 @@ static void fill_row(const struct meters *m, size_t i, int64_t a_ns, int64_t b_n
     ret->counter_gap_s = counter_gap_s(&g->counter, a_ns, b_ns);
     ret->grid_gap_s = curve_gap_s(&g->grid, a_ns, b_ns);
     ret->buffer_gap_s = curve_gap_s(&g->buffer, a_ns, b_ns);
+    fill_disagreements(m, i, a_ns, b_ns, x, ret, arena);
     ret->grid_gap = ret->grid_gap_s > GRID_GAP_PERIODS * m->grid_period_s;
     ret->buffer_gap = ret->buffer_gap_s > BUFFER_GAP_S;
 }
@@ -167,7 +183,7 @@ void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, bool samp
             doubt_add(&doubts[k], &x.doubt[k]);
         }
         if (ret_gpus)
-            fill_row(m, i, a_ns, b_ns, &x, &ret_gpus[i]);
+            fill_row(m, i, a_ns, b_ns, &x, &ret_gpus[i], arena);
     }
     for (int k = 0; k < SERIES_COUNT; k++) {
         struct quantity *q = energy_series(&sum, k);

@@ -92,24 +92,29 @@ static const char *levels(const struct gpu_series *series, struct result_gpu *gp
                           int64_t start_ns, int64_t end_ns, struct arena *a)
 {
     bool idles = false;
+    const char *why = NULL;
     if (ready_ns == ABSENT_I64)
         return "the service never got ready";
+    /* Every GPU gets its level, whatever is wrong with another: verification compares with it. */
     for (size_t g = 0; g < n; g++) {
         const struct curve *c = &series[g].buffer;
         double level = lowest_mean_w(c, ready_ns, end_ns, LEVEL_NS);
-        if (isnan(level))
-            return arena_format(a, "the buffer of GPU %lld does not cover ready to formal_end",
-                                (long long)gpus[g].index);
+        if (isnan(level)) {
+            why = why ? why
+                      : arena_format(a, "the buffer of GPU %lld does not cover ready to formal_end",
+                                     (long long)gpus[g].index);
+            continue;
+        }
         gpus[g].ready_level_w = quantity_of(level);
         gpus[g].formal_mean_w =
             (curve_energy(c, end_ns) - curve_energy(c, start_ns)) / ((double)(end_ns - start_ns) * 1e-9);
-        if (level > MEASURABLE_SHARE * gpus[g].formal_mean_w)
-            return arena_format(
+        if (!why && level > MEASURABLE_SHARE * gpus[g].formal_mean_w)
+            why = arena_format(
                 a, "GPU %lld idles at %.1f W when ready, over half of its mean of %.1f W in the formal stage",
                 (long long)gpus[g].index, level, gpus[g].formal_mean_w);
         idles |= level > 0;
     }
-    return idles ? NULL : "no GPU draws power when ready";
+    return why ? why : idles ? NULL : "no GPU draws power when ready";
 }
 
 static void sum_idle(struct stretches idle, const struct gpu_series *series, const struct result_gpu *gpus, size_t n,

@@ -71,7 +71,7 @@ void verify_run(const struct records *r, const struct method *m, struct arena *a
     result->checks = arena_array(a, CODE_COUNT, sizeof *result->checks);
     result->mark_count = RMARK_COUNT;
     result->marks = arena_array(a, RMARK_COUNT, sizeof *result->marks);
-    for (int code = RMARK_AVERAGED_POWER; code < RMARK_COUNT; code++)
+    for (int code = RMARK_OBSERVER_WAIT; code < RMARK_COUNT; code++)
         verify_mark(&v, code, CHECK_NOT_JUDGED, __builtin_nan(""), __builtin_nan(""), "Not looked at.");
     verify_setup(&v);
     verify_energy(&v);

@@ -1,5 +1,8 @@
-/* The energies: not_covered, sample_gap, counter_void, counter_disagrees, power_out_of_range. */
+/* The energies: not_covered, sample_gap, counter_void, counter_disagrees, grid_disagrees, power_out_of_range; the marks
+ * averaged_power and no_buffer. */
 #include "analysis/verify_internal.h"
+
+#include <string.h>
 
 static const int judged_stages[] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
 enum { JUDGED = sizeof judged_stages / sizeof *judged_stages };
@@ -110,42 +113,102 @@ static void check_counter(struct verify *v)
     verify_set(v, CODE_COUNTER_VOID, CHECK_PASSED, "The counter rose on every GPU in every stage.");
 }
 
-/* "startup +0.08 %, formal +0.18 %", with what was not judged said so. */
-static const char *join_difference(struct verify *v, const char *before, const struct result_stage *s)
+/* ---- instruments against each other, each GPU by itself ---- */
+
+/* What has been found so far over GPUs and stages: the worst outcome, and a sentence of all of it. */
+struct finding {
+    int outcome;
+    const char *text;
+};
+
+static int severity(int outcome)
 {
-    const char *text = arena_format(v->a, "%s %+.2f %%%s", name_of(s), 100 * s->buffer_difference.value,
-                                    s->duration_s < DISAGREE_MIN_S ? " (under 10 s: reported, not judged)" : "");
-    return before ? arena_format(v->a, "%s, %s", before, text) : text;
+    return outcome == CHECK_FAILED ? 3 : outcome == CHECK_NOT_RECORDED ? 2 : outcome == CHECK_PASSED ? 1 : 0;
+}
+
+static void find(struct verify *v, struct finding *f, int outcome, const char *text)
+{
+    f->outcome = severity(outcome) > severity(f->outcome) ? outcome : f->outcome;
+    f->text = f->text ? arena_format(v->a, "%s; %s", f->text, text) : text;
+}
+
+static const char *of_gpu(struct verify *v, const struct result_stage *s, size_t g)
+{
+    return s->gpu_count > 1 ? arena_format(v->a, "%s of %s", name_of(s), verify_gpu_name(v, (size_t)s->gpus[g].gpu))
+                            : name_of(s);
+}
+
+static bool has_buffer(const struct verify *v, size_t gpu)
+{
+    return v->r->gpus[gpu].buffer_count > 0;
+}
+
+/* One GPU in one stage, against a limit. A stage under 10 s is told and not judged; so is an excess beside a hole in
+ * the buffer, which the trapezoid can only bridge by a guess. */
+static void judge_difference(struct verify *v, struct finding *f, const struct result_stage *s, size_t g,
+                             const struct quantity *difference, double limit, bool hole)
+{
+    const char *who = of_gpu(v, s, g);
+    if (!quantity_has_value(difference)) {
+        find(v, f, CHECK_NOT_RECORDED,
+             arena_format(v->a, "%s: %s", who, difference->why ? difference->why : "not recorded by both"));
+        return;
+    }
+    double d = difference->value;
+    bool over = d > limit || d < -limit, shorter = s->duration_s < DISAGREE_MIN_S;
+    int outcome = shorter ? CHECK_NOT_JUDGED : !over ? CHECK_PASSED : hole ? CHECK_NOT_RECORDED : CHECK_FAILED;
+    find(v, f, outcome,
+         arena_format(v->a, "%s %+.2f %%%s", who, 100 * d,
+                      shorter        ? " (under 10 s: reported, not judged)"
+                      : over && hole ? " over a hole in the buffer, which says nothing"
+                                     : ""));
 }
 
 static void check_disagreement(struct verify *v)
 {
-    int outcome = CHECK_PASSED;
-    const char *text = NULL;
+    struct finding f = {.outcome = CHECK_NOT_JUDGED};
     for (size_t i = 0; i < 2; i++) {
         const struct result_stage *s = judged(v, i);
-        if (!happened(s) || !quantity_has_value(&s->buffer_difference)) {
-            if (outcome == CHECK_PASSED)
-                outcome = CHECK_NOT_RECORDED;
-            const char *lacking = arena_format(v->a, "%s not recorded by both", name_of(s));
-            text = text ? arena_format(v->a, "%s, %s", text, lacking) : lacking;
-            continue;
+        if (!happened(s) || !s->gpu_count)
+            find(v, &f, CHECK_NOT_RECORDED, arena_format(v->a, "%s was not recorded", name_of(s)));
+        for (size_t g = 0; happened(s) && g < s->gpu_count; g++) {
+            const struct result_stage_gpu *x = &s->gpus[g];
+            if (!has_buffer(v, (size_t)x->gpu))
+                find(v, &f, CHECK_NOT_JUDGED, arena_format(v->a, "%s: no buffer (no_buffer)", of_gpu(v, s, g)));
+            else
+                judge_difference(v, &f, s, g, &x->counter_disagreement, DISAGREE_LIMIT, x->buffer_gap);
         }
-        double d = s->buffer_difference.value;
-        if (s->duration_s >= DISAGREE_MIN_S && (d > DISAGREE_LIMIT || d < -DISAGREE_LIMIT))
-            outcome = CHECK_FAILED;
-        text = join_difference(v, text, s);
     }
-    verify_set(v, CODE_COUNTER_DISAGREES, outcome, "Buffer against counter: %s; the limit is 1 %%.", text);
+    verify_set(v, CODE_COUNTER_DISAGREES, f.outcome,
+               "Buffer against counter, shifted by the counter's delay: %s; the limit is 1 %%.", f.text);
+}
+
+static void check_grid(struct verify *v)
+{
+    const struct result_stage *s = judged(v, 1);
+    struct finding f = {.outcome = CHECK_NOT_JUDGED};
+    double limit = 0;
+    for (size_t g = 0; happened(s) && g < s->gpu_count; g++) {
+        const struct result_stage_gpu *x = &s->gpus[g];
+        limit = x->grid_disagreement_limit > limit ? x->grid_disagreement_limit : limit;
+        judge_difference(v, &f, s, g, &x->grid_disagreement, x->grid_disagreement_limit, false);
+    }
+    if (!f.text)
+        verify_set(v, CODE_GRID_DISAGREES, CHECK_NOT_RECORDED, "The formal stage was not recorded.");
+    else
+        verify_set(
+            v, CODE_GRID_DISAGREES, f.outcome,
+            "Grid against counter: %s; the limit is the larger of 10 %% and twice what sampling explains (%.3g %%).",
+            f.text, 100 * limit);
 }
 
 /* ---- power ---- */
 
-/* Idle is a band: the larger of 2 % and 1 W, as the baseline's own proof. */
-static double idle_floor(double baseline_w)
+/* The larger of 2 % and 1 W: the band in which a level counts as the same. */
+static double band_w(double level_w)
 {
-    double band = baseline_w * 0.02;
-    return baseline_w - (band > 1 ? band : 1);
+    double band = level_w * 0.02;
+    return band > 1 ? band : 1;
 }
 
 /* Null: within range. *ret_judged: could be judged at all. */
@@ -157,13 +220,62 @@ static const char *range_fault(struct verify *v, const struct result_stage *s, c
         quantity_has_value(&sg->average_w) && quantity_has_value(&g->baseline_w) && !__builtin_isnan(g->power_limit_w);
     if (!*ret_judged)
         return NULL;
-    double w = sg->average_w.value, high = POWER_LIMIT_FACTOR * g->power_limit_w;
-    if (w < idle_floor(g->baseline_w.value))
+    double w = sg->average_w.value, idle = g->baseline_w.value, high = POWER_LIMIT_FACTOR * g->power_limit_w;
+    if (w < idle - band_w(idle))
         return arena_format(v->a, "%s drew %.1f W on average in the %s stage, below its idle %.1f W",
-                            verify_gpu_name(v, (size_t)sg->gpu), w, name_of(s), g->baseline_w.value);
+                            verify_gpu_name(v, (size_t)sg->gpu), w, name_of(s), idle);
     if (w > high)
         return arena_format(v->a, "%s drew %.1f W on average in the %s stage, above 1.1 times its limit of %.0f W",
                             verify_gpu_name(v, (size_t)sg->gpu), w, name_of(s), g->power_limit_w);
+    return NULL;
+}
+
+/* Does the engine hold memory on this GPU while it serves? By its own processes, else by the memory that came with it.
+ */
+static bool holds_memory(const struct verify *v, size_t gpu)
+{
+    const struct rec_gpu *g = &v->r->gpus[gpu];
+    int64_t from_ns = records_mark(v->r, MARK_FORMAL_START), to_ns = records_mark(v->r, MARK_FORMAL_END);
+    for (size_t i = 0; i < g->process_count; i++)
+        if (g->process[i].own == 1 && g->process[i].t_ns >= from_ns && g->process[i].t_ns <= to_ns)
+            return true;
+    int64_t fresh = verify_new_memory(v->r, g);
+    return fresh != ABSENT_I64 && fresh > NEW_MEMORY_BYTES;
+}
+
+/* A sensor that does not follow the load. Tokens were generated, so each GPU that the engine holds memory on was above
+ * its baseline, and all of them together above the level at which they waited for requests. Null: they were.
+ * *ret_unknown: what could not be judged. */
+static const char *load_fault(struct verify *v, const char **ret_unknown)
+{
+    const struct result_stage *s = judged(v, 1);
+    double total = 0, ready = 0;
+    bool known = true;
+    *ret_unknown = NULL;
+    if (!happened(s) || !(v->result->load.output_tokens > 0))
+        return NULL;
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        const struct result_gpu *g = &v->result->gpus[s->gpus[i].gpu];
+        const struct quantity *w = &s->gpus[i].average_w;
+        known = known && quantity_has_value(w) && quantity_has_value(&g->ready_level_w);
+        total += w->value;
+        ready += g->ready_level_w.value;
+        if (!quantity_has_value(w) || !quantity_has_value(&g->baseline_w) || !holds_memory(v, (size_t)s->gpus[i].gpu))
+            continue;
+        double idle = g->baseline_w.value;
+        if (!(w->value > idle + band_w(idle)))
+            return arena_format(v->a,
+                                "%s drew %.1f W on average while tokens were generated, and %.1f W idle: its sensor "
+                                "does not follow the load",
+                                verify_gpu_name(v, (size_t)s->gpus[i].gpu), w->value, idle);
+    }
+    if (!known)
+        *ret_unknown = "; against the level at which the service waits it was not judged, as that is not known";
+    else if (!(total > ready + band_w(ready)))
+        return arena_format(v->a,
+                            "the GPUs drew %.1f W on average while tokens were generated, and %.1f W while the service "
+                            "waited: the sensors do not follow the load",
+                            total, ready);
     return NULL;
 }
 
@@ -183,13 +295,67 @@ static void check_power(struct verify *v)
             }
         }
     }
-    if (judged_count < wanted)
+    const char *unknown, *fault = load_fault(v, &unknown);
+    if (fault)
+        verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_FAILED, "%c%s.", fault[0] == 't' ? 'T' : fault[0], fault + 1);
+    else if (judged_count < wanted)
         verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_NOT_RECORDED,
                    "Average power, baseline or power limit is missing for %zu of %zu stages and GPUs.",
                    wanted - judged_count, wanted);
     else
-        verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_PASSED,
-                   "Average power lies between idle and 1.1 times the limit in every stage.");
+        verify_set(
+            v, CODE_POWER_OUT_OF_RANGE, CHECK_PASSED,
+            "Average power lies between idle and 1.1 times the limit in every stage, and above idle while tokens "
+            "were generated%s.",
+            unknown ? unknown : "");
+}
+
+/* ---- instruments that are missing ---- */
+
+static void mark_averaged(struct verify *v)
+{
+    const double none = __builtin_nan("");
+    const struct result *x = v->result;
+    const char *averaged = NULL, *unknown = NULL;
+    for (size_t g = 0; g < x->gpu_count; g++) {
+        const char *source = x->gpus[g].instant_source;
+        if (!source)
+            unknown = verify_gpu_name(v, g);
+        else if (strcmp(source, "power_usage") == 0)
+            averaged = averaged ? averaged : verify_gpu_name(v, g);
+    }
+    if (averaged)
+        verify_mark(
+            v, RMARK_AVERAGED_POWER, CHECK_FAILED, none, none,
+            "%s gives no instantaneous power: PowerUsage stands in, on Ampere and later a mean of one second, so "
+            "startup and release by the grid lag by about a second.",
+            averaged);
+    else if (unknown || !x->gpu_count)
+        verify_mark(v, RMARK_AVERAGED_POWER, CHECK_NOT_RECORDED, none, none, "%s.",
+                    unknown ? arena_format(v->a, "Which reading the grid of %s holds was not recorded", unknown)
+                            : "No GPU was recorded");
+    else
+        verify_mark(v, RMARK_AVERAGED_POWER, CHECK_PASSED, none, none, "The grid holds instantaneous power.");
+}
+
+static void mark_no_buffer(struct verify *v)
+{
+    const double none = __builtin_nan("");
+    size_t lacking = 0, first = 0;
+    for (size_t g = v->r->gpu_count; g-- > 0;)
+        if (!has_buffer(v, g)) {
+            lacking++;
+            first = g;
+        }
+    if (lacking)
+        verify_mark(v, RMARK_NO_BUFFER, CHECK_FAILED, (double)lacking, 0,
+                    "%s%s recorded no power buffer: its energies rest on grid and counter alone, and nothing finer "
+                    "checks them.",
+                    verify_gpu_name(v, first), lacking > 1 ? arena_format(v->a, " and %zu more", lacking - 1) : "");
+    else if (!v->r->gpu_count)
+        verify_mark(v, RMARK_NO_BUFFER, CHECK_NOT_RECORDED, none, none, "No GPU was recorded.");
+    else
+        verify_mark(v, RMARK_NO_BUFFER, CHECK_PASSED, 0, 0, "Every GPU has its power buffer.");
 }
 
 void verify_energy(struct verify *v)
@@ -198,6 +364,8 @@ void verify_energy(struct verify *v)
     check_gaps(v);
     check_counter(v);
     check_disagreement(v);
-    verify_set(v, CODE_GRID_DISAGREES, CHECK_NOT_JUDGED, "Not looked at.");
+    check_grid(v);
     check_power(v);
+    mark_averaged(v);
+    mark_no_buffer(v);
 }

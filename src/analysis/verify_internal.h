@@ -42,6 +42,9 @@ double verify_seconds(int64_t t_ns);
 /* "GPU 0 (GPU-1a2b3c4d)": how sentences name a GPU. */
 const char *verify_gpu_name(struct verify *v, size_t gpu);
 
+/* Memory of a GPU that came after the engine's start and was there while it served, bytes; ABSENT_I64: not recorded. */
+int64_t verify_new_memory(const struct records *r, const struct rec_gpu *g);
+
 /* The parts, each filling the checks and marks that its comment in its file names. */
 void verify_setup(struct verify *v);
 void verify_energy(struct verify *v);

@@ -95,8 +95,7 @@ static int64_t memory_high(const struct rec_gpu *g, int64_t from_ns, int64_t to_
     return high;
 }
 
-/* Memory that came after the engine's start and was there while it served; ABSENT_I64: not recorded. */
-static int64_t new_memory(const struct records *r, const struct rec_gpu *g)
+int64_t verify_new_memory(const struct records *r, const struct rec_gpu *g)
 {
     int64_t start_ns = records_mark(r, MARK_SERVICE_START), ready_ns = records_mark(r, MARK_READY);
     int64_t end_ns = records_mark(r, MARK_FORMAL_END);
@@ -117,7 +116,7 @@ static const char *gpu_fault(struct verify *v)
             return arena_format(v->a, "%s is not in the plan", verify_gpu_name(v, i));
         if (r->gpus[i].mig == 1)
             return arena_format(v->a, "%s is in MIG mode", verify_gpu_name(v, i));
-        int64_t fresh = new_memory(r, &r->gpus[i]);
+        int64_t fresh = verify_new_memory(r, &r->gpus[i]);
         if (fresh != ABSENT_I64 && fresh <= NEW_MEMORY_BYTES)
             return arena_format(v->a, "the engine holds no memory on %s (%.1f MiB more than before its start)",
                                 verify_gpu_name(v, i), (double)fresh / 1048576.0);
@@ -140,7 +139,7 @@ static void check_gpus(struct verify *v)
         return;
     }
     for (size_t i = 0; i < r->gpu_count; i++)
-        if (new_memory(r, &r->gpus[i]) == ABSENT_I64) {
+        if (verify_new_memory(r, &r->gpus[i]) == ABSENT_I64) {
             verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_RECORDED,
                        "No memory readings of %s before and while the engine served.", verify_gpu_name(v, i));
             return;

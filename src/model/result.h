@@ -62,6 +62,10 @@ struct result_stage_gpu {
     bool grid_gap, buffer_gap;                      /* over the limit of METHOD section 2 */
     const char *counter_void;                       /* why the counter is void in this stage; null: it is not */
     int grid_doubt;                                 /* enum doubt_source */
+    /* What section 8 judges, for each GPU: */
+    struct quantity counter_disagreement; /* unscaled buffer / counter at t + L - 1 */
+    struct quantity grid_disagreement;    /* grid / counter - 1 */
+    double grid_disagreement_limit;       /* the larger of 10 % and twice the grid's successive differences */
 };
 
 struct result_stage {

@@ -30,6 +30,11 @@ static const struct field stage_gpu_fields[] = {
     {"counter_void", FIELD_TEXT, AT(counter_void), .doc = "Why the counter is void in this stage."},
     {"grid_doubt", FIELD_ENUM, AT(grid_doubt), .names = doubt_source_names,
      .doc = "What the grid's instrument doubt was found against."},
+    {"counter_disagreement", FIELD_QUANTITY, AT(counter_disagreement),
+     .doc = "Unscaled buffer over the counter at t + L, minus 1."},
+    {"grid_disagreement", FIELD_QUANTITY, AT(grid_disagreement), .doc = "Grid over counter, minus 1."},
+    {"grid_disagreement_limit", FIELD_F64, AT(grid_disagreement_limit),
+     .doc = "The larger of 10 % and twice the grid's successive differences."},
 };
 static const struct schema stage_gpu_schema = {"stage_gpu", sizeof(struct result_stage_gpu), stage_gpu_fields,
                                                SCHEMA_COUNT(stage_gpu_fields), "One GPU in one stage."};

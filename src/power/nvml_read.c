@@ -73,6 +73,10 @@ void nvml_choose_power(struct nvml_session *n, uint32_t gpu)
     int64_t mw = 0;
     int code = n->f.fields ? read_field_power(n, gpu, &mw) : NVML_FUNCTION_NOT_FOUND;
     n->gpus[gpu].has_field_power = nvml_code_status(code) != READ_UNSUPPORTED;
+    /* Some drivers answer a field that they don't know with 0 and success. No board that is on draws nothing. */
+    int64_t usage_mw = 0;
+    if (code == NVML_SUCCESS && mw == 0 && read_power_usage(n, gpu, &usage_mw) == NVML_SUCCESS && usage_mw > 0)
+        n->gpus[gpu].has_field_power = false;
     struct rec_gpu *info = &n->device.gpus[gpu].info;
     if (n->gpus[gpu].has_field_power)
         info->instant_source = "field 186 scope 0";

@@ -158,6 +158,23 @@ static void buffer_off(struct records *r, struct arena *a)
     for (size_t i = 22 * 50; i < 43 * 50; i++)
         r->gpus[0].buffer[i].mw = r->gpus[0].buffer[i].mw / 100 * 102;
 }
+static void grid_off(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 0; i < r->gpus[0].instant_count; i++)
+        if (r->gpus[0].instant[i].t_ns >= 43 * LIFE_S && r->gpus[0].instant[i].t_ns < 73 * LIFE_S)
+            r->gpus[0].instant[i].mw = 575000;
+}
+static void power_usage(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].instant_source = "power_usage";
+}
+static void without_buffer(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].buffer_count = 0;
+}
 static void low_limit(struct records *r, struct arena *a)
 {
     (void)a;
@@ -321,6 +338,9 @@ static void each_code_comes_alone(void **state)
         {"grid gap", grid_gap, "sample_gap ", ""},
         {"counter backward", counter_backward, "counter_void ", ""},
         {"buffer off", buffer_off, "counter_disagrees ", ""},
+        {"grid off", grid_off, "grid_disagrees ", ""},
+        {"power usage", power_usage, "", "averaged_power "},
+        {"without buffer", without_buffer, "", "no_buffer "},
         {"low limit", low_limit, "power_out_of_range ", ""},
         {"request missing", request_missing, "request_unaccounted ", ""},
         {"request outside", request_outside, "request_unaccounted ", ""},
@@ -425,11 +445,6 @@ static void without_counter(struct records *r, struct arena *a)
     (void)a;
     r->gpus[0].counter_count = 0;
 }
-static void without_buffer(struct records *r, struct arena *a)
-{
-    (void)a;
-    r->gpus[0].buffer_count = 0;
-}
 static void without_clocks(struct records *r, struct arena *a)
 {
     (void)a;
@@ -461,7 +476,7 @@ static void what_was_not_recorded_is_not_judged(void **state)
         {CODE_GPU_MISMATCH, without_states},      {CODE_FOREIGN_PROCESS, without_states},
         {CODE_FOREIGN_PROCESS, strangers},        {CODE_BASELINE_NOT_IDLE, without_states},
         {CODE_COUNTER_VOID, without_counter},     {CODE_COUNTER_DISAGREES, without_counter},
-        {CODE_COUNTER_DISAGREES, without_buffer}, {CODE_CLOCK_STEP, without_clocks},
+        {CODE_GRID_DISAGREES, without_counter},   {CODE_CLOCK_STEP, without_clocks},
         {CODE_USAGE_DISAGREES, unsettled},        {CODE_REQUEST_UNACCOUNTED, uncounted_plan},
         {CODE_POWER_OUT_OF_RANGE, without_limit},
     };

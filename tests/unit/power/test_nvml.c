@@ -183,6 +183,21 @@ static void a_wrong_stride_is_seen(void **state)
     assert_false(nvml_processes_plausible(narrow, 2, 24, 0)); /* a MIG instance, though MIG is off */
 }
 
+/* A field that answers 0 mW with success is no reading: PowerUsage stands in, and says so. */
+static void a_field_of_zeros_is_not_taken(void **state)
+{
+    (void)state;
+    struct simulated w;
+    int32_t mw = 0;
+    world_open(&w, "2", "zero_field186:1");
+    assert_string_equal(w.device->gpus[0].info.instant_source, "field 186 scope 0");
+    assert_string_equal(w.device->gpus[1].info.instant_source, "power_usage");
+    at(&w, 4);
+    assert_int_equal(w.device->ops->power(w.device->self, 1, &mw), READ_OK);
+    assert_true(mw > 70000);
+    simulated_close(&w);
+}
+
 static void faults_are_told(void **state)
 {
     (void)state;
@@ -260,15 +275,11 @@ static void codes_are_mapped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_change_is_read),
-        cmocka_unit_test(readings_follow_the_steps),
-        cmocka_unit_test(the_buffer_gives_each_sample_once),
-        cmocka_unit_test(a_counter_read_takes_some_ms),
-        cmocka_unit_test(processes_and_memory_are_read),
-        cmocka_unit_test(a_wrong_stride_is_seen),
-        cmocka_unit_test(faults_are_told),
-        cmocka_unit_test(no_driver_says_what_to_do),
-        cmocka_unit_test(codes_are_mapped),
+        cmocka_unit_test(what_does_not_change_is_read),      cmocka_unit_test(readings_follow_the_steps),
+        cmocka_unit_test(the_buffer_gives_each_sample_once), cmocka_unit_test(a_counter_read_takes_some_ms),
+        cmocka_unit_test(processes_and_memory_are_read),     cmocka_unit_test(a_wrong_stride_is_seen),
+        cmocka_unit_test(a_field_of_zeros_is_not_taken),     cmocka_unit_test(faults_are_told),
+        cmocka_unit_test(no_driver_says_what_to_do),         cmocka_unit_test(codes_are_mapped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
