@@ -256,6 +256,10 @@ static void put_tokens(struct report *p)
     list[n++] = (struct metric){"per input and output token", "J/token", &m->j_per_total_token};
     list[n++] = (struct metric){"per visible token", "J/token", &m->j_per_visible_token};
     put_metrics(p, "Energy per output token", list, n);
+    report_line(
+        p, "instrument: how far this run's reading may be from what the board's sensor saw. calibration: the assumed "
+           "limit of that sensor. between runs: unknown from one run, and usually the largest of the three; "
+           "\"jtok compare\" finds it from repetitions.");
 }
 
 static void put_others(struct report *p)

@@ -157,6 +157,17 @@ static void series_table(struct report *p)
     table_put(&t, p->out, 2);
 }
 
+/* What a reader must not take for more than it is. */
+static void stage_warnings(struct report *p)
+{
+    for (size_t i = 0; i < p->r->stage_count; i++) {
+        const struct result_stage *s = &p->r->stages[i];
+        if (happened(s) && s->contradiction)
+            report_line(p, arena_format(&p->arena, "The instruments contradict each other in the %s stage: %s.",
+                                        stage_names[s->stage], s->contradiction));
+    }
+}
+
 static void headline_table(struct report *p)
 {
     struct table t;
@@ -247,6 +258,7 @@ void report_stages(struct report *p)
     series_table(p);
     headline_table(p);
     gpu_table(p);
+    stage_warnings(p);
     stage_reasons(p);
     for (size_t i = 0; i < r->stage_count; i++) {
         const struct result_stage *s = &r->stages[i];

@@ -482,3 +482,35 @@ bool recording_load(const char *dir, struct arena *a, struct records *ret, struc
     *ret = r;
     return true;
 }
+
+bool recording_load_power(const char *path, struct arena *a, struct records *ret, struct err *e)
+{
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return err_set_errno(e, ERR_SYSTEM, errno, "can't open %s", path);
+    struct records r = {0};
+    size_t gpu_room = 0, rooms[3][64] = {0};
+    r.clocks = arena_array(a, r.clock_count = 1, sizeof *r.clocks);
+    char series[32], line[200];
+    double t;
+    int index;
+    long long value;
+    while (fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%31[a-z_],%lf,%d,%lld", series, &t, &index, &value) != 4 || index < 0 || index >= 64)
+            continue;
+        struct rec_gpu *g = gpu_of(a, &r, index, &gpu_room);
+        size_t at = (size_t)(g - r.gpus);
+        int64_t us = (int64_t)(t * 1e6 + 0.5);
+        if (strcmp(series, "counter_mj") == 0)
+            PUSH(a, g->counter, g->counter_count, rooms[0][at],
+                 (struct rec_counter){us * 1000, value, -1, COUNTER_SEARCH});
+        else if (strcmp(series, "instant_mw") == 0)
+            PUSH(a, g->instant, g->instant_count, rooms[1][at],
+                 (struct rec_instant){us * 1000, -1, (int32_t)value, 0, INSTANT_GRID});
+        else if (strcmp(series, "sample_mw") == 0)
+            PUSH(a, g->buffer, g->buffer_count, rooms[2][at], (struct rec_buffer){us, (int32_t)value});
+    }
+    fclose(f);
+    *ret = r;
+    return true;
+}

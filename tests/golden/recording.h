@@ -13,4 +13,8 @@
  * where the whole sequence of prompt lengths repeats (the recordings send a prompt set "in order, repeated"). */
 bool recording_load(const char *dir, struct arena *a, struct records *ret, struct err *e);
 
+/* Reads a file of power alone (lines "series,t,gpu,value": counter_mj, instant_mw, sample_mw; t in seconds): the GPUs
+ * and one clock pair, nothing else. */
+bool recording_load_power(const char *path, struct arena *a, struct records *ret, struct err *e);
+
 #endif

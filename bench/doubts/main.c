@@ -1,0 +1,51 @@
+/* bench_doubts DIR...: how often each ± holds, over run folders and recordings. Prints a table for each; the last lines
+ * are of synthetic runs in the shape of the first. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "golden/coverage.h"
+#include "golden/recording.h"
+#include "store/archive.h"
+
+enum { PHASES = 50, SYNTHETIC = 50 };
+
+static bool load(const char *dir, struct arena *a, struct records *r, struct err *e)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/plan.json", dir);
+    if (access(path, F_OK) == 0)
+        return records_load(dir, a, r, e);
+    return strstr(dir, ".csv") ? recording_load_power(dir, a, r, e) : recording_load(dir, a, r, e);
+}
+
+static void print(struct coverage *c)
+{
+    printf("%-62s %6s %8s %9s %9s %8s\n", "", "cases", "held", "median ±", "error", "no ±");
+    for (size_t i = 0; i < c->count; i++) {
+        struct coverage_row *x = &c->rows[i];
+        printf("%-62s %6zu %6.1f %% %7.2f %% %7.2f %% %8zu\n", x->name, x->n,
+               x->n ? 100.0 * (double)x->held / (double)x->n : 0.0, 100 * coverage_median(x->doubts, x->n),
+               100 * coverage_median(x->errors, x->n), x->without);
+    }
+    coverage_done(c);
+}
+
+int main(int argc, char **argv)
+{
+    static struct coverage c;
+    for (int i = 1; i < argc; i++) {
+        struct arena a = {0};
+        struct records r = {0};
+        struct err e = {0};
+        if (!load(argv[i], &a, &r, &e)) {
+            fprintf(stderr, "bench_doubts: %s\n", e.text);
+            return 1;
+        }
+        const char *slash = strrchr(argv[i], '/');
+        coverage_of_recording(&c, slash ? slash + 1 : argv[i], &r, PHASES);
+        coverage_synthetic(&c, "synthetic", &r, SYNTHETIC);
+        print(&c);
+        arena_done(&a);
+    }
+    return 0;
+}

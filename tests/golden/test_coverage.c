@@ -1,0 +1,105 @@
+/* Each ± holds in at least 95 % of the cases of its kind, against what it is not made of; and none is so wide that it
+ * says nothing. Recordings of real boards; bench/doubts prints the whole table. */
+#include "check.h"
+#include <stdlib.h>
+#include <unistd.h>
+#include "golden/coverage.h"
+#include "golden/recording.h"
+
+enum { PHASES = 50, SYNTHETIC_RUNS = 60 };
+
+static void judge(struct coverage *c)
+{
+    assert_true(c->count > 0);
+    for (size_t i = 0; i < c->count; i++) {
+        struct coverage_row *row = &c->rows[i];
+        /* Alone, a grid says nothing of a release or of 10 s; then there is no ±, rather than one that is too small. */
+        bool speechless = strstr(row->name, "alone") && !strstr(row->name, "startup") && !strstr(row->name, "formal") &&
+                          !strstr(row->name, "lifecycle");
+        if (speechless) {
+            assert_int_equal(row->n, 0);
+            continue;
+        }
+        assert_int_equal(row->without, 0);
+        assert_true(row->n >= 20);
+        if ((double)row->held < 0.95 * (double)row->n)
+            fail_msg("%s: held in %zu of %zu", row->name, row->held, row->n);
+    }
+    coverage_done(c);
+}
+
+static void recording(const char *name, bool lives)
+{
+    static struct coverage c;
+    struct arena a = {0};
+    struct records r = {0};
+    struct err e = {0};
+    char path[1024];
+    snprintf(path, sizeof path, "%s/h200/%s", JTOK_SHARED, name);
+    if (lives)
+        assert_ok(recording_load(path, &a, &r, &e), e);
+    else
+        assert_ok(recording_load_power(path, &a, &r, &e), e);
+    coverage_of_recording(&c, name, &r, PHASES);
+    judge(&c);
+    coverage_synthetic(&c, name, &r, SYNTHETIC_RUNS);
+    judge(&c);
+    arena_done(&a);
+}
+
+static void front1(void **state)
+{
+    (void)state;
+    recording("vllm-0.24.0/front1", true);
+}
+
+static void front4(void **state)
+{
+    (void)state;
+    recording("vllm-0.24.0/front4", true);
+}
+
+static void sglang(void **state)
+{
+    (void)state;
+    recording("sglang-0.5.16", true);
+}
+
+static void bursts(void **state)
+{
+    (void)state;
+    recording("bursts_x4.csv", false);
+}
+
+/* A startup by the grid: ± a few percent, not tens. */
+static void no_doubt_is_idle(void **state)
+{
+    (void)state;
+    static struct coverage c;
+    struct arena a = {0};
+    struct records r = {0};
+    struct err e = {0};
+    assert_ok(recording_load(JTOK_SHARED "/h200/vllm-0.24.0/front4", &a, &r, &e), e);
+    coverage_of_recording(&c, "front4", &r, PHASES);
+    for (size_t i = 0; i < c.count; i++) {
+        struct coverage_row *row = &c.rows[i];
+        if (row->n == 0 || strstr(row->name, "alone"))
+            continue;
+        double limit = strstr(row->name, "release") ? 0.25 : 0.05;
+        if (!(coverage_median(row->doubts, row->n) < limit))
+            fail_msg("%s: a median ± of %.2f %%", row->name, 100 * coverage_median(row->doubts, row->n));
+    }
+    coverage_done(&c);
+    arena_done(&a);
+}
+
+int main(void)
+{
+    if (access(JTOK_SHARED "/h200", R_OK) != 0) {
+        printf("skipped: %s holds no recordings\n", JTOK_SHARED);
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(front1), cmocka_unit_test(front4), cmocka_unit_test(sglang),
+                                       cmocka_unit_test(bursts), cmocka_unit_test(no_doubt_is_idle)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
