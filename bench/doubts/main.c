@@ -1,5 +1,5 @@
-/* bench_doubts DIR...: how often each ± holds, over run folders and recordings. Prints a table for each; the last lines
- * are of synthetic runs in the shape of the first. */
+/* bench_doubts PATH...: how often each ± holds, over run folders, recordings and files of power. Prints a table for each
+ * (grids drawn at 50 phases, then synthetic runs in its shape), and one over all of them. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ static void print(struct coverage *c)
 
 int main(int argc, char **argv)
 {
-    static struct coverage c;
+    static struct coverage c, all;
     for (int i = 1; i < argc; i++) {
         struct arena a = {0};
         struct records r = {0};
@@ -45,7 +45,10 @@ int main(int argc, char **argv)
         coverage_of_recording(&c, slash ? slash + 1 : argv[i], &r, PHASES);
         coverage_synthetic(&c, "synthetic", &r, SYNTHETIC);
         print(&c);
+        coverage_of_recording(&all, "all", &r, PHASES);
+        coverage_synthetic(&all, "all synthetic", &r, SYNTHETIC);
         arena_done(&a);
     }
+    print(&all);
     return 0;
 }
