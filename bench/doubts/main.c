@@ -1,5 +1,5 @@
-/* bench_doubts PATH...: how often each ± holds, over run folders, recordings and files of power. Prints a table for each
- * (grids drawn at 50 phases, then synthetic runs in its shape), and one over all of them. */
+/* bench_doubts PATH...: how often each ± holds, over run folders, recordings and files of power. Prints a table for
+ * each (grids drawn at 50 phases, then synthetic runs in its shape), and one over all of them. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
