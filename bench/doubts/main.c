@@ -7,7 +7,7 @@
 #include "golden/recording.h"
 #include "store/archive.h"
 
-enum { PHASES = 50, SYNTHETIC = 50 };
+enum { PHASES = 50, SYNTHETIC = 400 };
 
 static bool load(const char *dir, struct arena *a, struct records *r, struct err *e)
 {

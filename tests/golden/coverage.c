@@ -308,8 +308,7 @@ static struct curve make_buffer(const struct curve *truth, const struct imperfec
 }
 
 /* A counter of whole mJ that changes each 100.06 ms and says what was drawn `lag_s` ago; read 5 ms after each change,
- * or by a reader on a grid of its own, of 100.05 ms, that sees the change up to 100 ms late and drifts by 6 ms a minute
- * (on recorded runs the lateness is constant for minutes). */
+ * or by a reader on a 100 ms grid of its own that sees the change up to 100 ms late, a little earlier each time. */
 static struct counter make_counter(const struct curve *truth, const struct imperfect *x, struct arena *a)
 {
     uint64_t state = x->seed + 7;
@@ -324,7 +323,7 @@ static struct counter make_counter(const struct curve *truth, const struct imper
     double phase = draw(&state);
     for (int64_t t = from; t < to && c.n < most; t += step) {
         int64_t late = x->locked ? 5 * MS + (int64_t)(draw(&state) * 2e6)
-                                 : (int64_t)(phase * 1e8 + (double)c.n * 1e4) % (100 * MS);
+                                 : 100 * MS - (int64_t)(phase * 1e8 + (double)(t - from)) % (100 * MS);
         c.t_ns[c.n] = c.still_ns[c.n] = c.last_ns = t + late;
         c.mj[c.n] = (int64_t)(curve_energy(truth, t - (int64_t)(x->lag_s * 1e9)) * 1000);
         c.locked[c.n++] = x->locked;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include "model/record.h"
 
-enum { COVERAGE_ROWS_MAX = 256, COVERAGE_CASES_MAX = 40000 };
+enum { COVERAGE_ROWS_MAX = 256, COVERAGE_CASES_MAX = 80000 };
 
 /* One kind of case: how often |value - truth| <= ±. */
 struct coverage_row {
