@@ -6,7 +6,7 @@
 #include "golden/coverage.h"
 #include "golden/recording.h"
 
-enum { PHASES = 50, SYNTHETIC_RUNS = 400 };
+enum { PHASES = 50, SYNTHETIC_RUNS = 200 };
 
 static void judge(struct coverage *c)
 {
