@@ -209,7 +209,7 @@ static const struct result_stage *first_absent(const struct work *w, const int *
 static void close_life(const struct work *w, struct energy_set *e, struct quantity headline)
 {
     e->headline = headline;
-    e->headline_series = w->m->basis == BASIS_PRECISE ? SERIES_PRECISE : SERIES_GRID;
+    e->headline_series = w->m->basis == BASIS_PRECISE ? SERIES_PRECISE : HEADLINE_MIXED;
     if (!w->ret->release.closed)
         not_closed(e, w->ret->release.why);
 }
@@ -261,6 +261,23 @@ static void measure_fixed(struct work *w)
     }
 }
 
+/* What the release would have taken, had its first sample in band been the recovery. */
+static void measure_first_in_band(struct work *w)
+{
+    struct result_release *x = &w->ret->release;
+    const struct result_stage *s = &w->ret->stages[STAGE_RELEASE];
+    if (s->start_ns == ABSENT_I64 || !quantity_has_value(&x->first_in_band_s)) {
+        x->first_in_band_j = quantity_absent(Q_NOT_REACHED, s->why ? s->why : x->first_in_band_s.why);
+        return;
+    }
+    double end_s = x->first_in_band_s.value;
+    const struct quantity *const others[] = {&x->exit_s, &x->memory_released_s};
+    for (size_t i = 0; i < 2; i++)
+        end_s = quantity_has_value(others[i]) ? fmax(end_s, others[i]->value) : end_s;
+    const struct part part = {s->start_ns, s->start_ns + (int64_t)(end_s * 1e9 + 0.5), headline_of(w->m, STAGE_RELEASE)};
+    x->first_in_band_j = meters_parts(&w->meters, &part, 1, false, METERS_ALL, w->a);
+}
+
 /* The last moment, no later than `end`, that buffer and counter cover on every GPU, with room for the counter's delay.
  */
 static int64_t last_of_both(const struct work *w, int64_t end_ns)
@@ -297,6 +314,7 @@ static void measure_stages(struct work *w)
         measure(w, stage);
     measure_lifecycle(w);
     measure_fixed(w);
+    measure_first_in_band(w);
 }
 
 /* ---- attribution ---- */
@@ -570,7 +588,23 @@ static struct quantity share(const struct quantity *part, const struct quantity 
         return *part;
     if (!quantity_has_value(whole) || !(whole->value > 0))
         return quantity_absent(Q_UNDEFINED, "the formal stage has no energy");
-    return quantity_of(part->value / whole->value);
+    const struct quantity *const inputs[] = {part, whole};
+    return quantity_from(part->value / whole->value, inputs, 2);
+}
+
+/* Of the engine's readings whose answer arrived within the window, the share with requests waiting; NaN: none. */
+static double waiting_share(const struct records *r, int64_t from_ns, int64_t to_ns)
+{
+    size_t n = 0, waiting = 0;
+    for (size_t i = 0; i < r->metrics_count; i++) {
+        const struct rec_metrics *m = &r->metrics[i];
+        if (m->took_ns == ABSENT_I64 || isnan(m->waiting) || m->t_ns + m->took_ns < from_ns ||
+            m->t_ns + m->took_ns > to_ns)
+            continue;
+        n++;
+        waiting += m->waiting > 0;
+    }
+    return n ? (double)waiting / (double)n : (double)NAN;
 }
 
 static void fill_saturated(struct work *w, const struct bounds *b)
@@ -585,6 +619,8 @@ static void fill_saturated(struct work *w, const struct bounds *b)
     s->start_s = since_formal_s(w, s->start_ns);
     s->end_s = since_formal_s(w, s->end_ns);
     s->tokens = arrived(b, s->start_ns, s->end_ns);
+    s->waiting_share = waiting_share(&w->r, s->start_ns, s->end_ns);
+    s->meaningful = s->meaningful || s->waiting_share > 0.5;
     measure_window(w, b, s->start_ns, s->end_ns, &s->energy_j, &s->average_w, &s->j_per_token, &s->edge_j_per_token);
     struct energy_set after;
     int64_t late = arrived(b, s->end_ns, formal->end_ns);

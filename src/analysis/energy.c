@@ -303,19 +303,45 @@ void meters_fit(struct meters *m, int64_t from_ns, int64_t to_ns, int64_t fit_to
 
 /* ---- arithmetic ---- */
 
-struct quantity quantity_sum(const struct quantity *const *q, size_t n)
+/* The input whose state a value made of them must take: the first without a value, else one that is not closed, else
+ * one that is excluded; null: all are measured. */
+static const struct quantity *worst_of(const struct quantity *const *q, size_t n)
 {
-    struct quantity sum = {.state = Q_MEASURED};
+    const struct quantity *worst = NULL;
     for (size_t i = 0; i < n; i++) {
         if (!quantity_has_value(q[i]))
-            return *q[i];
-        if (q[i]->state != Q_MEASURED) {
-            sum.state = q[i]->state;
-            sum.why = q[i]->why;
-        }
-        sum.value += q[i]->value;
-        sum.calibration += q[i]->calibration;
-        sum.instrument += q[i]->instrument;
+            return q[i];
+        if (q[i]->state != Q_MEASURED && !(worst && worst->state == Q_NOT_CLOSED))
+            worst = q[i];
+    }
+    return worst;
+}
+
+struct quantity quantity_from(double value, const struct quantity *const *inputs, size_t n)
+{
+    const struct quantity *worst = worst_of(inputs, n);
+    if (worst && !quantity_has_value(worst))
+        return quantity_absent(worst->state, worst->why);
+    struct quantity q = quantity_of(value);
+    if (worst) {
+        q.state = worst->state;
+        q.why = worst->why;
+    }
+    return q;
+}
+
+struct quantity quantity_sum(const struct quantity *const *q, size_t n)
+{
+    double value = 0, instrument = 0, calibration = 0;
+    for (size_t i = 0; i < n; i++) {
+        value += q[i]->value;
+        instrument += q[i]->instrument;
+        calibration += q[i]->calibration;
+    }
+    struct quantity sum = quantity_from(value, q, n);
+    if (quantity_has_value(&sum)) {
+        sum.instrument = instrument;
+        sum.calibration = calibration;
     }
     return sum;
 }
@@ -335,11 +361,8 @@ struct quantity quantity_over(const struct quantity *q, double divisor, const ch
 
 struct quantity quantity_difference(const struct quantity *a, const struct quantity *b)
 {
-    if (!quantity_has_value(a))
-        return *a;
-    if (!quantity_has_value(b))
-        return *b;
-    if (b->value == 0)
+    const struct quantity *const inputs[] = {a, b};
+    if (quantity_has_value(a) && quantity_has_value(b) && b->value == 0)
         return quantity_absent(Q_UNDEFINED, "the energy to compare with is 0");
-    return quantity_of(a->value / b->value - 1);
+    return quantity_from(a->value / b->value - 1, inputs, 2);
 }

@@ -58,6 +58,10 @@ struct quantity quantity_sum(const struct quantity *const *q, size_t n);
 /* q / divisor, with its doubts and state; UNDEFINED with `why` where the divisor is not above 0. */
 struct quantity quantity_over(const struct quantity *q, double divisor, const char *why);
 
+/* A value made of others, with the worst state among them (absent before NOT_CLOSED before EXCLUDED) and its reason,
+ * without a statement of doubt. */
+struct quantity quantity_from(double value, const struct quantity *const *inputs, size_t n);
+
 /* a / b - 1, without a statement of doubt. Absent where either is. */
 struct quantity quantity_difference(const struct quantity *a, const struct quantity *b);
 

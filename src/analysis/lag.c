@@ -5,7 +5,7 @@
 #include "analysis/order.h"
 
 static const int64_t LEVEL_NS = 100000000, JOIN_NS = 100000000, SKIP_NS = 1000000000;
-static const double IDLE_FACTOR = 1.15, MEASURABLE_SHARE = 0.5;
+static const double IDLE_FACTOR = 1.15, MEASURABLE_SHARE = 0.5, HOLE_S = 0.06;
 
 /* Lowest mean over all stretches of `width` inside [a, b], W; NaN where it is not covered. It is lowest where an end
  * meets a sample, or between two where the powers at both ends are equal: it is enough to look at stretches that begin
@@ -20,6 +20,8 @@ static double lowest_mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns, i
         for (int end = 0; end < 2; end++) {
             int64_t from = end ? c->t_ns[i] - width_ns : c->t_ns[i];
             from = from < a_ns ? a_ns : from > b_ns - width_ns ? b_ns - width_ns : from;
+            if (curve_gap_s(c, from, from + width_ns) > HOLE_S) /* a guess, not a level */
+                continue;
             double w = (curve_energy(c, from + width_ns) - curve_energy(c, from)) / ((double)width_ns * 1e-9);
             if (!(w >= lowest))
                 lowest = w;
@@ -34,14 +36,15 @@ struct stretches {
     size_t n;
 };
 
-/* Where the samples inside [a, b] are below a limit; each stands for the time until the next. */
+/* Where the samples inside [a, b] are below a limit; each stands for the time until the next, but over a hole for
+ * nothing. */
 static struct stretches below(const struct curve *c, double limit_w, int64_t a_ns, int64_t b_ns, struct arena *a)
 {
     struct stretches s = {.x = arena_array(a, c->n, sizeof *s.x)};
     size_t i = stamp_before(c->t_ns, c->n, a_ns);
     for (; i + 1 < c->n && c->t_ns[i] < b_ns; i++) {
         int64_t from = c->t_ns[i] > a_ns ? c->t_ns[i] : a_ns, to = c->t_ns[i + 1] < b_ns ? c->t_ns[i + 1] : b_ns;
-        if (!(c->w[i] < limit_w))
+        if (!(c->w[i] < limit_w) || (double)(c->t_ns[i + 1] - c->t_ns[i]) / 1e9 > HOLE_S)
             continue;
         if (s.n && s.x[s.n - 1].to_ns == from)
             s.x[s.n - 1].to_ns = to;
@@ -81,6 +84,8 @@ static bool gap_is_idle(const struct gpu_series *series, const struct result_gpu
         if (!(gpus[g].ready_level_w.value > 0))
             continue;
         const struct curve *c = &series[g].buffer;
+        if (curve_gap_s(c, from, to) > HOLE_S)
+            return false;
         double w = (curve_energy(c, to) - curve_energy(c, from)) / ((double)(to - from) * 1e-9);
         if (!(w < IDLE_FACTOR * gpus[g].ready_level_w.value))
             return false;

@@ -21,10 +21,12 @@ static int64_t unstepped(const struct clock_line *clocks, int64_t t_ns, bool *re
     return ABSENT_I64;
 }
 
+/* (last - first) / (n - n1), n1 the tokens of the first stamp. With one stamp alone there is no time between tokens:
+ * undefined, never 0. */
 static double tpot_s(const struct stream *q, int64_t first_ns, int64_t last_ns)
 {
-    int64_t divisor = q->tokens - (q->running ? q->first_tokens : 1);
-    if (q->tokens < 2 || divisor < 1 || first_ns == ABSENT_I64 || last_ns == ABSENT_I64)
+    int64_t divisor = q->tokens - q->first_tokens;
+    if (q->tokens < 2 || divisor < 1 || first_ns == ABSENT_I64 || last_ns == ABSENT_I64 || last_ns <= first_ns)
         return (double)NAN;
     return (double)(last_ns - first_ns) * 1e-9 / (double)divisor;
 }
@@ -84,7 +86,8 @@ static void add_known(int64_t *sum, int64_t value)
 static void count_requests(const struct streams *s, struct result_load *ret)
 {
     ret->requests = (int64_t)s->request_count;
-    ret->successful = ret->no_interval = ret->output_tokens = ret->prompt_tokens = ret->reasoning_tokens = 0;
+    ret->successful = ret->no_interval = ret->tpot_spread = ret->output_tokens = ret->prompt_tokens =
+        ret->reasoning_tokens = 0;
     for (size_t i = 0; i < s->request_count; i++) {
         if (!s->streams[i].success)
             continue;
@@ -93,6 +96,7 @@ static void count_requests(const struct streams *s, struct result_load *ret)
         ret->output_tokens += s->streams[i].tokens;
         add_known(&ret->prompt_tokens, s->requests[i].prompt_tokens);
         add_known(&ret->reasoning_tokens, s->requests[i].reasoning_tokens);
+        ret->tpot_spread += !s->streams[i].running && s->streams[i].generates;
     }
     ret->failed = ret->requests - ret->successful;
     if (ret->successful == 0)
@@ -100,6 +104,8 @@ static void count_requests(const struct streams *s, struct result_load *ret)
     ret->visible_tokens = ret->reasoning_tokens == ABSENT_I64 ? ABSENT_I64 : ret->output_tokens - ret->reasoning_tokens;
     ret->token_chunks = (int64_t)s->token_chunks;
     ret->token_source = s->source;
+    ret->merged_tokens = ret->token_chunks ? s->merged_tokens : ABSENT_I64;
+    ret->merged_limit = s->merged_limit;
     ret->shared_stamps = (int64_t)s->shared_stamps;
     ret->read_stamps = (int64_t)s->read_stamps;
 }

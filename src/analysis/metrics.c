@@ -86,9 +86,8 @@ void metrics_fill(const struct plan *plan, struct result *result)
     m->steady_w = result->steady.average_w;
     m->steady_j_per_token = excluded(result->steady.j_per_token, lag, LAG);
     m->saturated_j_per_token = excluded(result->saturated.j_per_token, lag, LAG);
-    m->saturated_j_per_token =
-        excluded(m->saturated_j_per_token, !result->saturated.meaningful,
-                 "all requests ran at once: without more requests than running slots nothing is saturated");
+    m->saturated_j_per_token = excluded(m->saturated_j_per_token, !result->saturated.meaningful,
+                                        "all requests ran at once: where none waited, nothing is saturated");
     m->throughput_tok_s = formal->why               ? quantity_absent(Q_NOT_RECORDED, formal->why)
                           : load->output_tokens > 0 ? quantity_of((double)load->output_tokens / formal->duration_s)
                                                     : quantity_absent(Q_UNDEFINED, NO_TOKENS);
@@ -111,7 +110,8 @@ static struct quantity smallest_n(const struct quantity *fixed, const struct qua
     if (!quantity_has_value(each) || !(each->value > 0))
         return quantity_absent(quantity_has_value(each) ? Q_UNDEFINED : each->state, "no energy per request");
     /* fixed / (fixed + N e) < share */
-    return quantity_of(floor(fixed->value * (1 - share) / (share * each->value)) + 1);
+    const struct quantity *const inputs[] = {fixed, each};
+    return quantity_from(floor(fixed->value * (1 - share) / (share * each->value)) + 1, inputs, 2);
 }
 
 struct estimate estimate_for(const struct result *r, int64_t requests)
@@ -131,7 +131,8 @@ struct estimate estimate_for(const struct result *r, int64_t requests)
     s.per_request_j = quantity_over(&s.total_j, n, "");
     s.overhead_per_request_j = quantity_over(&e->fixed_j, n, "an estimate is for one request or more");
     s.overhead_share = quantity_has_value(&s.total_j) && quantity_has_value(&e->fixed_j) && s.total_j.value > 0
-                           ? quantity_of(e->fixed_j.value / s.total_j.value)
+                           ? quantity_from(e->fixed_j.value / s.total_j.value,
+                                           (const struct quantity *const[]){&e->fixed_j, &s.total_j}, 2)
                            : quantity_absent(Q_UNDEFINED, "no estimate");
     s.j_per_token = quantity_has_value(&e->mean_output_tokens)
                         ? quantity_over(&s.total_j, n * e->mean_output_tokens.value, "no output tokens")
@@ -154,13 +155,16 @@ void estimate_fill(struct result *result, struct arena *a)
                                                  : quantity_absent(Q_UNDEFINED, "no successful request");
     e->e_formal_j = result->metrics.j_per_request;
     e->e_steady_j = quantity_has_value(&e->mean_output_tokens)
-                        ? scaled(&result->steady.j_per_token, e->mean_output_tokens.value)
+                        ? scaled(&result->metrics.steady_j_per_token, e->mean_output_tokens.value)
                         : e->mean_output_tokens;
     e->e_attributed_j = result->steady.mean_request_j;
-    bool steady = quantity_has_value(&e->e_steady_j);
+    /* A steady value that is excluded gives no e_ss: the formal stage stands in, and is named. */
+    bool steady = e->e_steady_j.state == Q_MEASURED;
     e->e_request_j = steady ? e->e_steady_j : e->e_formal_j;
     e->source = steady ? "steady-state J/token times mean output tokens"
-                       : "formal energy over successful requests, since no steady state was reached";
+                : e->e_steady_j.state == Q_EXCLUDED
+                    ? "formal energy over successful requests, since the steady-state value is excluded"
+                    : "formal energy over successful requests, since no steady state was reached";
     const struct quantity *ways[] = {&e->e_steady_j, &e->e_attributed_j, &e->e_formal_j};
     double low = (double)NAN, high = (double)NAN;
     for (size_t i = 0; i < 3; i++)

@@ -112,15 +112,25 @@ static const char *gpu_name(void *self, uint32_t gpu)
     return gpus[gpu].uuid ? gpus[gpu].uuid : "GPU";
 }
 
-/* t11 of n GPUs, their samples fed in order of time. */
-static int64_t power_recovered(const struct plan_method *plan, const struct rec_gpu *recorded, struct result_gpu *gpus,
-                               size_t n, int64_t formal_end_ns, struct arena *a, const char **ret_why)
+/* How power came back. */
+struct recovery {
+    int64_t t11_ns;      /* ABSENT_I64: it did not, or that was not proven */
+    int64_t first_ns;    /* the first sample in band */
+    int64_t restarts;    /* of the hold, after `count_after_ns` */
+    const char *why;     /* no t11: the reason */
+};
+
+/* Of n GPUs together, their samples fed in order of time. */
+static struct recovery power_recovered(const struct plan_method *plan, const struct rec_gpu *recorded,
+                                       struct result_gpu *gpus, size_t n, int64_t formal_end_ns, int64_t count_after_ns,
+                                       struct arena *a)
 {
+    struct recovery ret = {.t11_ns = ABSENT_I64, .first_ns = ABSENT_I64};
     struct arena scratch = {0};
-    int64_t period_ns = to_ns(plan->grid_s), t11 = ABSENT_I64;
+    int64_t period_ns = to_ns(plan->grid_s);
     if (n == 0 || n > TICK_GPUS_MAX || period_ns <= 0) {
-        *ret_why = "no GPU was recorded";
-        return t11;
+        ret.why = "no GPU was recorded";
+        return ret;
     }
     double *baseline = arena_array(&scratch, n, sizeof *baseline);
     struct tick_sample **s = arena_array(&scratch, n, sizeof *s);
@@ -132,6 +142,7 @@ static int64_t power_recovered(const struct plan_method *plan, const struct rec_
     }
     struct release *rule = arena_alloc(&scratch, sizeof *rule);
     release_init(rule, (uint32_t)n, baseline, period_ns, to_ns(plan->hold_s));
+    rule->count_after_ns = count_after_ns;
     for (bool more = true; more;) {
         size_t next = n;
         for (size_t g = 0; g < n; g++)
@@ -142,17 +153,19 @@ static int64_t power_recovered(const struct plan_method *plan, const struct rec_
             at[next]++;
     }
     if (rule->closed || release_end(rule)) {
-        t11 = rule->recovered_ns;
+        ret.t11_ns = rule->recovered_ns;
     } else {
         struct buf b = {0};
         release_describe(rule, gpu_name, gpus, &b);
         /* A reason is a phrase within somebody's sentence. */
         size_t length = b.n && b.p[b.n - 1] == '.' ? b.n - 1 : b.n;
-        *ret_why = length ? arena_copy(a, b.p, length) : "power did not stay at the baseline for the hold";
+        ret.why = length ? arena_copy(a, b.p, length) : "power did not stay at the baseline for the hold";
         buf_done(&b);
     }
+    ret.first_ns = rule->first_row_ns;
+    ret.restarts = rule->restarts;
     arena_done(&scratch);
-    return t11;
+    return ret;
 }
 
 /* ---- release ---- */
@@ -201,6 +214,18 @@ static int64_t released_by_mark(const struct records *r, int64_t by_states, int6
     return mark;
 }
 
+/* t11 is a grid sample: power may have been back up to one period before. */
+static struct quantity resolution_j(const struct plan_method *plan, const struct result_gpu *gpus, size_t n)
+{
+    double w = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!quantity_has_value(&gpus[i].baseline_w))
+            return gpus[i].baseline_w;
+        w += gpus[i].baseline_w.value;
+    }
+    return n ? quantity_of(plan->grid_s * w) : quantity_absent(Q_NOT_RECORDED, "no GPU was recorded");
+}
+
 void stages_judge_release(const struct records *r, struct result_gpu *gpus, struct arena *a, struct result_release *ret)
 {
     int64_t end_ns = records_mark(r, MARK_FORMAL_END), start_ns = records_mark(r, MARK_SERVICE_START);
@@ -208,7 +233,7 @@ void stages_judge_release(const struct records *r, struct result_gpu *gpus, stru
         ret->why = "the run did not reach the end of the formal stage";
         return;
     }
-    const char *memory_why = NULL, *power_why = NULL, *exit_why = "the engine's exit was not seen";
+    const char *memory_why = NULL, *power_why, *exit_why = "the engine's exit was not seen";
     int64_t exit = records_mark(r, MARK_EXIT), memory = r->gpu_count ? INT64_MIN + 1 : ABSENT_I64;
     for (size_t i = 0; i < r->gpu_count; i++) {
         const char *why = NULL;
@@ -216,11 +241,17 @@ void stages_judge_release(const struct records *r, struct result_gpu *gpus, stru
         gpus[i].memory_released_s = after(t, end_ns, why);
         memory = t == ABSENT_I64 || memory == ABSENT_I64 ? ABSENT_I64 : later(memory, t);
         memory_why = why && !memory_why ? why : memory_why;
-        t = power_recovered(&r->plan.method, &r->gpus[i], &gpus[i], 1, end_ns, a, &why);
-        gpus[i].power_recovered_s = after(t, end_ns, why);
+        struct recovery own = power_recovered(&r->plan.method, &r->gpus[i], &gpus[i], 1, end_ns, INT64_MAX, a);
+        gpus[i].power_recovered_s = after(own.t11_ns, end_ns, own.why);
     }
     memory = released_by_mark(r, memory, end_ns);
-    int64_t power = power_recovered(&r->plan.method, r->gpus, gpus, r->gpu_count, end_ns, a, &power_why);
+    int64_t gone = exit == ABSENT_I64 || memory == ABSENT_I64 ? INT64_MAX : later(exit, memory);
+    struct recovery all = power_recovered(&r->plan.method, r->gpus, gpus, r->gpu_count, end_ns, gone, a);
+    int64_t power = all.t11_ns;
+    power_why = all.why;
+    ret->hold_restarts = all.restarts;
+    ret->first_in_band_s = after(all.first_ns, end_ns, "power never came back into its band");
+    ret->resolution_j = resolution_j(&r->plan.method, gpus, r->gpu_count);
     ret->exit_s = after(exit, end_ns, exit_why);
     ret->memory_released_s = after(memory, end_ns, memory_why ? memory_why : "no GPU was recorded");
     ret->power_recovered_s = after(power, end_ns, power_why);

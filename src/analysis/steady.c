@@ -187,7 +187,7 @@ bool steady_saturated(const struct streams *s, double share, struct arena *a, st
     }
     ret->peak = peak;
     ret->level = (int64_t)ceil(share * (double)peak);
-    ret->meaningful = peak < (int64_t)s->request_count;
+    ret->meaningful = peak < (int64_t)n / 2; /* two turns a request that generates */
     ret->start_ns = ret->end_ns = ABSENT_I64;
     active = 0;
     for (size_t i = 0; i < n; i++) {

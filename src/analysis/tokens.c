@@ -231,6 +231,25 @@ static void finish_streams(struct streams *s, const struct tally *tallies, int64
         s->largest_later = -1;
 }
 
+/* METHOD section 4, "One stamp, many tokens". The first stamp of a request may hold several tokens for reasons of the
+ * server's own; one that holds all of them tells no time at all. */
+static void count_merged(struct streams *s)
+{
+    int64_t limit = s->merged_limit, merged = 0;
+    for (size_t i = 0; i < s->chunk_count; i++)
+        merged += s->next[i] != STREAM_SKIP && s->tokens[i] > limit ? s->tokens[i] : 0;
+    for (size_t i = 0; i < s->request_count; i++)
+        if (s->streams[i].generates && s->streams[i].first_tokens > limit)
+            merged -= s->streams[i].first_tokens;
+    s->merged_tokens = merged;
+}
+
+static int64_t merged_limit(const struct plan *p, const struct method *m)
+{
+    int64_t interval = plan_stream_interval(p);
+    return interval != ABSENT_I64 && 2 * interval > m->merged_tokens ? 2 * interval : m->merged_tokens;
+}
+
 bool streams_make(const struct records *r, const struct method *m, struct arena *a, struct streams *ret, struct err *e)
 {
     struct streams s = {
@@ -255,6 +274,8 @@ bool streams_make(const struct records *r, const struct method *m, struct arena 
     link_chunks(&s, tallies, spreads, m->merged_tokens);
     spread_chains(&s, tallies, m->merged_tokens);
     finish_streams(&s, tallies, m->merged_tokens);
+    s.merged_limit = merged_limit(&r->plan, m);
+    count_merged(&s);
     arena_done(&scratch);
     *ret = s;
     return true;

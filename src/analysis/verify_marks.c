@@ -78,6 +78,42 @@ static void mark_client(struct verify *v)
         verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_PASSED, cpu, CLIENT_CPU_LIMIT, "The client kept up: %s.", numbers);
 }
 
+/* METHOD section 4, "One stamp, many tokens". */
+static void mark_merged(struct verify *v)
+{
+    const struct result_load *l = &v->result->load;
+    if (l->merged_tokens == ABSENT_I64 || !(l->output_tokens > 0)) {
+        verify_mark(v, RMARK_ARRIVALS_MERGED, CHECK_NOT_RECORDED, __builtin_nan(""), MERGED_SHARE,
+                    "No token chunk of a successful request was recorded.");
+        return;
+    }
+    double share = (double)l->merged_tokens / (double)l->output_tokens;
+    verify_mark(
+        v, RMARK_ARRIVALS_MERGED, share > MERGED_SHARE ? CHECK_FAILED : CHECK_PASSED, share, MERGED_SHARE,
+        "%.3g %% of the output tokens came in pieces of over %lld tokens with one arrival time (limit %g %%)%s.",
+        100 * share, (long long)l->merged_limit, 100 * MERGED_SHARE,
+        share > MERGED_SHARE ? ": a proxy, a gateway or the server's front end holds them back, so TTFT, TPOT and "
+                               "ITL are not the server's"
+                             : "");
+}
+
+/* The hold that proves the recovery of power began again after the engine was gone. */
+static void mark_hold(struct verify *v)
+{
+    const struct result_release *x = &v->result->release;
+    const double none = __builtin_nan("");
+    if (x->hold_restarts == ABSENT_I64)
+        verify_mark(v, RMARK_HOLD_RESTARTED, CHECK_NOT_RECORDED, none, 0, "The run did not come to its release.");
+    else if (x->hold_restarts)
+        verify_mark(v, RMARK_HOLD_RESTARTED, CHECK_FAILED, (double)x->hold_restarts, 0,
+                    "Power left its band again, or was not read, %lld time%s after the engine was gone and its memory "
+                    "free; up to the first sample in band the release took %.4g J.",
+                    (long long)x->hold_restarts, x->hold_restarts == 1 ? "" : "s",
+                    quantity_has_value(&x->first_in_band_j) ? x->first_in_band_j.value : none);
+    else
+        verify_mark(v, RMARK_HOLD_RESTARTED, CHECK_PASSED, 0, 0, "Power stayed in its band once the engine was gone.");
+}
+
 static void mark_repeats(struct verify *v)
 {
     int64_t repeated = v->result->load.repeated_prompts, cache = v->r->run.prefix_cache;
@@ -174,6 +210,8 @@ void verify_marks(struct verify *v)
     mark_steady(v);
     mark_lag(v);
     mark_client(v);
+    mark_merged(v);
+    mark_hold(v);
     mark_repeats(v);
     mark_throttled(v);
     mark_identity(v);

@@ -109,6 +109,10 @@ extern const struct schema plan_schema;
 /* Every field at its default or absent. */
 void plan_defaults(struct plan *p);
 
+/* Tokens between two events of a stream, as the engine's command states it (--stream-interval N or =N, the last one
+ * counts); ABSENT_I64: not stated, or not a number from 1 to 2^20. O(words). */
+int64_t plan_stream_interval(const struct plan *p);
+
 /* Is some duration of the method below METHOD's? */
 bool plan_is_shortened(const struct plan *p);
 

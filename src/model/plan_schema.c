@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 #include "model/plan.h"
 
 /* METHOD's own durations (sections 2, 3): what plan_is_shortened compares with, and the defaults. */
@@ -242,6 +243,24 @@ void plan_defaults(struct plan *p)
         .cost = {.pue = NAN, .server_factor = NAN, .price_per_kwh = NAN, .carbon_g_per_kwh = NAN},
         .runs = "runs",
     };
+}
+
+int64_t plan_stream_interval(const struct plan *p)
+{
+    static const char OPTION[] = "--stream-interval";
+    int64_t interval = ABSENT_I64, value;
+    for (size_t i = 0; i < p->engine.command_count; i++) {
+        struct span word = span_of(p->engine.command[i]);
+        if (!span_starts(word, OPTION))
+            continue;
+        word = (struct span){word.p + strlen(OPTION), word.n - strlen(OPTION)};
+        if (word.n && word.p[0] == '=')
+            word = (struct span){word.p + 1, word.n - 1};
+        else if (!word.n && i + 1 < p->engine.command_count)
+            word = span_of(p->engine.command[i + 1]);
+        interval = num_i64(word, &value) && value >= 1 && value <= 1 << 20 ? value : interval;
+    }
+    return interval;
 }
 
 bool plan_is_shortened(const struct plan *p)

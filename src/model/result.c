@@ -5,7 +5,7 @@
 
 const char *const stage_names[] = {"baseline",  "startup", "formal",    "release",
                                    "lifecycle", "steady",  "saturated", NULL};
-const char *const series_names[] = {"grid", "marks", "counter", "buffer", "precise", NULL};
+const char *const series_names[] = {"grid", "marks", "counter", "buffer", "precise", "mixed", NULL};
 const char *const doubt_source_names[] = {"none", "precise", "counter", "successive", NULL};
 const char *const token_source_names[] = {"running_counts", "spread", "mixed", "none", NULL};
 const char *const curve_source_names[] = {"none", "buffer", "counter", "grid", NULL};
@@ -42,6 +42,19 @@ struct quantity *energy_series(struct energy_set *e, int series)
                                                 [SERIES_BUFFER] = &e->buffer,
                                                 [SERIES_PRECISE] = &e->precise};
     return all[series];
+}
+
+const char *result_latency_fault(const struct result *r)
+{
+    static const struct {
+        int code;
+        const char *phrase;
+    } faults[] = {{RMARK_CLIENT_LIMITED, "the client was the bottleneck"},
+                  {RMARK_ARRIVALS_MERGED, "tokens arrived in pieces, so that their times are not the server's"}};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if ((size_t)faults[i].code < r->mark_count && r->marks[faults[i].code].outcome == CHECK_FAILED)
+            return faults[i].phrase;
+    return NULL;
 }
 
 const struct result_steady *result_steady_of(const struct result *r, int reading, int k)

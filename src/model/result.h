@@ -40,7 +40,8 @@ enum series_id {
     SERIES_PRECISE, /* buffer times the run's factor */
     SERIES_COUNT
 };
-extern const char *const series_names[SERIES_COUNT + 1];
+enum { HEADLINE_MIXED = SERIES_COUNT };
+extern const char *const series_names[SERIES_COUNT + 2]; /* the last is "mixed" */
 
 /* What a grid's instrument doubt was found against (METHOD section 2). NONE: neither buffer nor counter covers the
  * stretch, and sampling says nothing of it. */
@@ -50,7 +51,7 @@ extern const char *const doubt_source_names[5];
 /* One stretch of time by every instrument, J. */
 struct energy_set {
     struct quantity headline; /* by the method's basis */
-    int headline_series;      /* enum series_id; of the lifecycle under benchmark-1.5: SERIES_GRID, its stages differ */
+    int headline_series;      /* enum series_id, or HEADLINE_MIXED: a sum of stages that differ in it */
     struct quantity grid, marks, counter, buffer, precise;
 };
 
@@ -111,7 +112,11 @@ struct result_release {
     bool closed, timed_out;
     const char *why;                                                     /* not closed: what is missing, on which GPU */
     struct quantity exit_s, memory_released_s, power_recovered_s, end_s; /* from formal_end; all GPUs */
-    int64_t end_ns; /* latest of exit, memory, power; the end of the watch where not closed; ABSENT_I64 */
+    int64_t end_ns;        /* latest of exit, memory, power; the end of the watch where not closed; ABSENT_I64 */
+    int64_t hold_restarts; /* times that power left its band, or was not read, after t9 and t10 */
+    struct quantity first_in_band_s; /* from formal_end: the first sample in band, t11 had none followed it out */
+    struct quantity first_in_band_j; /* release energy if that had been t11 */
+    struct quantity resolution_j;    /* of t11: one period at the baseline's power; apart from the doubt */
 };
 
 /* ---- requests (section 4) ---- */
@@ -140,7 +145,10 @@ struct result_load {
     int64_t repeated_prompts;           /* requests whose prompt an earlier one had; ABSENT_I64: digests not recorded */
     int token_source;                   /* enum token_source: "running counts: yes or no" */
     int64_t shared_stamps, read_stamps; /* token chunks so marked */
-    int64_t timings_nulled;             /* requests with a time beside a clock step */
+    int64_t tpot_spread;                /* successful requests whose n1 was allotted, not counted by the engine */
+    int64_t merged_tokens, merged_limit; /* tokens that came in stamps of over `merged_limit` of one request, beyond its
+                                            first stamp or in its only one; ABSENT: no token chunk */
+    int64_t timings_nulled;              /* requests with a time beside a clock step */
     int64_t clock_steps;
     struct percentiles ttft_s, tpot_s, e2e_s, ttft_visible_s;
     struct percentiles itl_s;
@@ -228,7 +236,8 @@ struct result_saturated {
     int64_t start_ns, end_ns, tokens, peak, level;
     double edge_j_per_token; /* as in result_steady */
     double start_s, end_s;   /* from formal_start */
-    bool meaningful;         /* more requests than running slots: peak < requests */
+    bool meaningful;         /* requests waited: the peak is below the number that generate, or the engine said so */
+    double waiting_share;    /* of the engine's readings within the window, those with requests waiting; NaN: none */
     struct quantity tail_energy_share, tail_token_share, tail_time_share; /* of the formal stage, after the window */
 };
 
@@ -402,6 +411,10 @@ const char *result_checks_text(const struct result *r, struct arena *a);
 /* "2 x NVIDIA H200 at 700 W": number, name and power limit of the boards, as far as they are known and alike. O(GPUs).
  */
 const char *result_gpus_text(const struct result *r, struct arena *a);
+
+/* Why the run's latencies are not the server's (client_limited, arrivals_merged), a phrase; null: they are. They are
+ * shown with the mark and left out of comparisons. */
+const char *result_latency_fault(const struct result *r);
 
 /* Energy of one series in a set. */
 struct quantity *energy_series(struct energy_set *e, int series);

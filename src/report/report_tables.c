@@ -299,6 +299,25 @@ static void cv_rows(struct report *p, struct table *t)
     }
 }
 
+/* A steady value above the others looks like a mistake, and is none: its window runs to the end. */
+static void put_drained(struct report *p)
+{
+    const struct result_metrics *m = &p->r->metrics;
+    const struct quantity *steady = &m->steady_j_per_token, *formal = &m->formal_j_per_token;
+    if (!quantity_has_value(steady) || !quantity_has_value(formal) || !(steady->value > formal->value))
+        return;
+    const struct quantity *life = &m->lifecycle_j_per_token;
+    bool over_life = quantity_has_value(life) && steady->value > life->value;
+    report_line(p, arena_format(&p->arena,
+                                "The steady window runs to the end of the formal stage, so it holds the tail in which "
+                                "few requests are left and each token costs more: %s J/token against %s over the whole "
+                                "formal stage%s.",
+                                report_cell(p, steady), report_cell(p, formal),
+                                over_life
+                                    ? arena_format(&p->arena, " and %s over the full lifecycle", report_cell(p, life))
+                                    : ""));
+}
+
 void report_steady(struct report *p)
 {
     static const int ks[] = {K_1, K_2, K_3, K_ALL};
@@ -330,6 +349,7 @@ void report_steady(struct report *p)
                 (long long)s->last_request, report_cell(p, &s->energy_j), number_text_i64(&p->arena, s->tokens)));
     else
         report_item(p, 2, 4, "Not reached:", s->why ? s->why : "no reason was recorded");
+    put_drained(p);
 }
 
 /* ---- saturation and delivery ---- */
@@ -350,7 +370,7 @@ static void put_saturated(struct report *p)
                      "%.3f s to %.3f s: %s J, %s tokens, %s J/token; from %lld requests at once on, the peak is %lld%s",
                      s->start_s, s->end_s, report_cell(p, &s->energy_j), number_text_i64(a, s->tokens),
                      report_cell(p, &s->j_per_token), (long long)s->level, (long long)s->peak,
-                     s->meaningful ? "" : ": means little, as no more were sent than ran at once"));
+                     s->meaningful ? "" : ": means little, as no request waited while others ran"));
     named_line(p, "tail after it",
                arena_format(a, "%s of the formal stage's time, %s of its energy, %s of its tokens",
                             report_percent(p, &s->tail_time_share, false),
@@ -473,6 +493,18 @@ void report_gpus(struct report *p)
                 seconds(p, x->power_recovered_s.value));
     else
         report_item(p, 2, 4, "Release not closed:", x->why ? x->why : "no reason was recorded");
+    if (quantity_has_value(&x->resolution_j))
+        report_line(p,
+                    arena_format(&p->arena,
+                                 "Power is seen once a period, so the release may have ended up to %s J of idle power "
+                                 "earlier; that is not part of its doubt.",
+                                 number_text(&p->arena, x->resolution_j.value, 3)));
+    if (x->hold_restarts > 0)
+        report_line(p,
+                    arena_format(&p->arena,
+                                 "Power left its band again after the engine was gone; up to the first sample in band, "
+                                 "%s s after the formal stage, the release took %s J.",
+                                 seconds(p, x->first_in_band_s.value), report_cell(p, &x->first_in_band_j)));
 }
 
 /* ---- checks ---- */

@@ -20,36 +20,63 @@ void release_init(struct release *r, uint32_t gpus, const double *baseline_w, in
                           .closed_ns = ABSENT_I64,
                           .row_start_ns = ABSENT_I64,
                           .row_end_ns = ABSENT_I64,
+                          .first_row_ns = ABSENT_I64,
+                          .count_after_ns = INT64_MAX,
                           .hold_ns = hold_ns};
     tick_init(&r->join, gpus, period_ns);
     for (uint32_t g = 0; g < gpus; g++) {
         r->watts[g] = NAN;
         r->baseline_w[g] = baseline_w[g];
+        r->seen_ns[g] = ABSENT_I64;
     }
+}
+
+/* Over 2.5 periods since this GPU's last sample: what lies between was not seen. */
+static bool after_a_hole(const struct release *r, uint32_t gpu, const struct tick_sample *s)
+{
+    return r->seen_ns[gpu] != ABSENT_I64 &&
+           2 * (s->t_ns - r->seen_ns[gpu]) > (int64_t)(2 * RELEASE_HOLE_PERIODS) * r->join.period_ns;
+}
+
+static void break_row(struct release *r, int64_t t_ns)
+{
+    if (r->row_start_ns != ABSENT_I64 && !r->closed && t_ns != ABSENT_I64 && t_ns > r->count_after_ns)
+        r->restarts++;
+    r->row_start_ns = r->row_end_ns = ABSENT_I64;
 }
 
 static void judge(struct release *r, const struct tick *t)
 {
-    r->out_of_band = 0;
+    bool hole = false;
+    r->out_of_band = r->lacking = 0;
     for (uint32_t g = 0; g < r->join.gpus; g++) {
-        bool present = t->present >> g & 1;
+        uint64_t bit = UINT64_C(1) << g;
+        bool present = t->present & bit;
         r->watts[g] = present ? t->sample[g].watts : NAN;
-        if (!present || !release_in_band(r->watts[g], r->baseline_w[g]))
-            r->out_of_band |= UINT64_C(1) << g;
+        if (!present) {
+            r->lacking |= bit;
+            r->out_of_band |= t->failed & bit;
+            continue;
+        }
+        if (!release_in_band(r->watts[g], r->baseline_w[g]))
+            r->out_of_band |= bit;
+        hole = hole || after_a_hole(r, g, &t->sample[g]);
+        r->seen_ns[g] = t->sample[g].t_ns;
     }
-    if (r->out_of_band) {
-        r->row_start_ns = r->row_end_ns = ABSENT_I64;
-    } else {
+    if (r->out_of_band || hole)
+        break_row(r, t->last_ns);
+    if (!r->out_of_band && !r->lacking) {
         if (r->row_start_ns == ABSENT_I64) {
             r->row_start_ns = t->last_ns;
             r->starts++;
+            r->first_row_ns = r->first_row_ns == ABSENT_I64 ? t->last_ns : r->first_row_ns;
         }
         r->row_end_ns = t->last_ns;
     }
     if (r->closed)
         return;
     r->recovered_ns = r->row_start_ns;
-    if (!r->out_of_band && t->first_ns - r->row_start_ns >= r->hold_ns) {
+    if (!r->out_of_band && !r->lacking && t->first_ns - r->row_start_ns >= r->hold_ns) {
         r->closed = true;
         r->closed_ns = t->last_ns;
     }
@@ -82,7 +109,7 @@ void release_describe(const struct release *r, const char *(*name)(void *self, u
     }
     const char *gap = "";
     for (uint32_t g = 0; g < r->join.gpus; g++) {
-        if (!(r->out_of_band >> g & 1))
+        if (!((r->out_of_band | r->lacking) >> g & 1))
             continue;
         double half = band_w(r->baseline_w[g]);
         buf_fmt(b, "%s%s ", gap, name(self, g));

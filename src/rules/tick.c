@@ -40,6 +40,8 @@ static void place(struct tick_join *j, uint32_t gpu, const struct tick_sample *s
     uint64_t bit = UINT64_C(1) << gpu;
     if (number > j->newest)
         j->newest = number;
+    if (isnan(s->watts))
+        t->failed |= bit;
     if (isnan(s->watts) || (t->present & bit))
         return;
     t->sample[gpu] = *s;

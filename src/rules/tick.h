@@ -39,6 +39,7 @@ struct tick {
     int64_t number;                           /* from 0 */
     struct tick_sample sample[TICK_GPUS_MAX]; /* valid where `present` has the GPU's bit */
     uint64_t present;                         /* one bit a GPU: it has a sample with power */
+    uint64_t failed;                          /* one bit a GPU: its reading was made and failed */
     bool whole;                               /* every GPU is present */
     int64_t first_ns, last_ns;                /* earliest and latest time of those present; ABSENT_I64 without any */
 };

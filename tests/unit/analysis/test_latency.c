@@ -31,7 +31,8 @@ static void percentiles_are_type_7(void **state)
 }
 
 /* n = 7 with 3 in the first chunk at 2 s, the last at 4 s, submitted at 1 s: TTFT 1 s, TPOT 2/(7 - 3) with running
- * counts, 2/(7 - 1) without; E2E 4 s. One token: TPOT undefined. A failure keeps its times and has no TPOT. */
+ * counts; without, the 7 are allotted over two chunks of equal size, 4 and 3: 2/(7 - 4). E2E 4 s. One token: TPOT
+ * undefined. A failure keeps its times and has no TPOT. */
 static void times_of_a_request(void **state)
 {
     (void)state;
@@ -53,7 +54,7 @@ static void times_of_a_request(void **state)
         struct clock_line clocks = clock_line_make(m.r.clocks, 1, &m.arena);
         struct result_request *t = latency_table(&s, &clocks, at_s(1), &m.arena, &nulled);
         assert_close(t[0].ttft_s, 1, 1e-12);
-        assert_close(t[0].tpot_s, counts ? 0.5 : 2. / 6, 1e-12);
+        assert_close(t[0].tpot_s, counts ? 0.5 : 2. / 3, 1e-12);
         assert_close(t[0].e2e_s, 4, 1e-12);
         assert_close(t[0].first_s, 1, 1e-12);
         assert_true(isnan(t[1].tpot_s));
@@ -69,6 +70,7 @@ static void times_of_a_request(void **state)
         assert_int_equal(load.failures[0].verdict, VERDICT_TRUNCATED);
         assert_int_equal(load.ttft_s.n, 2);
         assert_int_equal(load.tpot_s.n, 1);
+        assert_int_equal(load.tpot_spread, !counts);
         assert_int_equal(load.reasoning_tokens, ABSENT_I64);
         assert_int_equal(load.repeated_prompts, 0);
         made_done(&m);
@@ -234,10 +236,9 @@ static void estimate_by_hand(void **state)
     struct arena a = {0};
     struct result r;
     result_absent(&r, &a, "by hand");
-    r.metrics.startup_j = quantity_of(900);
-    r.metrics.release_j = quantity_of(100);
+    r.estimate.fixed_j = quantity_of(1000);
     r.metrics.j_per_request = quantity_of(12);
-    r.steady.j_per_token = quantity_of(0.1);
+    r.metrics.steady_j_per_token = quantity_of(0.1);
     r.steady.mean_request_j = quantity_of(10.5);
     r.load.successful = r.load.requests = 50;
     r.load.failed = 0;
@@ -260,12 +261,207 @@ static void estimate_by_hand(void **state)
     assert_true(estimate_for(&r, 50).measured);
     assert_close(estimate_for(&r, 50).total_j.value, 1700, 0);
     /* No steady state, no estimate from it. */
-    r.steady.j_per_token = r.steady.mean_request_j = quantity_absent(Q_NOT_REACHED, "none");
+    r.metrics.steady_j_per_token = r.steady.mean_request_j = quantity_absent(Q_NOT_REACHED, "none");
     estimate_fill(&r, &a);
     assert_close(estimate_for(&r, 100).total_j.value, 2200, 1e-9);
     assert_non_null(strstr(r.estimate.source, "no steady state"));
     assert_true(isnan(estimate_for(&r, 100).low_j));
+    /* One that is excluded gives none either, and is named. */
+    r.metrics.steady_j_per_token = quantity_of(0.1);
+    r.metrics.steady_j_per_token.state = Q_EXCLUDED;
+    estimate_fill(&r, &a);
+    assert_close(estimate_for(&r, 100).total_j.value, 2200, 1e-9);
+    assert_non_null(strstr(r.estimate.source, "is excluded"));
     arena_done(&a);
+}
+
+/* How much a state says: a derived value never says more than the worst of what it is made of. */
+static int worth(enum q_state s)
+{
+    return s == Q_MEASURED ? 3 : s == Q_EXCLUDED ? 2 : s == Q_NOT_CLOSED ? 1 : 0;
+}
+
+static struct quantity in_state(double value, enum q_state s)
+{
+    struct quantity q = worth(s) ? quantity_of(value) : quantity_absent(s, "a reason");
+    q.state = s;
+    q.why = s == Q_MEASURED ? NULL : "a reason";
+    q.instrument = q.calibration = worth(s) ? 1 : (double)NAN;
+    return q;
+}
+
+/* Each energy that metrics and estimate are made of, in each state, with all that must follow it. */
+static void derived_values_keep_their_state(void **state)
+{
+    (void)state;
+    enum { STARTUP, FORMAL, RELEASE, LIFECYCLE, STEADY, FIXED, INPUTS };
+    for (int input = 0; input < INPUTS; input++)
+        for (int s = Q_NOT_RECORDED; s <= Q_EXCLUDED; s++) {
+            struct arena a = {0};
+            struct result r;
+            struct plan p;
+            plan_defaults(&p);
+            p.cost.pue = p.cost.server_factor = p.cost.price_per_kwh = p.cost.carbon_g_per_kwh = 1;
+            result_absent(&r, &a, "by hand");
+            enum q_state at[INPUTS];
+            for (int i = 0; i < INPUTS; i++)
+                at[i] = i == input ? (enum q_state)s : Q_MEASURED;
+            r.stages[STAGE_FORMAL].why = NULL;
+            r.stages[STAGE_FORMAL].duration_s = 10;
+            r.stages[STAGE_STARTUP].energy.headline = in_state(900, at[STARTUP]);
+            r.stages[STAGE_FORMAL].energy.headline = in_state(1000, at[FORMAL]);
+            r.stages[STAGE_RELEASE].energy.headline = in_state(100, at[RELEASE]);
+            r.stages[STAGE_LIFECYCLE].energy.headline = in_state(2000, at[LIFECYCLE]);
+            r.steady.j_per_token = in_state(0.1, at[STEADY]);
+            r.steady.mean_request_j = in_state(10, at[STEADY]);
+            r.estimate.fixed_j = in_state(1000, at[FIXED]);
+            r.load.requests = 60; /* some failed, so that nothing measured stands in for the estimate */
+            r.load.successful = 50;
+            r.load.failed = 10;
+            r.load.output_tokens = r.load.visible_tokens = 5000;
+            r.load.prompt_tokens = 1000;
+            metrics_fill(&p, &r);
+            estimate_fill(&r, &a);
+            struct estimate e = estimate_for(&r, 100);
+            const struct result_metrics *m = &r.metrics;
+            const struct {
+                const char *name;
+                const struct quantity *q;
+                unsigned inputs; /* bits */
+            } made[] = {
+                {"startup", &m->startup_j, 1u << STARTUP},
+                {"release", &m->release_j, 1u << RELEASE},
+                {"lifecycle per token", &m->lifecycle_j_per_token, 1u << LIFECYCLE},
+                {"formal per token", &m->formal_j_per_token, 1u << FORMAL},
+                {"per request", &m->j_per_request, 1u << FORMAL},
+                {"tokens per kWh", &m->tokens_per_kwh, 1u << FORMAL},
+                {"per total token", &m->j_per_total_token, 1u << FORMAL},
+                {"per visible token", &m->j_per_visible_token, 1u << FORMAL},
+                {"kWh", &m->kwh_per_million_tokens, 1u << FORMAL},
+                {"cost", &m->cost_per_million_tokens, 1u << FORMAL},
+                {"carbon", &m->carbon_g_per_million_tokens, 1u << FORMAL},
+                {"steady per token", &m->steady_j_per_token, 1u << STEADY},
+                {"e by steady state", &r.estimate.e_steady_j, 1u << STEADY},
+                {"e by attribution", &r.estimate.e_attributed_j, 1u << STEADY},
+                {"E(100)", &e.total_j, 1u << FIXED},
+                {"E(100) per request", &e.per_request_j, 1u << FIXED},
+                {"overhead of a request", &e.overhead_per_request_j, 1u << FIXED},
+                {"overhead share", &e.overhead_share, 1u << FIXED},
+                {"E(100) per token", &e.j_per_token, 1u << FIXED},
+                {"N for 1 %", &r.estimate.n_overhead_1, 1u << FIXED},
+                {"N for 10 %", &r.estimate.n_overhead_10, 1u << FIXED},
+            };
+            for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+                int allowed = made[i].inputs & 1u << input ? worth((enum q_state)s) : 3;
+                if (worth(made[i].q->state) > allowed || (allowed == 3 && made[i].q->state != Q_MEASURED))
+                    fail_msg("%s is %s where its input is %s", made[i].name, q_state_names[made[i].q->state],
+                             q_state_names[s]);
+                if (made[i].q->state != Q_MEASURED)
+                    assert_non_null(made[i].q->why);
+            }
+            /* Without a steady value, or with one that is excluded, the formal stage's stands in. */
+            assert_int_equal(strstr(r.estimate.source, "steady-state J/token") != NULL, at[STEADY] == Q_MEASURED);
+            arena_done(&a);
+        }
+}
+
+/* ---- tokens that arrive in pieces ---- */
+
+/* n tokens from 2 s on, `first` with the first stamp, then `piece` at a time, 10 ms a token. */
+static void pieces(struct made *m, uint32_t id, int64_t n, int64_t first, int64_t piece, bool counts)
+{
+    made_request(m, id, 1, 9, n);
+    int64_t sent = first;
+    double t = 2;
+    for (int64_t i = 0; i < first; i++)
+        made_chunk(m, id, t, counts ? (int32_t)(i + 1) : -1, 4);
+    while (sent < n) {
+        int64_t k = n - sent < piece ? n - sent : piece;
+        t += 0.01 * (double)k;
+        for (int64_t i = 0; i < k; i++)
+            made_chunk(m, id, t, counts ? (int32_t)(++sent) : -1, 4);
+        if (!counts)
+            sent += k;
+    }
+}
+
+/* 40 tokens at 10 ms each, in pieces of every size: TPOT is 10 ms whatever the piece (the last one, if it is shorter,
+ * came after its own tokens alone), undefined where all came at once, and never 0. Pieces of over 8 are marked. */
+static void tokens_in_pieces(void **state)
+{
+    (void)state;
+    for (int counts = 0; counts < 2; counts++)
+        for (int64_t piece = 1; piece <= 40; piece++)
+            for (int interval = 0; interval < 2; interval++) {
+                struct made m;
+                struct streams s;
+                int64_t nulled;
+                made_init(&m, 0);
+                m.r.plan.requests.continuous_usage = counts;
+                const char *command[] = {"serve", "--stream-interval", "8"};
+                m.r.plan.engine.command = command;
+                m.r.plan.engine.command_count = interval ? 3 : 1;
+                for (uint32_t id = 0; id < 3; id++)
+                    pieces(&m, id, 40, piece, piece, counts);
+                make(&m, &s);
+                struct clock_line clocks = clock_line_make(m.r.clocks, 1, &m.arena);
+                struct result_request *t = latency_table(&s, &clocks, at_s(1), &m.arena, &nulled);
+                struct result_load load = {0};
+                latency_load(&s, t, &m.arena, &load);
+                if (piece == 40)
+                    assert_true(isnan(t[0].tpot_s));
+                else
+                    assert_close(t[0].tpot_s, 0.01, 1e-9);
+                assert_int_equal(load.tpot_s.p50.state, piece == 40 ? Q_UNDEFINED : Q_MEASURED);
+                assert_true(load.itl_s.n == 0 || load.itl_s.p50.value > 0);
+                int64_t limit = interval ? 16 : 8, after = 40 - piece;
+                int64_t last = after % piece; /* the rest, in a piece of its own */
+                int64_t want = piece == 40 ? 40 : piece > limit ? after - (last <= limit ? last : 0) : 0;
+                assert_int_equal(load.merged_limit, limit);
+                assert_int_equal(load.merged_tokens, 3 * want);
+                made_done(&m);
+            }
+}
+
+/* One token a request is no piece, and a first stamp of many tokens before a stream of single ones is none either. */
+static void what_is_not_in_pieces(void **state)
+{
+    (void)state;
+    struct made m;
+    struct streams s;
+    made_init(&m, 0);
+    pieces(&m, 0, 1, 1, 1, true);
+    pieces(&m, 1, 60, 20, 1, true);
+    pieces(&m, 2, 8, 8, 1, true); /* all at once, but few: speculative decoding does that */
+    make(&m, &s);
+    assert_int_equal(s.merged_tokens, 0);
+    made_done(&m);
+}
+
+/* A hole of 0.2 s in the buffer while the GPU would idle asserts nothing: neither that it idled nor a level. */
+static void a_hole_is_neither_idle_nor_a_level(void **state)
+{
+    (void)state;
+    for (int hole = 0; hole < 2; hole++) {
+        struct made m;
+        struct gpu_series series;
+        struct streams s;
+        struct result_gpu gpu = {.ready_level_w = quantity_absent(Q_NOT_RECORDED, "")};
+        struct result_lag lag = {0};
+        struct method method = method_default();
+        made_init(&m, 1);
+        made_request(&m, 0, 2, 10, 4);
+        for (int i = 0; i <= 510; i++)
+            if (!hole || i < 301 || i > 309) /* idle from 6.0 to 6.2 s, seen or not */
+                made_buffer(&m, 0, 0.02 * i, i < 140 ? 100 : i >= 300 && i < 310 ? 60 : 500);
+        make(&m, &s);
+        struct clock_line clocks = clock_line_make(m.r.clocks, 1, &m.arena);
+        gpu_series_make(&m.r.gpus[0], &clocks, &m.arena, &series);
+        lag_judge(&s, &series, &gpu, 1, at_s(1), at_s(2), at_s(10), &method, &m.arena, &lag);
+        assert_close(gpu.ready_level_w.value, hole ? 100 : 60, 1e-9);
+        assert_close(lag.idle_owed_s.value, hole ? 0 : 0.2, 1e-9);
+        made_done(&m);
+    }
 }
 
 /* 3.6 MJ over 1e6 tokens: 3.6 J/token, 1e6 tokens/kWh; a server of 1.5 GPUs' worth at PUE 1.2 and 0.30 a kWh: 1.8 kWh
@@ -311,6 +507,10 @@ int main(void)
                                        cmocka_unit_test(idle_while_owed),
                                        cmocka_unit_test(lag_is_over_one_percent),
                                        cmocka_unit_test(estimate_by_hand),
+                                       cmocka_unit_test(derived_values_keep_their_state),
+                                       cmocka_unit_test(tokens_in_pieces),
+                                       cmocka_unit_test(what_is_not_in_pieces),
+                                       cmocka_unit_test(a_hole_is_neither_idle_nor_a_level),
                                        cmocka_unit_test(cost_needs_both_factors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,6 +259,19 @@ static void short_hold(struct records *r, struct arena *a)
     r->plan.method.hold_s = 10;
 }
 
+/* All but the first chunk of each request come with its last one, as out of a proxy. */
+static void in_two_pieces(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 0; i < r->chunk_count; i++)
+        if (r->chunks[i].t_ns != r->requests[r->chunks[i].request].first_ns)
+            r->chunks[i].t_ns = r->requests[r->chunks[i].request].last_ns;
+}
+static void rises_again(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->gpus[0].instant[76].mw = 100000;
+}
 static void simulated_gpu(struct records *r, struct arena *a)
 {
     (void)a;
@@ -356,6 +369,8 @@ static void each_code_comes_alone(void **state)
         {"damaged", damaged, "records_damaged ", ""},
         {"mark missing", mark_missing, "records_damaged ", ""},
         {"short hold", short_hold, "method_shortened ", ""},
+        {"in two pieces", in_two_pieces, "", "arrivals_merged "},
+        {"rises again", rises_again, "", "hold_restarted "},
         {"simulated", simulated_gpu, "", "simulated "},
         {"few requests", few_requests, "", "steady_not_reached "},
         {"busy client", busy_client, "", "client_limited "},

@@ -76,14 +76,57 @@ static void test_a_missing_sample_starts_again(void **state)
     feed(&r, 0, 5, NAN); /* a failed reading */
     for (int t = 6; t < 12; t++)
         feed(&r, 0, t, 78);
-    /* Nothing at 12 s: the tick is known to be missing at 14 s. */
-    feed(&r, 0, 13, 78);
+    /* Nothing at 12 and 13 s: 3 periods between two samples. */
+    feed(&r, 0, 14, 78);
     assert_int_equal(r.recovered_ns, 6 * S);
-    for (int t = 14; t < 23; t++)
+    for (int t = 15; t < 24; t++)
         assert_false(feed(&r, 0, t, 78));
-    assert_int_equal(r.recovered_ns, 13 * S);
-    assert_true(feed(&r, 0, 23, 78));
+    assert_int_equal(r.recovered_ns, 14 * S);
+    assert_true(feed(&r, 0, 24, 78));
     assert_int_equal(r.starts, 3);
+}
+
+/* Up to 2.5 periods between two samples are no hole, at whatever place of the hold; beyond, the hold starts again. A
+ * tick without a sample proves nothing, be it the first or the last of the hold. */
+static void test_how_long_a_hole_may_be(void **state)
+{
+    (void)state;
+    const double baseline = 78;
+    for (int place = 2; place <= 9; place++)
+        for (int late_ms = 0; late_ms <= 900; late_ms += 100) {
+            struct release r;
+            double t = 0;
+            release_init(&r, 1, &baseline, S, 10 * S);
+            for (int i = 0; i < place; i++, t += 1)
+                feed(&r, 0, t, 78);
+            t += 1 + late_ms / 1000.0; /* the last sample is 2 to 2.9 s ago */
+            for (int i = 0; i < 30 && !r.closed; i++, t += 1)
+                feed(&r, 0, t, 78);
+            release_end(&r);
+            assert_true(r.closed);
+            bool hole = late_ms > 500;
+            assert_int_equal(r.recovered_ns != 0, hole);
+        }
+}
+
+/* What breaks the hold after a moment is counted, what breaks it before is not, and the first sample in band is kept.
+ */
+static void test_restarts_are_counted(void **state)
+{
+    (void)state;
+    const double baseline = 78;
+    for (int after = 0; after <= 20; after++) {
+        struct release r;
+        release_init(&r, 1, &baseline, S, 30 * S);
+        r.count_after_ns = after * S;
+        feed(&r, 0, 0, 300);
+        for (int t = 1; t < 60; t++)
+            feed(&r, 0, t, t == 5 || t == 6 || t == 12 ? 90 : 78);
+        assert_true(r.closed);
+        assert_int_equal(r.first_row_ns, 1 * S);
+        assert_int_equal(r.recovered_ns, 13 * S);
+        assert_int_equal(r.restarts, (after < 5) + (after < 12));
+    }
 }
 
 static void test_all_gpus_at_once(void **state)
@@ -205,6 +248,8 @@ int main(void)
         cmocka_unit_test(test_band_is_inclusive),
         cmocka_unit_test(test_holds_30_s),
         cmocka_unit_test(test_a_missing_sample_starts_again),
+        cmocka_unit_test(test_how_long_a_hole_may_be),
+        cmocka_unit_test(test_restarts_are_counted),
         cmocka_unit_test(test_all_gpus_at_once),
         cmocka_unit_test(test_one_gpu_out_restarts_all),
         cmocka_unit_test(test_describes),
