@@ -274,7 +274,8 @@ static void measure_first_in_band(struct work *w)
     const struct quantity *const others[] = {&x->exit_s, &x->memory_released_s};
     for (size_t i = 0; i < 2; i++)
         end_s = quantity_has_value(others[i]) ? fmax(end_s, others[i]->value) : end_s;
-    const struct part part = {s->start_ns, s->start_ns + (int64_t)(end_s * 1e9 + 0.5), headline_of(w->m, STAGE_RELEASE)};
+    const struct part part = {s->start_ns, s->start_ns + (int64_t)(end_s * 1e9 + 0.5),
+                              headline_of(w->m, STAGE_RELEASE)};
     x->first_in_band_j = meters_parts(&w->meters, &part, 1, false, METERS_ALL, w->a);
 }
 

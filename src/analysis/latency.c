@@ -106,6 +106,7 @@ static void count_requests(const struct streams *s, struct result_load *ret)
     ret->token_source = s->source;
     ret->merged_tokens = ret->token_chunks ? s->merged_tokens : ABSENT_I64;
     ret->merged_limit = s->merged_limit;
+    ret->later_tokens = s->later_tokens;
     ret->shared_stamps = (int64_t)s->shared_stamps;
     ret->read_stamps = (int64_t)s->read_stamps;
 }

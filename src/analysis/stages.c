@@ -114,10 +114,10 @@ static const char *gpu_name(void *self, uint32_t gpu)
 
 /* How power came back. */
 struct recovery {
-    int64_t t11_ns;      /* ABSENT_I64: it did not, or that was not proven */
-    int64_t first_ns;    /* the first sample in band */
-    int64_t restarts;    /* of the hold, after `count_after_ns` */
-    const char *why;     /* no t11: the reason */
+    int64_t t11_ns;   /* ABSENT_I64: it did not, or that was not proven */
+    int64_t first_ns; /* the first sample in band */
+    int64_t restarts; /* of the hold, after `count_after_ns` */
+    const char *why;  /* no t11: the reason */
 };
 
 /* Of n GPUs together, their samples fed in order of time. */

@@ -235,13 +235,20 @@ static void finish_streams(struct streams *s, const struct tally *tallies, int64
  * server's own; one that holds all of them tells no time at all. */
 static void count_merged(struct streams *s)
 {
-    int64_t limit = s->merged_limit, merged = 0;
+    int64_t limit = s->merged_limit, merged = 0, later = 0;
     for (size_t i = 0; i < s->chunk_count; i++)
         merged += s->next[i] != STREAM_SKIP && s->tokens[i] > limit ? s->tokens[i] : 0;
-    for (size_t i = 0; i < s->request_count; i++)
-        if (s->streams[i].generates && s->streams[i].first_tokens > limit)
-            merged -= s->streams[i].first_tokens;
+    for (size_t i = 0; i < s->request_count; i++) {
+        const struct stream *q = &s->streams[i];
+        if (q->generates) {
+            later += q->tokens - q->first_tokens;
+            merged -= q->first_tokens > limit ? q->first_tokens : 0;
+        } else if (q->success && q->first_tokens > limit) {
+            later += q->first_tokens;
+        }
+    }
     s->merged_tokens = merged;
+    s->later_tokens = later;
 }
 
 static int64_t merged_limit(const struct plan *p, const struct method *m)

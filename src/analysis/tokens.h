@@ -40,8 +40,9 @@ struct streams {
     uint64_t shared_stamps, read_stamps, merged_chunks;
     int64_t largest, largest_later; /* tokens of one chunk, of all and of those beyond the first; -1: none */
     int64_t merged_limit;           /* a stamp with more tokens of one request than this holds merged arrivals */
-    int64_t merged_tokens; /* tokens in such stamps beyond each request's first, and of requests with one stamp alone */
-    int source;            /* enum token_source */
+    int64_t merged_tokens;          /* in such stamps beyond each request's first one, or in its only one */
+    int64_t later_tokens;           /* all tokens beyond each request's first stamp, and those in only ones */
+    int source;                     /* enum token_source */
 };
 
 /* In `next` of a chunk that was merged into an earlier one, or is no token chunk of a successful request. */

@@ -146,6 +146,7 @@ struct result_load {
     int token_source;                   /* enum token_source: "running counts: yes or no" */
     int64_t shared_stamps, read_stamps; /* token chunks so marked */
     int64_t tpot_spread;                /* successful requests whose n1 was allotted, not counted by the engine */
+    int64_t later_tokens; /* that came beyond each request's first stamp, and in only ones of over `merged_limit` */
     int64_t merged_tokens, merged_limit; /* tokens that came in stamps of over `merged_limit` of one request, beyond its
                                             first stamp or in its only one; ABSENT: no token chunk */
     int64_t timings_nulled;              /* requests with a time beside a clock step */

@@ -160,6 +160,8 @@ static const struct field load_fields[] = {
     {"read_stamps", FIELD_I64, AT(read_stamps), .doc = "Token chunks with a read time."},
     {"tpot_spread", FIELD_I64, AT(tpot_spread),
      .doc = "Requests whose tokens of the first stamp were allotted, not counted by the engine."},
+    {"later_tokens", FIELD_I64, AT(later_tokens), .unit = "tokens",
+     .doc = "Beyond each request's first stamp, and in only ones of over `merged_limit`."},
     {"merged_tokens", FIELD_I64, AT(merged_tokens), .unit = "tokens",
      .doc = "In stamps of over `merged_limit` of one request, beyond its first stamp or in its only one."},
     {"merged_limit", FIELD_I64, AT(merged_limit), .unit = "tokens",
