@@ -82,19 +82,20 @@ static void mark_client(struct verify *v)
 static void mark_merged(struct verify *v)
 {
     const struct result_load *l = &v->result->load;
-    if (l->merged_tokens == ABSENT_I64 || !(l->output_tokens > 0)) {
+    if (l->merged_tokens == ABSENT_I64) {
         verify_mark(v, RMARK_ARRIVALS_MERGED, CHECK_NOT_RECORDED, __builtin_nan(""), MERGED_SHARE,
                     "No token chunk of a successful request was recorded.");
         return;
     }
-    double share = (double)l->merged_tokens / (double)l->output_tokens;
-    verify_mark(
-        v, RMARK_ARRIVALS_MERGED, share > MERGED_SHARE ? CHECK_FAILED : CHECK_PASSED, share, MERGED_SHARE,
-        "%.3g %% of the output tokens came in pieces of over %lld tokens with one arrival time (limit %g %%)%s.",
-        100 * share, (long long)l->merged_limit, 100 * MERGED_SHARE,
-        share > MERGED_SHARE ? ": a proxy, a gateway or the server's front end holds them back, so TTFT, TPOT and "
-                               "ITL are not the server's"
-                             : "");
+    double share = l->later_tokens > 0 ? (double)l->merged_tokens / (double)l->later_tokens : 0;
+    verify_mark(v, RMARK_ARRIVALS_MERGED, share > MERGED_SHARE ? CHECK_FAILED : CHECK_PASSED, share, MERGED_SHARE,
+                "%.3g %% of the tokens behind each request's first came in pieces of over %lld with one arrival time "
+                "(limit %g %%)%s.",
+                100 * share, (long long)l->merged_limit, 100 * MERGED_SHARE,
+                share > MERGED_SHARE
+                    ? ": a proxy, a gateway or the server's front end holds them back, so TTFT, TPOT and "
+                      "ITL are not the server's"
+                    : "");
 }
 
 /* The hold that proves the recovery of power began again after the engine was gone. */

@@ -419,6 +419,7 @@ static void tokens_in_pieces(void **state)
                 int64_t want = piece == 40 ? 40 : piece > limit ? after - (last <= limit ? last : 0) : 0;
                 assert_int_equal(load.merged_limit, limit);
                 assert_int_equal(load.merged_tokens, 3 * want);
+                assert_int_equal(load.later_tokens, 3 * (piece == 40 ? 40 : after));
                 made_done(&m);
             }
 }
