@@ -48,6 +48,8 @@ static void describe(struct work *w)
     struct result *ret = w->ret;
     ret->run_id = run->id;
     ret->jtok_version = JTOK_VERSION;
+    ret->records_method_id = run->method_id;
+    ret->records_jtok_version = run->jtok_version;
     ret->method = *w->m;
     ret->differences = method_differences(w->m, w->a);
     ret->steady.reading = w->m->attribution;

@@ -7,6 +7,7 @@
 struct wanted {
     struct arg_list set;
     const char *format;
+    bool store;
 };
 
 static bool analyze(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
@@ -16,8 +17,19 @@ static bool analyze(void *self, const struct args *args, struct arena *a, struct
     for (size_t i = 0; i < w->set.count; i++)
         if (!method_set(&m, w->set.items[i], e))
             return false;
+    const char *folder = args->operands[0], *differences = method_differences(&m, a);
+    if (w->store && differences)
+        return err_set(
+            e, ERR_USAGE,
+            "--store keeps the method's own evaluation, and this one differs from it: %s. Leave out --set, or "
+            "--store.",
+            differences);
     struct evaluation *v = arena_alloc(a, sizeof *v);
-    if (!show_knows(w->format, e) || !evaluate_run(args->operands[0], &m, a, v, e))
+    if (!show_knows(w->format, e) || !evaluate_run(folder, &m, a, v, e))
+        return false;
+    if (w->store && v->records.damage)
+        return err_set(e, ERR_RECORDS, "%s is damaged, and its result is not stored: %s", folder, v->records.damage);
+    if (w->store && !evaluate_store(folder, &v->result, e))
         return false;
     *ret_code = v->result.formal ? EXIT_OK : EXIT_EXCLUDED;
     return show_result(&v->result, w->format, show_colour(), out, e);
@@ -29,6 +41,8 @@ int cmd_analyze(int argc, char **argv)
     const struct arg options[] = {
         {"--set", ARG_LIST, "KEY=VALUE",
          "one parameter of the analysis, may be given often; \"jtok method\" lists them", &w.set, 's'},
+        {"--store", ARG_FLAG, NULL, "keep the result in the folder, beside one that was made under an older method",
+         &w.store, 0},
         {"--format", ARG_TEXT, "NAME", "text (default), json, csv or none", &w.format, 'f'},
     };
     const struct args_spec spec = {
@@ -37,9 +51,11 @@ int cmd_analyze(int argc, char **argv)
         .operands_min = 1,
         .operands_max = 1,
         .summary = "Computes the result of a run again from its records alone, and prints it.",
-        .more = "Nothing is written: the stored result stays as it is. Works on a run that broke off, too. Whatever\n"
-                "--set changes from the method's own values is shown with the numbers and in the JSON.\n"
-                "Exit code: 0 the run is formal, 1 it is excluded, 7 the records can't be read.",
+        .more =
+            "Nothing is written but with --store, and nothing is overwritten: a result under this method goes beside\n"
+            "one of an older (result-jtok-2.json). Works on a run that broke off, too. Whatever\n"
+            "--set changes from the method's own values is shown with the numbers and in the JSON.\n"
+            "Exit code: 0 the run is formal, 1 it is excluded, 7 the records can't be read.",
         .example = "jtok analyze runs/20261130T010000Z-llama-8b\n"
                    "jtok analyze runs/20261130T010000Z-llama-8b --set attribution=interval --set k=3",
         .options = options,

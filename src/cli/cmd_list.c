@@ -21,16 +21,22 @@ static const char *verdict_of(const struct archive_entry *x, const struct result
     size_t failed = 0, open = 0;
     const char *first = NULL;
     if (!r)
-        return !x->sealed ? "broken off or running" : "no result";
+        return !x->sealed      ? x->has_result ? "not sealed" : "broken off or running"
+               : x->has_result ? "damaged"
+                               : "no result";
+    if (result_is_older(r))
+        return arena_format(a, "%s under %s", r->formal ? "formal" : "excluded", r->method_id ? r->method_id : "?");
     if (r->formal)
         return "formal";
     for (size_t i = 0; i < r->check_count; i++) {
         bool fails = r->checks[i].outcome == CHECK_FAILED;
+        if (!check_excludes(r->checks[i].outcome))
+            continue;
         /* What cut a run short explains the rest. */
         bool cause = i == CODE_INTERRUPTED || i == CODE_ENGINE_FAILED;
         first = fails && (!first || cause) ? check_code_names[r->checks[i].code] : first;
         failed += fails;
-        open += !fails && r->checks[i].outcome != CHECK_PASSED;
+        open += !fails;
     }
     if (!failed)
         return arena_format(a, "excluded: %zu undecided", open);

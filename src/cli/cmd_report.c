@@ -34,43 +34,57 @@ static bool put_svg(const char *folder, struct arena *a, struct buf *out, struct
     return svg_power(r, &notes, a, out, e);
 }
 
+struct wanted {
+    const char *format;
+    bool unsealed;
+};
+
 static bool put_report(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,
                        struct err *e)
 {
-    const char *format = *(const char **)self, *folder = args->operands[0];
+    const struct wanted *w = self;
+    const char *folder = args->operands[0];
     (void)ret_code;
-    if (strcmp(format, "svg") == 0)
+    if (strcmp(w->format, "svg") == 0)
         return put_svg(folder, a, out, e);
-    if (!show_knows(format, e))
-        return false;
-    struct result *r = arena_alloc(a, sizeof *r);
-    if (!evaluate_stored(folder, a, r, e))
+    if (!show_knows(w->format, e))
         return false;
     /* The stored document itself, not what this version would make of it. */
-    if (strcmp(format, "json") == 0)
-        return file_read(arena_format(a, "%s/result.json", folder), 0, out, e);
-    return show_result(r, format, show_colour(), out, e);
+    if (strcmp(w->format, "json") == 0)
+        return evaluate_document(folder, w->unsealed, a, out, NULL, e);
+    struct result *r = arena_alloc(a, sizeof *r);
+    if (!(w->unsealed ? evaluate_unsealed : evaluate_stored)(folder, a, r, e))
+        return false;
+    if (w->unsealed && !archive_is_sealed(folder) && strcmp(w->format, "text") == 0)
+        buf_str(out, "NOT SEALED: nothing proves that the following is what the run gave.\n\n");
+    return show_result(r, w->format, show_colour(), out, e);
 }
 
 int cmd_report(int argc, char **argv)
 {
-    const char *format = "text";
-    const struct arg options[] = {{"--format", ARG_TEXT, "NAME",
-                                   "text (default), json, csv, or svg: GPU power over time with the stages", &format,
-                                   'f'}};
+    struct wanted w = {.format = "text"};
+    const struct arg options[] = {
+        {"--format", ARG_TEXT, "NAME", "text (default), json, csv, or svg: GPU power over time with the stages",
+         &w.format, 'f'},
+        {"--unsealed", ARG_FLAG, NULL, "print also the result of a folder that has no seal, and say so", &w.unsealed,
+         0},
+    };
     const struct args_spec spec = {
         .command = "report",
         .operands = "RUN",
         .operands_min = 1,
         .operands_max = 1,
         .summary = "Prints the stored result of a run.",
-        .more = "The text is for a terminal of 100 columns, the JSON is the stored result.json, the CSV has one value "
-                "a line.\n"
-                "Colours only on a terminal, and not with NO_COLOR set. Exit code: 0, formal or not.",
+        .more =
+            "The text is for a terminal of 100 columns, the JSON is the stored result.json, the CSV has one value "
+            "a line.\n"
+            "Colours only on a terminal, and not with NO_COLOR set. The result must be the one that the folder's seal "
+            "names.\n"
+            "Exit code: 0, formal or not; 7 where there is no seal or the result is not the one it names.",
         .example = "jtok report runs/20261130T010000Z-llama-8b\n"
                    "jtok report runs/20261130T010000Z-llama-8b --format svg > power.svg",
         .options = options,
-        .option_count = 1,
+        .option_count = sizeof options / sizeof *options,
     };
-    return show_command(&spec, argc, argv, put_report, &format);
+    return show_command(&spec, argc, argv, put_report, &w);
 }

@@ -6,9 +6,11 @@
 #include "cli/evaluate.h"
 #include "cli/exit.h"
 #include "cli/show.h"
+#include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "store/archive.h"
+#include "store/fields_json.h"
 #include "text/compress.h"
 
 struct verification {
@@ -21,7 +23,7 @@ struct verification {
 static void check_seal(struct verification *v, const struct archive_check *c)
 {
     if (!c->sealed)
-        buf_str(&v->out, "seal     missing: the run is still on, or it broke off. There are no hashes to check.\n");
+        buf_str(&v->out, "seal     missing: there is no SHA256SUMS to check by. The run is still on, or it broke off.\n");
     else if (c->bad)
         buf_fmt(&v->out, "seal     BROKEN: %zu of %zu files are not as sealed\n%s", c->bad, c->files, c->text);
     else
@@ -38,29 +40,83 @@ static size_t first_difference(struct span a, struct span b)
     return line;
 }
 
-static bool check_document(struct verification *v, const struct document *d, struct err *e)
+/* The plain file's name, or that with .zst; null where neither is there. */
+static const char *path_of(struct verification *v, const char *name)
 {
-    const char *path = arena_format(v->a, "%s/%s", v->folder, d->name), *packed = arena_format(v->a, "%s.zst", path);
-    bool plain_there = access(path, F_OK) == 0;
-    if (!plain_there && access(packed, F_OK) != 0) {
-        buf_fmt(&v->out, "result   MISSING: there is no %s; \"jtok analyze %s\" prints what it would hold\n", d->name,
+    const char *path = arena_format(v->a, "%s/%s", v->folder, name), *packed = arena_format(v->a, "%s.zst", path);
+    return access(path, F_OK) == 0 ? path : access(packed, F_OK) == 0 ? packed : NULL;
+}
+
+/* Compares one stored document with what the records give now. */
+static bool check_document(struct verification *v, const char *name, const struct document *d, struct err *e)
+{
+    const char *path = path_of(v, name);
+    if (!path) {
+        buf_fmt(&v->out, "result   MISSING: there is no %s; \"jtok analyze %s\" prints what it would hold\n", name,
                 v->folder);
         v->sound = false;
         return true;
     }
     struct buf stored = {0};
-    bool read = file_read(plain_there ? path : packed, 0, &stored, e);
+    bool read = file_read(path, 0, &stored, e);
     struct span now = buf_span(&d->bytes), then = buf_span(&stored);
     if (read && (now.n != then.n || (now.n && memcmp(now.p, then.p, now.n) != 0))) {
-        buf_fmt(&v->out,
-                "result   DIFFERENT: %s from line %zu on; it was stored by another version of jtok, or changed\n",
-                d->name, first_difference(now, then));
+        buf_fmt(&v->out, "result   DIFFERENT: %s from line %zu on is not what the records give\n", name,
+                first_difference(now, then));
         v->sound = false;
     } else if (read) {
-        buf_fmt(&v->out, "result   right: %s is what the records give, byte for byte (%zu bytes)\n", d->name, now.n);
+        buf_fmt(&v->out, "result   right: %s is what the records give, byte for byte (%zu bytes)\n", name, now.n);
     }
     buf_done(&stored);
     return read;
+}
+
+static const char *number_of(struct verification *v, const struct quantity *q)
+{
+    return number_text_repeatable(v->a, q);
+}
+
+/* What another version of jtok or of the method made of the same records: told, and no damage. The seal says whether it
+ * is as it was stored. */
+static void tell_older(struct verification *v, const struct result *then, const struct result *now)
+{
+    buf_fmt(&v->out, "result   evaluated under %s by jtok %s: %s, %s J/token\n",
+            then->method_id ? then->method_id : "an unknown method",
+            then->jtok_version ? then->jtok_version : "of an unknown version", then->formal ? "formal" : "excluded",
+            number_of(v, &then->metrics.formal_j_per_token));
+    buf_fmt(&v->out, "         under %s, from the records: %s, %s J/token; \"jtok analyze %s --store\" keeps it\n",
+            METHOD_ID, now->formal ? "formal" : "excluded", number_of(v, &now->metrics.formal_j_per_token), v->folder);
+}
+
+/* The result that was stored with the run, when another version made it; null: this one did, or it can't be read. */
+static const struct result *stored_by_another(struct verification *v)
+{
+    struct result *r = arena_alloc(v->a, sizeof *r);
+    struct buf text = {0};
+    struct err none;
+    const char *path = path_of(v, "result.json");
+    bool other = path && file_read(path, 0, &text, &none) &&
+                 fields_json_read(&result_schema, r, path, buf_span(&text), v->a, &none) &&
+                 (result_is_older(r) || !r->jtok_version || strcmp(r->jtok_version, JTOK_VERSION) != 0);
+    buf_done(&text);
+    return other ? r : NULL;
+}
+
+static bool check_results(struct verification *v, const struct result *now, struct err *e)
+{
+    const struct result *then = stored_by_another(v);
+    struct document documents[EVALUATE_DOCUMENTS];
+    bool ok = true;
+    if (then)
+        tell_older(v, then, now);
+    evaluate_documents(now, documents);
+    for (size_t i = 0; ok && i < EVALUATE_DOCUMENTS; i++) {
+        const char *name = then ? evaluate_later_name(documents[i].name, v->a) : documents[i].name;
+        if (!then || path_of(v, name))
+            ok = check_document(v, name, &documents[i], e);
+    }
+    documents_done(documents);
+    return ok;
 }
 
 static void tell_verdict(struct verification *v, const struct result *r)
@@ -96,12 +152,7 @@ static bool check_all(struct verification *v, bool *ret_formal, struct err *e)
         buf_fmt(&v->out, "records  consistent: %zu GPU%s, %zu requests, %zu chunks\n", x->records.gpu_count,
                 x->records.gpu_count == 1 ? "" : "s", x->records.request_count, x->records.chunk_count);
     }
-    struct document documents[EVALUATE_DOCUMENTS];
-    evaluate_documents(&x->result, documents);
-    bool ok = true;
-    for (size_t i = 0; ok && i < EVALUATE_DOCUMENTS; i++)
-        ok = check_document(v, &documents[i], e);
-    documents_done(documents);
+    bool ok = check_results(v, &x->result, e);
     tell_verdict(v, &x->result);
     *ret_formal = x->result.formal;
     return ok;
@@ -120,7 +171,9 @@ int cmd_verify(int argc, char **argv)
                    "is computed again "
                    "and compared byte for byte.",
         .more = "Exit code: 0 all is right and the run is formal, 1 all is right and the run is excluded, 7 a file is\n"
-                "missing, changed or damaged, or the stored result is not what the records give.",
+                "missing, changed or damaged, or the stored result is not what the records give. A result that another "
+                "version\n"
+                "made is shown beside the one computed now; it is no damage.",
         .example = "jtok verify runs/20261130T010000Z-llama-8b",
         .options = options,
         .option_count = 1,

@@ -70,72 +70,93 @@ void documents_done(struct document documents[EVALUATE_DOCUMENTS])
         buf_done(&documents[i].bytes);
 }
 
+const char *evaluate_later_name(const char *name, struct arena *a)
+{
+    const char *dot = strrchr(name, '.');
+    return arena_format(a, "%.*s-%s%s", (int)(dot - name), name, METHOD_ID, dot);
+}
+
+/* Was the run's own result made under an older method, so that this one goes beside it? */
+static bool goes_beside(const char *folder, struct arena *a)
+{
+    struct result *own = arena_alloc(a, sizeof *own);
+    struct buf text = {0};
+    struct err none;
+    bool beside = file_read(arena_format(a, "%s/result.json", folder), 0, &text, &none) &&
+                  fields_json_read(&result_schema, own, "result.json", buf_span(&text), a, &none) &&
+                  result_is_older(own);
+    buf_done(&text);
+    return beside;
+}
+
 bool evaluate_store(const char *folder, const struct result *r, struct err *e)
 {
     struct document documents[EVALUATE_DOCUMENTS];
+    struct arena a = {0};
+    bool beside = goes_beside(folder, &a), stored = true;
     evaluate_documents(r, documents);
-    bool stored = true;
     for (size_t i = 0; stored && i < EVALUATE_DOCUMENTS; i++)
-        stored = archive_add(folder, documents[i].name, buf_span(&documents[i].bytes), e);
+        stored = archive_add(folder, beside ? evaluate_later_name(documents[i].name, &a) : documents[i].name,
+                             buf_span(&documents[i].bytes), e);
+    arena_done(&a);
     documents_done(documents);
     return stored;
 }
 
-/* Names that the tables don't know, or a name that is missing: its index would lead nowhere. */
-static bool enums_known(const struct schema *s, const char *object)
+/* The stored document of a folder: of this program's method where there is one, else the one made with the run. */
+static const char *stored_name(const char *folder, struct arena *a)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        const struct field *f = &s->fields[i];
-        const char *at = object + f->offset;
-        if (f->type == FIELD_ENUM && *(const int *)(const void *)at < 0)
-            return false;
-        if (f->type == FIELD_OBJECT && !enums_known(f->sub, at))
-            return false;
-        if (f->type != FIELD_LIST || f->item != FIELD_OBJECT)
-            continue;
-        const char *items = *(const char *const *)(const void *)at;
-        size_t n = *(const size_t *)(const void *)(object + f->count_offset);
-        for (size_t k = 0; k < n; k++)
-            if (!enums_known(f->sub, items + k * f->sub->size))
-                return false;
-    }
-    return true;
+    const char *later = evaluate_later_name("result.json", a);
+    return access(arena_format(a, "%s/%s", folder, later), F_OK) == 0 ? later : "result.json";
 }
 
-/* Tables of fixed length are whole and in order, as every reader of a result may take for granted. */
-static bool is_whole(const struct result *r)
+static bool read_stored(const char *folder, const char *name, struct span text, struct arena *a,
+                        struct result *ret_result, struct err *e)
 {
-    bool whole = r->stage_count == STAGE_COUNT && r->check_count == CODE_COUNT && r->mark_count == RMARK_COUNT &&
-                 enums_known(&result_schema, (const char *)r);
-    for (size_t i = 0; whole && i < r->stage_count; i++) {
-        whole = r->stages[i].stage == (int)i;
-        for (size_t g = 0; whole && g < r->stages[i].gpu_count; g++)
-            whole = r->stages[i].gpus[g].gpu >= 0 && r->stages[i].gpus[g].gpu < (int64_t)r->gpu_count;
-    }
-    for (size_t i = 0; whole && i < r->check_count; i++)
-        whole = r->checks[i].code == (int)i;
-    for (size_t i = 0; whole && i < r->mark_count; i++)
-        whole = r->marks[i].code == (int)i;
-    return whole;
+    const char *path = arena_format(a, "%s/%s", folder, name), *why;
+    if (!fields_json_read(&result_schema, ret_result, path, text, a, e))
+        return false;
+    return result_complete(ret_result, a, &why) ||
+           err_set(e, ERR_RECORDS,
+                   "%s can't be used: %s. \"jtok analyze %s\" computes the result again from the records.", path, why,
+                   folder);
+}
+
+bool evaluate_document(const char *folder, bool unsealed, struct arena *a, struct buf *out, const char **ret_name,
+                       struct err *e)
+{
+    const char *name = stored_name(folder, a), *path = arena_format(a, "%s/%s", folder, name);
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return err_set(
+            e, ERR_RECORDS,
+            "%s holds no result.json: it is not a run folder, or the run broke off. \"jtok analyze %s\" computes "
+            "the result from what was recorded.",
+            folder, folder);
+    if (!file_read(path, 0, out, e))
+        return false;
+    if (ret_name)
+        *ret_name = name;
+    if (unsealed && !archive_is_sealed(folder))
+        return true;
+    return archive_holds(folder, name, buf_span(out), e);
+}
+
+static bool evaluate_read(const char *folder, bool unsealed, struct arena *a, struct result *ret_result, struct err *e)
+{
+    struct buf text = {0};
+    const char *name;
+    bool read = evaluate_document(folder, unsealed, a, &text, &name, e) &&
+                read_stored(folder, name, buf_span(&text), a, ret_result, e);
+    buf_done(&text);
+    return read;
 }
 
 bool evaluate_stored(const char *folder, struct arena *a, struct result *ret_result, struct err *e)
 {
-    const char *path = arena_format(a, "%s/result.json", folder);
-    if (access(path, F_OK) != 0 && errno == ENOENT)
-        return err_set(
-            e, ERR_RECORDS,
-            "%s holds no result.json: it is no run folder, or the run broke off. \"jtok analyze %s\" computes "
-            "the result from what was recorded.",
-            folder, folder);
-    struct buf text = {0};
-    bool read =
-        file_read(path, 0, &text, e) && fields_json_read(&result_schema, ret_result, path, buf_span(&text), a, e);
-    buf_done(&text);
-    if (read && !is_whole(ret_result))
-        return err_set(e, ERR_RECORDS,
-                       "%s is no whole result of this version of jtok. \"jtok analyze %s\" computes it again from the "
-                       "records.",
-                       path, folder);
-    return read;
+    return evaluate_read(folder, false, a, ret_result, e);
+}
+
+bool evaluate_unsealed(const char *folder, struct arena *a, struct result *ret_result, struct err *e)
+{
+    return evaluate_read(folder, true, a, ret_result, e);
 }

@@ -65,6 +65,14 @@ static int execute(const struct launch *l, struct run *run, struct progress *pro
     progress_break(progress);
     printf("%s\n", outcome.folder);
     fflush(stdout);
+    if (outcome.unwritten.kind != ERR_NONE) {
+        int code = exit_with(&outcome.failure);
+        fprintf(stderr,
+                "jtok: The records in %s are not whole, so they are not sealed and have no result. What was written "
+                "stays; \"jtok analyze %s\" shows what it gives.\n",
+                outcome.folder, outcome.folder);
+        return code;
+    }
     struct evaluation *v = arena_alloc(l->arena, sizeof *v);
     if (!conclude(outcome.folder, l->arena, v, &e)) {
         if (outcome.failure.kind != ERR_NONE)

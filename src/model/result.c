@@ -127,6 +127,137 @@ void result_absent(struct result *r, struct arena *a, const char *why)
         r->marks[i].code = i;
 }
 
+/* ---- a result that was read ---- */
+
+bool result_is_older(const struct result *r)
+{
+    return !r->method_id || strcmp(r->method_id, METHOD_ID) != 0;
+}
+
+/* Enums that a file did not hold, or held under a name of another version, as their first name. False: there was one.
+ */
+static bool fill_enums(const struct schema *s, char *object)
+{
+    bool whole = true;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct field *f = &s->fields[i];
+        char *at = object + f->offset;
+        if (f->type == FIELD_ENUM && *(int *)(void *)at < 0) {
+            *(int *)(void *)at = 0;
+            whole = false;
+        }
+        if (f->type == FIELD_OBJECT)
+            whole &= fill_enums(f->sub, at);
+        if (f->type != FIELD_LIST || f->item != FIELD_OBJECT)
+            continue;
+        char *items = *(char **)(void *)at;
+        for (size_t k = 0; k < *(const size_t *)(const void *)(object + f->count_offset); k++)
+            whole &= fill_enums(f->sub, items + k * f->sub->size);
+    }
+    return whole;
+}
+
+/* A table in the order of its codes: `count` of them, each item's code an int at `code`. Items that are there are put
+ * in their places; false where one is there twice or its code is none. `there` says which were. */
+static bool place_all(void *ret_table, size_t count, const void *items, size_t n, size_t size, size_t code, bool *there)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *item = (const char *)items + i * size;
+        int at = *(const int *)(const void *)(item + code);
+        if (at < 0 || (size_t)at >= count || there[at])
+            return false;
+        there[at] = true;
+        memcpy((char *)ret_table + (size_t)at * size, item, size);
+    }
+    return true;
+}
+
+static bool order_checks(struct result *r, const struct result *blank, const char *unknown, bool *ret_whole)
+{
+    bool there[CODE_COUNT] = {0};
+    if (!place_all(blank->checks, CODE_COUNT, r->checks, r->check_count, sizeof *r->checks,
+                   offsetof(struct result_check, code), there))
+        return false;
+    for (size_t i = 0; i < CODE_COUNT; i++) {
+        if (!there[i])
+            blank->checks[i].why = unknown;
+        *ret_whole = *ret_whole && there[i];
+    }
+    r->checks = blank->checks;
+    r->check_count = CODE_COUNT;
+    return true;
+}
+
+static bool order_marks(struct result *r, const struct result *blank, const char *unknown, bool *ret_whole)
+{
+    bool there[RMARK_COUNT] = {0};
+    if (!place_all(blank->marks, RMARK_COUNT, r->marks, r->mark_count, sizeof *r->marks,
+                   offsetof(struct result_mark, code), there))
+        return false;
+    for (size_t i = 0; i < RMARK_COUNT; i++) {
+        if (!there[i])
+            blank->marks[i].why = unknown;
+        *ret_whole = *ret_whole && there[i];
+    }
+    r->marks = blank->marks;
+    r->mark_count = RMARK_COUNT;
+    return true;
+}
+
+static bool order_stages(struct result *r, const struct result *blank, bool *ret_whole)
+{
+    bool there[STAGE_COUNT] = {0};
+    if (!place_all(blank->stages, STAGE_COUNT, r->stages, r->stage_count, sizeof *r->stages,
+                   offsetof(struct result_stage, stage), there))
+        return false;
+    for (size_t i = 0; i < STAGE_COUNT; i++)
+        *ret_whole = *ret_whole && there[i];
+    r->stages = blank->stages;
+    r->stage_count = STAGE_COUNT;
+    for (size_t i = 0; i < STAGE_COUNT; i++)
+        for (size_t g = 0; g < r->stages[i].gpu_count; g++)
+            if (r->stages[i].gpus[g].gpu < 0 || r->stages[i].gpus[g].gpu >= (int64_t)r->gpu_count)
+                return false;
+    return true;
+}
+
+bool result_complete(struct result *r, struct arena *a, const char **ret_why)
+{
+    bool older = result_is_older(r), whole = true;
+    if (older && (!r->method_id || strcmp(r->method_id, "jtok-1") != 0)) {
+        *ret_why = r->method_id ? "it was made under a method that this version does not know; use a newer jtok"
+                                : "it does not say under which method it was made";
+        return false;
+    }
+    const char *unknown = arena_format(a, "This result was made under %s, which did not look at it.",
+                                       r->method_id ? r->method_id : "an unknown method");
+    struct result *blank = arena_alloc(a, sizeof *blank);
+    result_absent(blank, a, "this result does not hold it");
+    /* Codes must be there; other names may be newer than the result. */
+    for (size_t i = 0; i < r->check_count; i++)
+        whole = whole && r->checks[i].code >= 0;
+    for (size_t i = 0; i < r->mark_count; i++)
+        whole = whole && r->marks[i].code >= 0;
+    for (size_t i = 0; i < r->stage_count; i++)
+        whole = whole && r->stages[i].stage >= 0;
+    if (!whole) {
+        *ret_why = "a check, a mark or a stage in it has no name";
+        return false;
+    }
+    bool named = fill_enums(&result_schema, (char *)r);
+    bool stages = r->stage_count == STAGE_COUNT && r->check_count > 0;
+    if (!order_checks(r, blank, unknown, &whole) || !order_marks(r, blank, unknown, &whole) ||
+        !order_stages(r, blank, &whole)) {
+        *ret_why = "a check, a mark or a stage stands in it twice, or a GPU that it does not list";
+        return false;
+    }
+    if (older ? !stages : !(named && whole)) {
+        *ret_why = "it lacks what every result of its own version holds";
+        return false;
+    }
+    return true;
+}
+
 const char *result_checks_text(const struct result *r, struct arena *a)
 {
     static const int order[] = {CHECK_FAILED, CHECK_NOT_STATED, CHECK_NOT_JUDGED, CHECK_NOT_RECORDED,

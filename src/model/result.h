@@ -362,6 +362,7 @@ struct result_mark {
 
 struct result {
     const char *run_id, *method_id, *jtok_version;
+    const char *records_method_id, *records_jtok_version; /* under which, and by which, the records were made */
     struct method method;
     const char *differences; /* from the method's defaults; null: none */
     const struct method_decision *decisions;
@@ -397,6 +398,14 @@ struct result {
 };
 
 extern const struct schema result_schema, result_request_schema, result_window_schema, estimate_schema;
+
+/* Makes a result that was just read whole, by names: each check, mark and stage at its code's place; what an older
+ * version did not know yet is absent, its checks and marks NOT_CHECKED with the reason. False where a table holds
+ * something twice, or lacks what its own version must have; *ret_why says what, a phrase. O(size). */
+bool result_complete(struct result *r, struct arena *a, const char **ret_why);
+
+/* Was this result made under another version of the method than this program's? */
+bool result_is_older(const struct result *r);
 
 /* Everything absent: quantities NOT_RECORDED with `why`, doubles NaN, counts ABSENT_I64, checks and marks NOT_CHECKED;
  * the tables of fixed length are there, taken from `a`. The starting point of analyze(), and of tests that make a

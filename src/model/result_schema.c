@@ -396,6 +396,8 @@ static const struct field result_fields[] = {
     {"run_id", FIELD_TEXT, AT(run_id), .doc = "Run."},
     {"method_id", FIELD_TEXT, AT(method_id), .doc = "Version of the method."},
     {"jtok_version", FIELD_TEXT, AT(jtok_version), .doc = "That analysed it."},
+    {"records_method_id", FIELD_TEXT, AT(records_method_id), .doc = "Under which the records were made."},
+    {"records_jtok_version", FIELD_TEXT, AT(records_jtok_version), .doc = "That made the records."},
     {"method", FIELD_OBJECT, AT(method), .sub = &method_schema, .doc = "Parameters."},
     {"differences", FIELD_TEXT, AT(differences), .doc = "What differs from the method's defaults."},
     {"decisions", FIELD_LIST, AT(decisions), .count_offset = offsetof(struct result, decision_count),

@@ -105,8 +105,13 @@ static void put_head(struct report *p)
     buf_fmt(p->out, "  engine    %s %s on %s\n", or_text(r->engine, "not recorded"),
             or_text(r->engine_version, "(version not recorded)"), result_gpus_text(r, &p->arena));
     buf_fmt(p->out, "  scenario  %s\n", or_text(r->scenario, "not recorded"));
-    buf_fmt(p->out, "  method    %s, by jtok %s\n", or_text(r->method_id, "not recorded"),
-            or_text(r->jtok_version, "(version not recorded)"));
+    buf_fmt(p->out, "  method    %s%s, by jtok %s\n", result_is_older(r) ? "evaluated under " : "",
+            or_text(r->method_id, "not recorded"), or_text(r->jtok_version, "(version not recorded)"));
+    if (result_is_older(r))
+        buf_fmt(p->out, "            \"jtok analyze RUN\" evaluates it under %s\n", METHOD_ID);
+    else if (r->records_method_id && strcmp(r->records_method_id, METHOD_ID) != 0)
+        buf_fmt(p->out, "            its records were made under %s, by jtok %s\n", r->records_method_id,
+                or_text(r->records_jtok_version, "(version not recorded)"));
 }
 
 /* ---- what can be trusted ---- */

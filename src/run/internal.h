@@ -77,6 +77,7 @@ struct run {
     struct watch signals;
     struct timer tick;
     int interrupts;
+    struct err unwritten; /* a record that could not be written; kind ERR_NONE: none */
     struct err failure;
     bool stopping; /* the way out: failures no longer end a wait */
     bool may_exit; /* the engine's exit is expected */

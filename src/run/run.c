@@ -11,6 +11,8 @@
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include "model/method.h"
+#include "run/ending.h"
 #include "run/internal.h"
 #include "text/digest.h"
 
@@ -517,7 +519,7 @@ static void describe_run(struct run *r)
     r->record = (struct rec_run){
         .id = archive_id(r->folder, r->arena),
         .jtok_version = JTOK_VERSION,
-        .method_id = "jtok-1",
+        .method_id = METHOD_ID,
         .began_realtime_ns = clock_realtime_ns(),
         .host = arena_text(r->arena, u.nodename),
         .kernel = arena_format(r->arena, "%s %s", u.sysname, u.release),
@@ -632,25 +634,19 @@ static void finish(struct run *r)
     loop_remove(r->loop, &r->signals);
     sampler_close(r->sampler);
     r->sampler = NULL;
-    struct recorder_counts counts = {0};
-    struct err e;
-    if (!recorder_close(r->recorder, &counts, &e) && r->failure.kind == ERR_NONE)
-        r->failure = e;
-    r->recorder = NULL;
-    r->record.secrets_replaced += (int64_t)counts.secrets_replaced;
     r->record.engine_version = r->identity.version;
     r->record.engine_fingerprint = r->identity.fingerprint;
     if (r->identity.prefix_cache >= 0)
         r->record.prefix_cache = r->identity.prefix_cache;
     else if (engine_prefix_cache_argument(r->plan) >= 0)
         r->record.prefix_cache = engine_prefix_cache_argument(r->plan);
-    if (r->formal_client.wall_ns > 0) {
+    bool served = r->formal_client.wall_ns > 0;
+    if (served)
         r->record.stamp_source = r->formal_client.stamps_kernel > 0 ? "kernel" : "read";
-        if (!archive_write_client(r->folder, &r->formal_client, &e) && r->failure.kind == ERR_NONE)
-            r->failure = e;
-    }
-    if (!archive_write_run(r->folder, &r->record, &e) && r->failure.kind == ERR_NONE)
-        r->failure = e;
+    if (!ending_write(r->recorder, r->folder, served ? &r->formal_client : NULL, &r->record, &r->unwritten) &&
+        r->failure.kind == ERR_NONE)
+        r->failure = r->unwritten;
+    r->recorder = NULL;
 }
 
 static int remove_one(const char *path, const struct stat *s, int type, struct FTW *f)
@@ -697,6 +693,7 @@ bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
         .went_through = through && r->interrupts == 0 && r->failure.kind == ERR_NONE && r->release.closed,
         .interrupted = r->interrupts > 0,
         .failure = r->failure,
+        .unwritten = r->unwritten,
     };
     return true;
 }

@@ -57,7 +57,8 @@ struct run_outcome {
     const char *folder; /* of the run; memory of the run */
     bool went_through;  /* all stages up to the end of the hold, without failure or interruption */
     bool interrupted;
-    struct err failure; /* kind ERR_NONE: none. What went wrong first */
+    struct err failure;   /* kind ERR_NONE: none. What went wrong first */
+    struct err unwritten; /* kind ERR_NONE: none. A record could not be written: the folder must not be sealed */
 };
 
 struct run;

@@ -1,4 +1,5 @@
 #include "store/archive.h"
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "store/fields_json.h"
 #include "store/rows.h"
 #include "text/compress.h"
@@ -204,7 +206,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Regular files right in the folder but for the sums, in order of their names. */
+/* What lies right in the folder but for folders and the sums, in order of their names. */
 static bool list_files(const char *folder, struct arena *a, struct names *ret_names, struct err *e)
 {
     DIR *d = opendir(folder);
@@ -236,6 +238,28 @@ static bool list_files(const char *folder, struct arena *a, struct names *ret_na
     return true;
 }
 
+/* What a name in the folder is, links not followed; 0: nothing is there. */
+static mode_t mode_of(const char *folder, const char *name)
+{
+    struct stat st;
+
+    return lstat(path_in(folder, name).text, &st) == 0 ? st.st_mode : 0;
+}
+
+/* A run folder holds regular files and the engine's folders. What else lies there is no record: it could not be sealed,
+ * and might block whoever opens it. */
+static bool only_files(const char *folder, const struct names *files, struct err *e)
+{
+    for (size_t i = 0; i < files->count; i++) {
+        mode_t mode = mode_of(folder, files->items[i]);
+
+        if (!S_ISREG(mode))
+            return err_set(e, ERR_RECORDS, "%s/%s is %s: only regular files can be sealed. Remove it.", folder,
+                           files->items[i], file_kind(mode));
+    }
+    return true;
+}
+
 /* ---- sealing ---- */
 
 bool archive_is_sealed(const char *folder)
@@ -263,12 +287,12 @@ static bool holds(int fd, struct span text)
 /* Does `packed` unpack to exactly what `plain` holds? */
 static bool packed_equals(const char *packed, const char *plain, bool *ret_equal, struct err *e)
 {
-    int fd = open(plain, O_RDONLY | O_CLOEXEC);
+    int fd = file_open(plain, e);
     struct buf text = {0};
     struct err unreadable;
 
     if (fd < 0)
-        return err_set_errno(e, ERR_SYSTEM, errno, "%s can't be read", plain);
+        return false;
     *ret_equal = file_read(packed, 0, &text, &unreadable) && holds(fd, buf_span(&text));
     close(fd);
     buf_done(&text);
@@ -312,14 +336,15 @@ bool archive_seal(const char *folder, struct err *e)
     static const char *const big[] = {"chunks.csv", "buffer.csv", "metrics.prom", "engine.log"};
     struct path from = path_in(folder, sums_new), to = path_in(folder, sums_name);
     struct arena a = {0};
-    struct names files;
+    struct names files = {0};
     struct buf sums = {0};
-    bool good = true;
+    bool good;
 
     if (archive_is_sealed(folder))
         return err_set(e, ERR_RECORDS, "%s is sealed already", folder);
     unlink(from.text);
     unlink(path_in(folder, run_new).text);
+    good = list_files(folder, &a, &files, e) && only_files(folder, &files, e);
     for (size_t i = 0; i < sizeof big / sizeof *big && good; i++)
         good = pack(folder, big[i], e);
     good = good && list_files(folder, &a, &files, e);
@@ -339,9 +364,27 @@ bool archive_seal(const char *folder, struct err *e)
     return good;
 }
 
+/* "result.json", and "result-jtok-2.json" of a later evaluation. */
 bool archive_is_derived(struct span name)
 {
-    return span_is(name, "result.json") || span_is(name, "result_requests.csv") || span_is(name, "windows.csv");
+    static const char *const stems[] = {"result", "result_requests", "windows"};
+    static const char *const endings[] = {".json", ".csv", ".csv"};
+
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
+        size_t stem = strlen(stems[i]), ending = strlen(endings[i]);
+
+        if (name.n < stem + ending || !span_starts(name, stems[i]) ||
+            memcmp(name.p + name.n - ending, endings[i], ending) != 0)
+            continue;
+        struct span between = {name.p + stem, name.n - stem - ending};
+        bool version = span_starts(between, "-jtok-") && between.n > strlen("-jtok-");
+
+        for (size_t k = strlen("-jtok-"); version && k < between.n; k++)
+            version = isdigit((unsigned char)between.p[k]);
+        if (between.n == 0 || version)
+            return true;
+    }
+    return false;
 }
 
 /* ---- checking ---- */
@@ -387,12 +430,15 @@ static void bad(struct verifier *v, struct span name, const char *what)
 static void check_line(struct verifier *v, const char *folder, struct span hex, struct span name)
 {
     const char *file = arena_copy(v->a, name.p, name.n);
+    mode_t mode = mode_of(folder, file);
     char now[DIGEST_HEX];
     struct err e;
 
     v->check.files++;
-    if (!exists(folder, file))
+    if (!mode)
         bad(v, name, "is missing");
+    else if (!S_ISREG(mode))
+        bad(v, name, arena_format(v->a, "is %s, where a regular file was sealed", file_kind(mode)));
     else if (!digest_file(path_in(folder, file).text, now, NULL, &e))
         bad(v, name, "can't be read");
     else if (!span_is(hex, now))
@@ -499,6 +545,31 @@ bool archive_add(const char *folder, const char *name, struct span content, stru
         return false;
     }
     return (listed || append_sum(folder, name, hex, e)) && sync_folder(folder, e);
+}
+
+bool archive_holds(const char *folder, const char *name, struct span content, struct err *e)
+{
+    char hex[DIGEST_HEX];
+    bool listed, equal;
+    mode_t mode = mode_of(folder, name);
+
+    if (!archive_is_sealed(folder))
+        return err_set(e, ERR_RECORDS,
+                       "%s is not sealed: it holds no %s, so nothing proves that %s is what the run gave. The run is "
+                       "still on, it broke off, or the seal was taken away.",
+                       folder, sums_name, name);
+    if (!S_ISREG(mode))
+        return err_set(e, ERR_RECORDS, "%s is damaged: %s is %s, where a regular file was sealed.", folder, name,
+                       mode ? file_kind(mode) : "missing");
+    digest_bytes(content, hex);
+    if (!find_sum(folder, name, hex, &listed, &equal, e))
+        return false;
+    if (!listed)
+        return err_set(e, ERR_RECORDS, "%s is damaged: %s is not in %s; it came after the seal.", folder, name,
+                       sums_name);
+    return equal || err_set(e, ERR_RECORDS,
+                            "%s is damaged: %s differs from its hash in %s. \"jtok verify %s\" names all that does.",
+                            folder, name, sums_name, folder);
 }
 
 /* ---- listing ---- */

@@ -37,19 +37,24 @@ bool archive_write_client(const char *folder, const struct rec_client *client, s
 /* Any other new file among the records (plan.yaml, as the user gave it; masked). */
 bool archive_write_file(const char *folder, const char *name, struct span content, struct err *e);
 
-/* Seals: big files become NAME.zst (the plain one goes only after the compressed one was read back equal), then
- * SHA256SUMS is written, in the form of sha256sum -c, over every file. A seal that was broken off can be repeated.
- * O(bytes). */
+/* Seals, if the folder holds nothing but regular files and folders: big files become NAME.zst (the plain one goes only
+ * after the compressed one was read back equal), then SHA256SUMS is written, in the form of sha256sum -c, over every
+ * file. A seal that was broken off can be repeated. O(bytes). */
 bool archive_seal(const char *folder, struct err *e);
 bool archive_is_sealed(const char *folder);
 
-/* Files that follow from the records alone: result.json, result_requests.csv, windows.csv. They are made from the
+/* Files that follow from the records alone: result.json, result_requests.csv, windows.csv, and the same with "-jtok-N"
+ * before the ending, of an evaluation under a later method. They are made from the
  * sealed folder, so they come after the seal and have no say in whether the records are whole. */
 bool archive_is_derived(struct span name);
 
 /* Adds a derived file to a sealed folder: a new file, then its line in SHA256SUMS. Where it is there already with the
  * same bytes, nothing happens; with others it is an error. */
 bool archive_add(const char *folder, const char *name, struct span content, struct err *e);
+
+/* Is `content` what the seal says of `name`? False, with the reason (ERR_RECORDS), where the folder is not sealed, the
+ * name is not listed, has another hash, or is not a regular file. Hashes `content` alone. O(content). */
+bool archive_holds(const char *folder, const char *name, struct span content, struct err *e);
 
 struct archive_check {
     bool sealed;        /* SHA256SUMS is there */

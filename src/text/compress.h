@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends a file's content to b: plain, gzip (.gz, by its magic bytes) or zstd (by its magic bytes). A cut or damaged
+/* Appends a regular file's content to b (anything else is refused, base/file.h): plain, gzip (.gz, by its magic bytes) or zstd (by its magic bytes). A cut or damaged
  * compressed file is an error that names the offset in the file. Content over `max` bytes (0: no limit) or over b's cap
  * is an error. b keeps its old content on failure. O(content). */
 bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e);

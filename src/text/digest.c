@@ -4,11 +4,11 @@
  * static link takes 20 KB of the library instead of 3 MB. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <errno.h>
-#include <fcntl.h>
 #include <openssl/sha.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/file.h"
 
 enum { BLOCK = 1024 * 1024 };
 
@@ -69,9 +69,9 @@ static bool add_file(struct digest *d, int fd, char *block, int64_t *size)
 
 bool digest_file(const char *path, char ret_hex[DIGEST_HEX], int64_t *ret_size, struct err *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = file_open(path, e);
     if (fd < 0)
-        return err_set_errno(e, ERR_SYSTEM, errno, "cannot open %s to compute its SHA-256", path);
+        return false;
     struct digest *d = digest_open();
     char *block = mem_alloc(BLOCK);
     int64_t size = 0;

@@ -1,0 +1,27 @@
+#include "run/ending.h"
+
+#include "store/archive.h"
+
+/* The first fault counts. */
+static void note(bool written, const struct err *fault, bool *whole, struct err *first)
+{
+    if (!written && *whole)
+        *first = *fault;
+    *whole = *whole && written;
+}
+
+bool ending_write(struct recorder *recorder, const char *folder, const struct rec_client *client, struct rec_run *run,
+                  struct err *e)
+{
+    struct recorder_counts counts = {0};
+    struct err fault = {0}, first = {0};
+    bool whole = true;
+    note(recorder_close(recorder, &counts, &fault), &fault, &whole, &first);
+    run->secrets_replaced += (int64_t)counts.secrets_replaced;
+    if (client)
+        note(archive_write_client(folder, client, &fault), &fault, &whole, &first);
+    note(archive_write_run(folder, run, &fault), &fault, &whole, &first);
+    if (!whole && e)
+        *e = first;
+    return whole;
+}
