@@ -23,7 +23,8 @@ struct verification {
 static void check_seal(struct verification *v, const struct archive_check *c)
 {
     if (!c->sealed)
-        buf_str(&v->out, "seal     missing: there is no SHA256SUMS to check by. The run is still on, or it broke off.\n");
+        buf_str(&v->out,
+                "seal     missing: there is no SHA256SUMS to check by. The run is still on, or it broke off.\n");
     else if (c->bad)
         buf_fmt(&v->out, "seal     BROKEN: %zu of %zu files are not as sealed\n%s", c->bad, c->files, c->text);
     else

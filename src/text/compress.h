@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends a regular file's content to b (anything else is refused, base/file.h): plain, gzip (.gz, by its magic bytes) or zstd (by its magic bytes). A cut or damaged
- * compressed file is an error that names the offset in the file. Content over `max` bytes (0: no limit) or over b's cap
- * is an error. b keeps its old content on failure. O(content). */
+/* Appends a regular file's content to b (anything else is refused, base/file.h): plain, gzip (.gz, by its magic bytes)
+ * or zstd (by its magic bytes). A cut or damaged compressed file is an error that names the offset in the file. Content
+ * over `max` bytes (0: no limit) or over b's cap is an error. b keeps its old content on failure. O(content). */
 bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e);
 
 /* Compresses `from` into the new file `to` (must not exist) with zstd level 9 and a checksum, and flushes it to the
