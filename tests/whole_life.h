@@ -1,6 +1,7 @@
 /* A whole life of a service as records, made in memory: one or more GPUs whose power is a step function, requests that
  * generate at an even rate, everything recorded that METHOD asks for. Analysed as it is, it is formal and in steady
- * state; a test spoils one thing and looks at what comes out.
+ * state; a test spoils one thing and looks at what comes out. The engine's count is read each second and 5 ms after the
+ * formal end.
  *
  *     0     1        21  22      40 41 42  43       73  74      75                 108 s
  *     baseline idle      startup   warm-up  formal    exit  power recovered   hold end
@@ -111,13 +112,13 @@ static inline void life_gpu(struct rec_gpu *g, int index, const struct life_powe
 static inline void life_marks(struct records *r, struct arena *a)
 {
     static const struct rec_mark marks[] = {
-        {1 * LIFE_S, MARK_BASELINE_START, NULL},        {21 * LIFE_S, MARK_BASELINE_END, NULL},
-        {22 * LIFE_S, MARK_SERVICE_START, NULL},        {40 * LIFE_S, MARK_READY, NULL},
-        {41 * LIFE_S, MARK_WARMUP_START, NULL},         {42 * LIFE_S, MARK_WARMUP_END, NULL},
-        {43 * LIFE_S, MARK_FORMAL_START, NULL},         {73 * LIFE_S, MARK_FORMAL_END, NULL},
-        {73 * LIFE_S + 100 * LIFE_MS, MARK_STOP, NULL}, {74 * LIFE_S, MARK_EXIT, NULL},
-        {74 * LIFE_S, MARK_MEMORY_RELEASED, NULL},      {74 * LIFE_S, MARK_POWER_RECOVERED, NULL},
-        {74 * LIFE_S, MARK_RELEASE_END, NULL},          {106 * LIFE_S, MARK_HOLD_END, NULL},
+        {1 * LIFE_S, MARK_BASELINE_START, NULL},       {21 * LIFE_S, MARK_BASELINE_END, NULL},
+        {22 * LIFE_S, MARK_SERVICE_START, NULL},       {40 * LIFE_S, MARK_READY, NULL},
+        {41 * LIFE_S, MARK_WARMUP_START, NULL},        {42 * LIFE_S + 450 * LIFE_MS, MARK_WARMUP_END, NULL},
+        {43 * LIFE_S, MARK_FORMAL_START, NULL},        {73 * LIFE_S, MARK_FORMAL_END, NULL},
+        {73 * LIFE_S + 15 * LIFE_MS, MARK_STOP, NULL}, {74 * LIFE_S, MARK_EXIT, NULL},
+        {74 * LIFE_S, MARK_MEMORY_RELEASED, NULL},     {74 * LIFE_S, MARK_POWER_RECOVERED, NULL},
+        {74 * LIFE_S, MARK_RELEASE_END, NULL},         {106 * LIFE_S, MARK_HOLD_END, NULL},
     };
     r->mark_count = sizeof marks / sizeof *marks;
     r->marks = arena_array(a, r->mark_count + 2, sizeof *r->marks); /* room for a test's own */
@@ -137,7 +138,7 @@ static inline void life_requests(struct records *r, struct arena *a)
         q.stage = REQUEST_FORMAL;
         q.verdict = VERDICT_OK;
         q.status = 200;
-        q.connect_ns = 42 * LIFE_S + 100 * LIFE_MS;
+        q.connect_ns = 42 * LIFE_S + 500 * LIFE_MS;
         q.connected_ns = q.connect_ns + LIFE_MS;
         q.submit_ns = 43 * LIFE_S + i * 10000;
         q.sent_ns = q.submit_ns + 20000;
@@ -176,10 +177,13 @@ static inline void life_side(struct records *r, struct arena *a)
         r->clocks[s] = (struct rec_clock){.t_ns = s * LIFE_S, .offset_ns = LIFE_OFFSET_NS, .width_ns = 60};
     r->metrics = arena_array(a, LIFE_END_S, sizeof *r->metrics);
     for (int64_t s = 40; s < 74; s++) {
-        double tokens = s < 42 ? 100 : 612;
+        int64_t t_ns = s * LIFE_S + (s < 73 ? 500 : 5) * LIFE_MS;
+        double tokens = s < 42 ? 100 : 612, ended = s < 42 ? 1 : 9;
         for (size_t c = 0; c < r->chunk_count; c++)
-            tokens += r->chunks[c].t_ns <= s * LIFE_S + 500 * LIFE_MS ? 2 : 0;
-        r->metrics[r->metrics_count++] = (struct rec_metrics){.t_ns = s * LIFE_S + 500 * LIFE_MS,
+            tokens += r->chunks[c].t_ns <= t_ns ? 2 : 0;
+        for (size_t q = 0; q < r->request_count; q++)
+            ended += r->requests[q].end_ns <= t_ns;
+        r->metrics[r->metrics_count++] = (struct rec_metrics){.t_ns = t_ns,
                                                               .took_ns = 3 * LIFE_MS,
                                                               .running = 58,
                                                               .waiting = 0,
@@ -188,10 +192,9 @@ static inline void life_side(struct records *r, struct arena *a)
                                                               .prompt_tokens = 12000,
                                                               .generation_tokens = tokens,
                                                               .prefix_queries = NAN,
-                                                              .prefix_hits = NAN};
+                                                              .prefix_hits = NAN,
+                                                              .requests_ended = ended};
     }
-    r->metrics[r->metrics_count] = r->metrics[r->metrics_count - 1];
-    r->metrics[r->metrics_count++].t_ns += LIFE_S;
     static const struct rec_fact facts[] = {
         {0, "plan.requests_sha256", CHECK_PASSED, "aa", "aa"},
         {0, "preflight.disk", CHECK_PASSED, NULL, "812 GB free"},
@@ -199,7 +202,7 @@ static inline void life_side(struct records *r, struct arena *a)
         {40 * LIFE_S, "gpu.no_other", CHECK_PASSED, NULL, "none"},
     };
     r->fact_count = sizeof facts / sizeof *facts;
-    r->facts = arena_array(a, r->fact_count + 2, sizeof *r->facts);
+    r->facts = arena_array(a, r->fact_count + 6, sizeof *r->facts);
     memcpy(r->facts, facts, sizeof facts);
     r->client = (struct rec_client){.submit_spread_ns = 4 * LIFE_MS,
                                     .connect_wall_ns = 40 * LIFE_MS,
@@ -244,6 +247,8 @@ static inline struct records life_with_power(struct arena *a, size_t gpus, struc
                              .prefix_cache = 0,
                              .snapshot_bytes = ABSENT_I64,
                              .snapshot_resident_bytes = ABSENT_I64,
+                             .own_request_tokens = ABSENT_I64,
+                             .own_requests_max = ABSENT_I64,
                              .secrets_replaced = 0,
                              .plan_sha256 = "bb"};
     life_marks(&r, a);

@@ -272,6 +272,8 @@ static void route(struct server *s, struct conn *c, const struct http_head *h, s
         answer(s, c, h, 200, NULL, span_of(""));
     } else if (get && span_is(h->path, "/version")) {
         answer_json(s, c, h, 200, "{\"version\":\"" WIRE_VERSION "\"}");
+    } else if (get && s->options->sglang && span_is(h->path, "/v1/loads")) {
+        answer_json(s, c, h, 200, "{\"timestamp\":\"\",\"version\":\"" WIRE_SGLANG_VERSION "\",\"loads\":[]}");
     } else if (get && span_is(h->path, "/v1/models")) {
         answer_models(s, c, h);
     } else if (get && span_is(h->path, "/metrics")) {

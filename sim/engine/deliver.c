@@ -87,11 +87,18 @@ void deliver_start(struct server *s, struct conn *c)
     conn_send(s, c, buf_span(&s->scratch));
 }
 
+/* The tenth request is the first behind a proof of readiness and eight of a warm-up. */
+enum { OWN_LATE_AT = 9, OWN_TOKENS = 8 };
+
 static void count(struct server *s, struct conn *c, int64_t to)
 {
     const struct answer *a = &c->answer;
     if (s->live.prompt_tokens == 0) /* the first request of all */
         s->live.generation_tokens += s->options->own_tokens - s->options->own_tokens / 2;
+    if (c->delivered == 0 && c->number == OWN_LATE_AT) {
+        s->live.generation_tokens += OWN_TOKENS * s->options->own_late;
+        s->live.length += s->options->own_late;
+    }
     if (c->delivered == 0) {
         s->live.prompt_tokens += a->ask.prompt_tokens;
         s->live.cache_queries += s->options->prefix_cache ? a->ask.prompt_tokens : 0;

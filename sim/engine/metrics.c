@@ -48,8 +48,31 @@ static void put(struct buf *b, const struct options *o, const char *name, const 
     put_sample(b, o, name, "", value);
 }
 
+/* SGLang's names for what both have. */
+static void put_sglang(const struct metrics *m, struct buf *b)
+{
+    const struct {
+        const char *name;
+        double value;
+    } list[] = {{"num_running_reqs", (double)m->running},
+                {"num_queue_reqs", (double)m->waiting},
+                {"token_usage", m->kv_usage},
+                {"prompt_tokens_total", (double)m->prompt_tokens},
+                {"generation_tokens_total", (double)m->generation_tokens},
+                {"num_requests_total", (double)(m->stopped + m->length)}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        buf_fmt(b, "sglang:%s{model_name=\"simulated\"} ", list[i].name);
+        metrics_put_float(b, list[i].value);
+        buf_byte(b, '\n');
+    }
+}
+
 void metrics_put(const struct metrics *m, const struct options *o, struct buf *b)
 {
+    if (o->sglang) {
+        put_sglang(m, b);
+        return;
+    }
     put(b, o, "num_requests_running", "gauge", "Number of requests in model execution batches.", (double)m->running);
     put(b, o, "num_requests_waiting", "gauge", "Number of requests waiting to be processed.", (double)m->waiting);
     put_head(b, "num_requests_waiting_by_reason", "gauge", "Number of requests waiting, by reason.");

@@ -55,6 +55,8 @@ static const struct word words[] = {
     {"--sim-front-tokens-per-s", REAL, AT(front_rate), 0, 1e12},
     {"--sim-front-merge", REAL, AT(front_merge), 0, 1},
     {"--sim-own-tokens", INTEGER, AT(own_tokens), 0, 1e12},
+    {"--sim-own-late", INTEGER, AT(own_late), 0, 1e6},
+    {"--sim-sglang", INTEGER, AT(sglang), 1, 1e3},
     {"--sim-metrics-every-s", REAL, AT(metrics_every_s), 0, 1e3},
 };
 
@@ -196,7 +198,7 @@ static void defaults(struct options *o)
         .median_tokens = 200,
         .reasoning_field = "reasoning",
         .front_merge = 0.17,
-        .metrics_every_s = 0.2,
+        .metrics_every_s = 0.01,
     };
     for (int f = 0; f < FAULTS; f++)
         o->fault[f] = FAULT_OFF;

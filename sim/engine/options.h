@@ -69,6 +69,8 @@ struct options {
     double front_rate;  /* chunks/s that the front end delivers; 0: no limit */
     double front_merge; /* share of requests whose waiting chunks become one last chunk */
     int64_t own_tokens; /* generated to warm itself up, half before it is ready, half beside the first request */
+    int64_t own_late;   /* requests of its own, of 8 tokens each, that end beside the tenth request */
+    int64_t sglang;     /* > 0: tells itself to be SGLang with so many tokenizer workers */
     double metrics_every_s;
 
     int64_t fault[FAULTS]; /* FAULT_OFF, FAULT_ALL, or the argument */

@@ -81,6 +81,11 @@ static double seconds(const struct start *s, double share)
 static void say_banner(const struct start *s)
 {
     const struct options *o = s->options;
+    if (o->sglang)
+        tree_log(s->tree, SPEAKER_MAIN, "", NULL,
+                 "server_args=ServerArgs(model_path='%s', tokenizer_worker_num=%lld, detokenizer_worker_num=1, "
+                 "dp_size=1, skip_server_warmup=False, enable_metrics=True)",
+                 o->model, (long long)o->sglang);
     tree_log(s->tree, SPEAKER_MAIN, "INFO", "api_utils.py:339", "  simulated engine  version %s", WIRE_VERSION);
     tree_log(s->tree, SPEAKER_MAIN, "INFO", "api_utils.py:339", "  model   %s", o->model);
     tree_log(s->tree, SPEAKER_MAIN, "INFO", "api_utils.py:273",

@@ -7,6 +7,7 @@
 #include "analysis/latency.h"
 #include "analysis/metrics.h"
 #include "analysis/order.h"
+#include "analysis/parts.h"
 #include "analysis/sorted.h"
 #include "analysis/stages.h"
 #include "analysis/steady.h"
@@ -318,6 +319,8 @@ static void measure_stages(struct work *w)
     measure_lifecycle(w);
     measure_fixed(w);
     measure_first_in_band(w);
+    parts_waits(&w->r, &w->meters, ret, w->a);
+    parts_phases(&w->r, &w->meters, ret, w->a);
 }
 
 /* ---- attribution ---- */

@@ -4,8 +4,6 @@
 #include "rules/idle.h"
 #include "rules/release.h"
 
-static const int64_t MEMORY_SLACK_BYTES = 64 << 20;
-
 static double offset_s(int64_t t_ns, int64_t from_ns)
 {
     return (double)(t_ns - from_ns) * 1e-9;
@@ -87,7 +85,7 @@ static int64_t memory_released(const struct rec_gpu *g, int64_t service_start_ns
         if (s->t_ns <= formal_end_ns || s->memory_used_bytes == ABSENT_I64 || s->processes < 0)
             continue;
         last = s;
-        if (before != ABSENT_I64 && s->processes == 0 && s->memory_used_bytes <= before + MEMORY_SLACK_BYTES)
+        if (before != ABSENT_I64 && s->processes == 0 && s->memory_used_bytes <= before + RELEASE_MEMORY_BYTES)
             return s->t_ns;
     }
     if (before == ABSENT_I64 || !last)

@@ -15,6 +15,7 @@
 #define CLIENT_HANDLE_LIMIT_S 0.020
 #define CLIENT_SPREAD_LIMIT_S 1.0
 #define MERGED_SHARE          0.5
+#define WAIT_LIMIT            0.02 /* METHOD section 3, of a stage */
 #define OUTSIDE_LIMIT_NS      INT64_C(1000000)
 
 struct verify {

@@ -205,6 +205,32 @@ static void mark_late(struct verify *v)
                     1000 * latest_s, 1000 * period_s);
 }
 
+/* jtok's own waits in startup and release. */
+static void mark_wait(struct verify *v)
+{
+    static const int stages[] = {STAGE_STARTUP, STAGE_RELEASE};
+    bool silence = v->r->plan.requests.connect == CONNECT_AHEAD;
+    double share = __builtin_nan("");
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        const struct result_stage *s = &v->result->stages[stages[i]];
+        if (!quantity_has_value(&s->wait_share))
+            continue;
+        if (!(s->wait_share.value <= share))
+            share = s->wait_share.value;
+        text =
+            arena_format(v->a, "%s%s%.3g s and %.3g J in %s, %.3g %% of it%s", text ? text : "", text ? "; " : "",
+                         s->wait_s, s->wait_j.value, stage_names[stages[i]], 100 * s->wait_share.value,
+                         stages[i] == STAGE_STARTUP && silence ? " without the silence before the formal start" : "");
+    }
+    if (!text)
+        verify_mark(v, RMARK_OBSERVER_WAIT, CHECK_NOT_RECORDED, share, WAIT_LIMIT,
+                    "No energy was recorded from warm-up to formal start and from formal end to stop.");
+    else
+        verify_mark(v, RMARK_OBSERVER_WAIT, share > WAIT_LIMIT ? CHECK_FAILED : CHECK_PASSED, share, WAIT_LIMIT,
+                    "jtok waited %s; over %g %% is marked.", text, 100 * WAIT_LIMIT);
+}
+
 void verify_marks(struct verify *v)
 {
     mark_simulated(v);
@@ -217,4 +243,5 @@ void verify_marks(struct verify *v)
     mark_throttled(v);
     mark_identity(v);
     mark_late(v);
+    mark_wait(v);
 }

@@ -1,5 +1,7 @@
-/* The requests: request_unaccounted, usage_disagrees with its mark usage_not_verifiable, too_many_failed. */
+/* The requests: request_unaccounted, usage_disagrees with its marks usage_not_verifiable and engine_own_requests,
+ * too_many_failed. */
 #include "analysis/verify_internal.h"
+#include "rules/usage.h"
 
 /* ---- each recorded once, and whole ---- */
 
@@ -63,29 +65,6 @@ static bool has_count(const struct rec_metrics *m)
     return !__builtin_isnan(m->generation_tokens);
 }
 
-/* The earliest reading with a count whose question was asked after `t_ns`, or null. */
-static const struct rec_metrics *reading_after(const struct records *r, int64_t t_ns)
-{
-    const struct rec_metrics *first = NULL;
-    for (size_t i = 0; i < r->metrics_count; i++)
-        if (has_count(&r->metrics[i]) && r->metrics[i].t_ns > t_ns && (!first || r->metrics[i].t_ns < first->t_ns))
-            first = &r->metrics[i];
-    return first;
-}
-
-/* The first of two neighbouring readings after the formal stage that agree, or null. */
-static const struct rec_metrics *settled_after(const struct records *r, int64_t end_ns)
-{
-    const struct rec_metrics *m = reading_after(r, end_ns - 1);
-    while (m) {
-        const struct rec_metrics *next = reading_after(r, m->t_ns);
-        if (next && next->generation_tokens == m->generation_tokens)
-            return m;
-        m = next;
-    }
-    return NULL;
-}
-
 /* The latest reading with a count that was asked for from `from_ns` on and answered by `to_ns`, or null. */
 static const struct rec_metrics *reading_within(const struct records *r, int64_t from_ns, int64_t to_ns)
 {
@@ -111,40 +90,8 @@ static int64_t first_submit_ns(const struct records *r)
     return first;
 }
 
-/* What readiness and warm-up asked of the engine, tokens; NaN: not known. */
-static double warmup_tokens(const struct records *r)
-{
-    double tokens = 0;
-    for (size_t i = 0; i < r->warmup_count; i++) {
-        if (r->warmups[i].completion_tokens == ABSENT_I64)
-            return __builtin_nan("");
-        tokens += (double)r->warmups[i].completion_tokens;
-    }
-    return r->warmup_count ? tokens : __builtin_nan("");
-}
-
-/* The engine's count at the formal start, NaN: not known. It is the latest answer between warm-up and formal start, if
- * that has caught up with what the engine had generated before anybody asked (SGLang warms itself up, now and then into
- * the readiness request) and what readiness and warm-up asked of it; else these two together. A cold engine that was
- * not read before the first request began at zero. *ret_how says which. */
-static double count_before(const struct records *r, const char **ret_how)
-{
-    int64_t first_ns = first_submit_ns(r), warmup_end_ns = records_mark(r, MARK_WARMUP_END);
-    const struct rec_metrics *own = first_ns == ABSENT_I64 ? NULL : reading_within(r, 0, first_ns);
-    const struct rec_metrics *last =
-        warmup_end_ns == ABSENT_I64 ? NULL : reading_within(r, warmup_end_ns, records_mark(r, MARK_FORMAL_START));
-    double known = warmup_tokens(r) + (own ? own->generation_tokens : 0);
-    if (last && !(last->generation_tokens < known)) {
-        *ret_how = "its count before the formal stage";
-        return last->generation_tokens;
-    }
-    *ret_how = own ? "its count before the first request and the usage of readiness and warm-up"
-                   : "the usage of readiness and warm-up";
-    return known;
-}
-
 struct usage_sum {
-    int64_t tokens, failed;
+    int64_t tokens, failed, succeeded;
 };
 
 static struct usage_sum usage_sum(const struct records *r)
@@ -152,6 +99,7 @@ static struct usage_sum usage_sum(const struct records *r)
     struct usage_sum s = {0};
     for (size_t i = 0; i < r->request_count; i++) {
         s.failed += r->requests[i].verdict != VERDICT_OK;
+        s.succeeded += r->requests[i].verdict == VERDICT_OK;
         int64_t tokens = r->requests[i].completion_tokens;
         if (tokens >= 0 && tokens <= INT32_MAX) /* a failed request may have been told anything (bad_usage) */
             s.tokens += tokens;
@@ -159,16 +107,138 @@ static struct usage_sum usage_sum(const struct records *r)
     return s;
 }
 
-static void compare_usage(struct verify *v, double server, const char *how)
+static struct usage_count counted(const struct rec_metrics *m)
+{
+    return (struct usage_count){m->generation_tokens, m->requests_ended};
+}
+
+static struct usage_count add(struct usage_count x, struct usage_count y)
+{
+    return (struct usage_count){x.tokens + y.tokens, x.requests + y.requests};
+}
+
+/* What readiness and warm-up were told; NaN: not known. */
+static struct usage_count told_warmups(const struct records *r)
+{
+    const double none = __builtin_nan("");
+    struct usage_count told = {0};
+    for (size_t i = 0; i < r->warmup_count; i++) {
+        if (r->warmups[i].completion_tokens == ABSENT_I64)
+            return (struct usage_count){none, none};
+        told.tokens += (double)r->warmups[i].completion_tokens;
+        told.requests += r->warmups[i].verdict == VERDICT_OK;
+    }
+    return r->warmup_count ? told : (struct usage_count){none, none};
+}
+
+/* The engine's count at the formal start, NaN: not known. It is the latest answer between warm-up and formal start, if
+ * that has caught up with what the engine had generated before anybody asked (SGLang warms itself up, now and then into
+ * the readiness request) and what readiness and warm-up asked of it; else these two together. A cold engine that was
+ * not read before the first request began at zero. *ret_how says which. */
+static struct usage_count count_before(const struct records *r, const char **ret_how)
+{
+    int64_t first_ns = first_submit_ns(r), warmup_end_ns = records_mark(r, MARK_WARMUP_END);
+    const struct rec_metrics *own = first_ns == ABSENT_I64 ? NULL : reading_within(r, 0, first_ns);
+    const struct rec_metrics *last =
+        warmup_end_ns == ABSENT_I64 ? NULL : reading_within(r, warmup_end_ns, records_mark(r, MARK_FORMAL_START));
+    struct usage_count known = add(told_warmups(r), own ? counted(own) : (struct usage_count){0});
+    if (last && !(last->generation_tokens < known.tokens)) {
+        *ret_how = "its count before the formal stage";
+        return counted(last);
+    }
+    *ret_how = own ? "its count before the first request and the usage of readiness and warm-up"
+                   : "the usage of readiness and warm-up";
+    return known;
+}
+
+/* The engine's count as the formal stage left it: of the readings asked for after its end the first that agrees with
+ * the clients, else the last; null: none. */
+static const struct rec_metrics *count_after(const struct records *r, struct usage_count before,
+                                             struct usage_count told, struct usage_verdict *ret_verdict)
+{
+    int64_t end_ns = records_mark(r, MARK_FORMAL_END);
+    struct usage_own own = {r->run.own_request_tokens, r->run.own_requests_max};
+    const struct rec_metrics *best = NULL;
+    bool agrees = false;
+    for (size_t i = 0; i < r->metrics_count; i++) {
+        const struct rec_metrics *m = &r->metrics[i];
+        if (!has_count(m) || end_ns == ABSENT_I64 || m->t_ns < end_ns)
+            continue;
+        struct usage_verdict v = usage_judge(before, counted(m), told_warmups(r), told, own);
+        bool earlier = best && m->t_ns < best->t_ns;
+        if (best && (usage_agrees(&v) ? agrees && !earlier : agrees || earlier))
+            continue;
+        agrees = usage_agrees(&v);
+        best = m;
+        *ret_verdict = v;
+    }
+    return best;
+}
+
+/* Why no requests of the engine's own explain a surplus, as the end of a sentence. */
+static const char *not_explained(struct verify *v, const struct usage_verdict *u)
+{
+    long long of_one = (long long)v->r->run.own_request_tokens, max = (long long)v->r->run.own_requests_max;
+    switch (u->reason) {
+    case USAGE_EQUAL:
+    case USAGE_EXPLAINED:
+    case USAGE_FEWER:
+        return "";
+    case USAGE_OWN_UNKNOWN:
+        return "; whether this engine generates tokens for itself is not known";
+    case USAGE_NO_REQUESTS:
+        return "; requests of its own can't explain them, as its count of ended requests was not recorded";
+    case USAGE_BEFORE_UNKNOWN:
+        return "; requests of its own can't explain them, as its counts before the formal stage are not the sum of "
+               "those and of what was asked";
+    case USAGE_NOT_A_MULTIPLE:
+        return arena_format(v->a, "; no whole number of its own requests of %lld tokens explains them", of_one);
+    case USAGE_OTHER_REQUESTS:
+        return arena_format(v->a,
+                            "; they would be %.0f requests of its own of %lld tokens, but it ended %.0f more than "
+                            "were asked",
+                            u->surplus / (double)of_one, of_one, u->surplus_requests);
+    case USAGE_TOO_MANY:
+        return arena_format(v->a, "; they would be %.0f requests of its own, of which %lld of %lld had come before",
+                            u->surplus / (double)of_one, (long long)u->seen, max);
+    }
+    return "";
+}
+
+static void mark_own_requests(struct verify *v, const struct usage_verdict *u, bool failed)
+{
+    int64_t max = v->r->run.own_requests_max;
+    double limit = max < 0 || u->seen == ABSENT_I64 ? __builtin_nan("") : (double)(max - u->seen);
+    if (failed && u->reason != USAGE_EQUAL)
+        verify_mark(v, RMARK_ENGINE_OWN_REQUESTS, CHECK_NOT_JUDGED, __builtin_nan(""), limit,
+                    "Where requests failed, the engine's own can't be told apart.");
+    else if (u->reason == USAGE_EXPLAINED)
+        verify_mark(v, RMARK_ENGINE_OWN_REQUESTS, CHECK_FAILED, (double)u->own, limit,
+                    "The engine ended %lld request%s of its own warm-up within the formal stage, of %lld tokens each; "
+                    "their energy is in it, their tokens are not.",
+                    (long long)u->own, u->own == 1 ? "" : "s", (long long)v->r->run.own_request_tokens);
+    else
+        verify_mark(v, RMARK_ENGINE_OWN_REQUESTS, CHECK_PASSED, 0, limit, "%s.",
+                    u->reason == USAGE_EQUAL ? "The engine generated nothing over the formal stage but what was asked"
+                                             : "Requests of the engine's own do not explain the difference");
+}
+
+static void compare_usage(struct verify *v, const struct usage_verdict *u, double server, const char *how)
 {
     struct usage_sum s = usage_sum(v->r);
     double client = (double)s.tokens, high = server > client ? server : client;
     double apart = high > 0 ? (server > client ? server - client : client - server) / high : 0;
-    bool wrong = s.failed ? apart > USAGE_FAILED_LIMIT : server != client;
-    const char *apart_text = server == client ? "equal" : arena_format(v->a, "%.3g %% apart", 100 * apart);
+    bool explained = !s.failed && u->reason == USAGE_EXPLAINED;
+    bool wrong = s.failed ? apart > USAGE_FAILED_LIMIT : server != client && !explained;
+    const char *apart_text = server == client ? "equal"
+                             : explained ? arena_format(v->a, "the other %.0f are those of %lld request%s of its own",
+                                                        u->surplus, (long long)u->own, u->own == 1 ? "" : "s")
+                                         : arena_format(v->a, "%.3g %% apart", 100 * apart);
     verify_set(v, CODE_USAGE_DISAGREES, wrong ? CHECK_FAILED : CHECK_PASSED,
                "The engine counted %.0f generated tokens (above %s), the requests' usage sums to %lld: %s%s.", server,
-               how, (long long)s.tokens, apart_text, s.failed ? "; 2 % is allowed where requests failed" : "");
+               how, (long long)s.tokens, apart_text,
+               s.failed ? "; 2 % is allowed where requests failed" : not_explained(v, u));
+    mark_own_requests(v, u, s.failed > 0);
 }
 
 static void check_usage(struct verify *v)
@@ -180,8 +250,9 @@ static void check_usage(struct verify *v)
         answered = answered || has_count(&r->metrics[i]);
         spoke = spoke || r->metrics[i].took_ns != ABSENT_I64;
     }
-    int64_t end_ns = records_mark(r, MARK_FORMAL_END);
     const double none = __builtin_nan("");
+    verify_mark(v, RMARK_ENGINE_OWN_REQUESTS, CHECK_NOT_RECORDED, none, none,
+                "The engine's count over the formal stage is not known.");
     /* A server that has no such count, as far as the plan or all of its answers say: a mark, not a failure. One that
      * was only silent is another matter, but for servers of which nothing is known. */
     if (!asked || (r->metrics_count && spoke && !answered)) {
@@ -195,18 +266,20 @@ static void check_usage(struct verify *v)
     verify_mark(v, RMARK_USAGE_NOT_VERIFIABLE, answered ? CHECK_PASSED : CHECK_NOT_RECORDED, none, none, "%s.",
                 answered ? "The engine counts the tokens that it generates"
                          : "No answer of the engine's /metrics was recorded");
-    const struct rec_metrics *after = end_ns == ABSENT_I64 ? NULL : settled_after(r, end_ns);
-    double before = count_before(r, &how);
+    struct usage_sum s = usage_sum(r);
+    struct usage_count before = count_before(r, &how), told = {(double)s.tokens, (double)s.succeeded};
+    struct usage_verdict u;
+    const struct rec_metrics *after = count_after(r, before, told, &u);
     if (!answered)
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_RECORDED, "No answer of the engine's /metrics was recorded.");
     else if (!after)
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_RECORDED,
-                   "No two readings of the engine's count after the formal stage agree.");
-    else if (__builtin_isnan(before))
+                   "The engine's count was not read after the formal stage.");
+    else if (__builtin_isnan(before.tokens))
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_RECORDED,
                    "The engine's count before the formal stage is not known.");
     else
-        compare_usage(v, after->generation_tokens - before, how);
+        compare_usage(v, &u, after->generation_tokens - before.tokens, how);
 }
 
 static void check_failures(struct verify *v)

@@ -22,7 +22,7 @@ static const struct engine engines[] = {
                        .health_path = "/health",
                        .metrics_path = "/metrics",
                        .log_marks = no_marks,
-                       .read_log = NULL},
+                       .read_log = sglang_read_log},
 };
 
 const struct engine *engine_of(int engine_kind)
@@ -47,6 +47,11 @@ const char *engine_metrics_path(const struct plan *p)
 const char *engine_version_path(const struct plan *p)
 {
     return engine_of(p->engine.kind)->version_path;
+}
+
+const char *engine_named_version_path(const struct engine_identity *id)
+{
+    return id->name && strcmp(id->name, "sglang") == 0 ? "/v1/loads" : NULL;
 }
 
 enum engine_answer engine_health_answer(const struct plan *p, int status, struct err *e)

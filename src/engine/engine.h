@@ -133,7 +133,9 @@ struct engine_identity {
     double weights_s, model_loading_s, compile_s, graphs_s, init_s; /* as the log tells them; NaN */
     double model_gib;
     int64_t kv_cache_tokens;
-    const char *fingerprint; /* system_fingerprint of a stream, set by the caller */
+    const char *fingerprint;  /* system_fingerprint of a stream, set by the caller */
+    const char *name;         /* of an engine whose output names it where the plan's kind does not: "sglang" */
+    int64_t own_requests_max; /* that it makes to warm itself up in its whole life, as its output says */
 };
 
 void engine_identity_init(struct engine_identity *id, struct arena *a);
@@ -145,6 +147,8 @@ void engine_read_log(const struct plan *p, struct engine_identity *id, struct sp
  * what was wrong with the answer; a status other than 200 counts as "did not say" for the version only. */
 bool engine_read_models(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e);
 const char *engine_version_path(const struct plan *p);
+/* The same of an engine that its output names and the plan's kind does not; null: none. */
+const char *engine_named_version_path(const struct engine_identity *id);
 bool engine_read_version(struct engine_identity *id, int status, struct span body, struct err *e);
 
 /* The checks: identity.model, .root, .snapshot, .context_length, .version, .precision, .parallel, .revision,
@@ -156,6 +160,14 @@ void engine_identity_facts(const struct plan *p, const struct engine_identity *i
 /* All facts that failed, as one error for a person: what was seen, what the plan says, what to do. True when none did.
  */
 bool engine_identity_judge(const struct rec_fact *facts, size_t n, struct err *e);
+
+/* ---- what an engine does by itself ---- */
+
+/* Tokens that one request of its own warm-up generates, for engines and versions of which that was seen; ABSENT_I64. */
+int64_t engine_own_request_tokens(const struct engine_identity *id);
+
+/* The milestone (enum milestone) of a start that this line of output tells; -1: none. A few comparisons. */
+int engine_milestone(struct span line);
 
 /* ---- metrics ---- */
 

@@ -18,7 +18,8 @@ void engine_identity_init(struct engine_identity *id, struct arena *a)
                                    .graphs_s = NAN,
                                    .init_s = NAN,
                                    .model_gib = NAN,
-                                   .kv_cache_tokens = ABSENT_I64};
+                                   .kv_cache_tokens = ABSENT_I64,
+                                   .own_requests_max = ABSENT_I64};
 }
 
 void engine_read_log(const struct plan *p, struct engine_identity *id, struct span line)

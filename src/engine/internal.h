@@ -26,6 +26,12 @@ const char *snapshot_revision(const char *path, struct arena *a);
 /* The "org/name" of a path in the Hugging Face cache (.../models--org--name/...), of the arena; null. */
 const char *hub_model_id(const char *path, struct arena *a);
 
+/* What stands behind the first `mark`, or nothing (p null). */
+struct span span_behind(struct span line, const char *mark);
+
+/* SGLang's log: its name, and how many requests it makes to warm itself up. */
+void sglang_read_log(struct engine_identity *id, struct span line);
+
 /* vLLM's log: the engine's configuration and how long the parts of its start took. */
 void vllm_read_log(struct engine_identity *id, struct span line);
 

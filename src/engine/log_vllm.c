@@ -6,8 +6,7 @@
 
 enum { LONGEST_NEWS = 600 }; /* bytes of the lines about durations; the configuration's is longer */
 
-/* What stands behind `mark`, or nothing (p null). */
-static struct span behind(struct span line, const char *mark)
+struct span span_behind(struct span line, const char *mark)
 {
     size_t n = strlen(mark);
     const char *at = line.n >= n ? memmem(line.p, line.n, mark, n) : NULL;
@@ -32,7 +31,7 @@ static bool number(struct span s, double *ret_value)
 
 static void take_number(struct span line, const char *mark, double *field)
 {
-    struct span at = behind(line, mark);
+    struct span at = span_behind(line, mark);
     if (at.p)
         number(at, field);
 }
@@ -42,7 +41,7 @@ static const char *setting(struct span config, const char *name, struct arena *a
 {
     char mark[64];
     snprintf(mark, sizeof mark, " %s=", name); /* the space keeps tokenizer_revision apart from revision */
-    struct span at = behind(config, mark);
+    struct span at = span_behind(config, mark);
     if (!at.p)
         return NULL;
     char end = ',';
@@ -65,18 +64,18 @@ static void take_count(struct span config, const char *name, struct engine_ident
 
 static void read_configuration(struct engine_identity *id, struct span line)
 {
-    struct span version = behind(line, "LLM engine (v");
+    struct span version = span_behind(line, "LLM engine (v");
     const char *close = version.p ? memchr(version.p, ')', version.n) : NULL;
     if (close && !id->version)
         id->version = arena_copy(id->arena, version.p, (size_t)(close - version.p));
-    struct span config = behind(line, "with config:");
+    struct span config = span_behind(line, "with config:");
     if (!config.p)
         return;
     id->log_model = setting(config, "model", id->arena);
     id->dtype = setting(config, "dtype", id->arena);
     id->kv_cache_dtype = setting(config, "kv_cache_dtype", id->arena);
     id->revision = setting(config, "revision", id->arena);
-    if (behind(config, " quantization=").p) {
+    if (span_behind(config, " quantization=").p) {
         const char *quantization = setting(config, "quantization", id->arena);
         id->quantization = quantization ? quantization : "none";
     }
@@ -91,25 +90,25 @@ static void read_configuration(struct engine_identity *id, struct span line)
 
 void vllm_read_log(struct engine_identity *id, struct span line)
 {
-    if (behind(line, "LLM engine (v").p) {
+    if (span_behind(line, "LLM engine (v").p) {
         read_configuration(id, line);
         return;
     }
     if (line.n > LONGEST_NEWS)
         return;
     double tokens;
-    struct span size = behind(line, "KV cache size: ");
+    struct span size = span_behind(line, "KV cache size: ");
     if (size.p && number(size, &tokens))
         id->kv_cache_tokens = (int64_t)tokens;
     take_number(line, "Loading weights took ", &id->weights_s);
     take_number(line, "torch.compile took ", &id->compile_s);
     take_number(line, "Graph capturing finished in ", &id->graphs_s);
-    struct span loading = behind(line, "Model loading took ");
+    struct span loading = span_behind(line, "Model loading took ");
     if (loading.p) {
         number(loading, &id->model_gib);
         take_number(loading, " and ", &id->model_loading_s);
     }
-    struct span start = behind(line, "init engine");
+    struct span start = span_behind(line, "init engine");
     if (start.p)
         take_number(start, " took ", &id->init_s);
 }

@@ -24,6 +24,7 @@ static const struct metric metrics[] = {
     {"vllm:gpu_prefix_cache_queries_total", AT(prefix_queries)},
     {"vllm:prefix_cache_hits_total", AT(prefix_hits)},
     {"vllm:gpu_prefix_cache_hits_total", AT(prefix_hits)},
+    {"vllm:request_success_total", AT(requests_ended)},
     {"sglang:num_running_reqs", AT(running)},
     {"sglang:num_queue_reqs", AT(waiting)},
     {"sglang:token_usage", AT(kv_cache_used)},
@@ -31,6 +32,7 @@ static const struct metric metrics[] = {
     {"sglang:num_retracted_reqs", AT(preemptions)},
     {"sglang:prompt_tokens_total", AT(prompt_tokens)},
     {"sglang:generation_tokens_total", AT(generation_tokens)},
+    {"sglang:num_requests_total", AT(requests_ended)},
     {"llamacpp:requests_processing", AT(running)},
     {"llamacpp:requests_deferred", AT(waiting)},
     {"llamacpp:kv_cache_usage_ratio", AT(kv_cache_used)},
@@ -45,6 +47,13 @@ static const struct metric metrics[] = {
 };
 enum { METRICS = sizeof metrics / sizeof *metrics };
 
+/* vLLM counts by what ended a request, and among its "successes" those that were aborted or failed. */
+static bool ended_badly(const struct prom_sample *s)
+{
+    struct span reason;
+    return prom_label(s->labels, "finished_reason", &reason) && (span_is(reason, "abort") || span_is(reason, "error"));
+}
+
 struct rec_metrics engine_read_metrics(struct span text)
 {
     double sum[METRICS] = {0};
@@ -52,7 +61,7 @@ struct rec_metrics engine_read_metrics(struct span text)
     struct prom_sample s;
     while (prom_next(&text, &s, NULL))
         for (size_t i = 0; i < METRICS; i++)
-            if (span_is(s.name, metrics[i].name) && isfinite(s.value)) {
+            if (span_is(s.name, metrics[i].name) && isfinite(s.value) && !ended_badly(&s)) {
                 sum[i] += s.value;
                 count[i]++;
             }
@@ -65,7 +74,8 @@ struct rec_metrics engine_read_metrics(struct span text)
                             .prompt_tokens = NAN,
                             .generation_tokens = NAN,
                             .prefix_queries = NAN,
-                            .prefix_hits = NAN};
+                            .prefix_hits = NAN,
+                            .requests_ended = NAN};
     for (size_t i = 0; i < METRICS; i++) {
         double *field = (double *)((char *)&m + metrics[i].offset);
         if (!count[i] || !isnan(*field))

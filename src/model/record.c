@@ -8,6 +8,8 @@ const char *const mark_names[] = {"baseline_start", "baseline_end",    "service_
                                   "failed",         "interrupted",     NULL};
 const char *const check_outcome_names[] = {"not_checked", "passed",     "failed", "not_recorded",
                                            "not_stated",  "not_judged", NULL};
+const char *const milestone_names[] = {"milestone.weights_loaded", "milestone.compiled", "milestone.graphs_captured",
+                                       "milestone.serving", NULL};
 const char *const verdict_names[] = {"ok",
                                      "not_recorded",
                                      "connect_failed",

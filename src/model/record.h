@@ -70,6 +70,10 @@ struct rec_fact {
     const char *expected, *seen;
 };
 
+/* What an engine's log says as it starts, at its first occurrence: a fact of this name, with the line as seen. */
+enum milestone { MILESTONE_WEIGHTS, MILESTONE_COMPILED, MILESTONE_GRAPHS, MILESTONE_SERVING, MILESTONE_COUNT };
+extern const char *const milestone_names[MILESTONE_COUNT + 1];
+
 struct rec_run {
     const char *id; /* the folder's name: 20261130T005313Z-slug */
     const char *jtok_version, *method_id;
@@ -86,6 +90,11 @@ struct rec_run {
     const char *plan_sha256;
     struct field_pair *environment; /* what the engine inherited, by name, secrets masked; none: not recorded */
     size_t environment_count;
+    /* Requests that the engine makes to warm itself up (METHOD section 8, usage_disagrees): ABSENT_I64 where they are
+     * not known for this engine and version. */
+    const char *engine_name;    /* as its output names itself, also where the plan's kind does not: "sglang" */
+    int64_t own_request_tokens; /* that one of them generates */
+    int64_t own_requests_max;   /* that can come in its whole life */
 };
 
 /* ---- power ---- */
@@ -248,6 +257,7 @@ struct rec_client {
 struct rec_metrics {
     int64_t t_ns, took_ns; /* request sent; ABSENT_I64 took: no answer within the limit */
     double running, waiting, kv_cache_used, preemptions, prompt_tokens, generation_tokens, prefix_queries, prefix_hits;
+    double requests_ended; /* that ended well, so far */
 };
 
 /* ---- all of it, in memory ---- */

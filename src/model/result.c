@@ -7,6 +7,7 @@ const char *const stage_names[] = {"baseline",  "startup", "formal",    "release
                                    "lifecycle", "steady",  "saturated", NULL};
 const char *const series_names[] = {"grid", "marks", "counter", "buffer", "precise", "mixed", NULL};
 const char *const doubt_source_names[] = {"none", "precise", "counter", "successive", NULL};
+const char *const startup_phase_names[] = {"process", "weights", "compile", "graphs", "serving", "rest", NULL};
 const char *const token_source_names[] = {"running_counts", "spread", "mixed", "none", NULL};
 const char *const curve_source_names[] = {"none", "buffer", "counter", "grid", NULL};
 const char *const check_code_names[] = {

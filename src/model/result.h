@@ -82,6 +82,34 @@ struct result_stage {
     const char *contradiction; /* two instruments of a GPU further apart than their doubts; null: none are */
     struct result_stage_gpu *gpus;
     size_t gpu_count;
+    /* jtok's own waits (section 3): from warm-up to formal start in startup, from formal end to stop in release; absent
+     * elsewhere. */
+    double wait_s;
+    struct quantity wait_j;     /* of the whole wait; precise, else counter */
+    struct quantity wait_share; /* of the stage by the same basis: what is not METHOD's silence before the start */
+};
+
+/* ---- startup by phase (section 3) ---- */
+
+/* A phase ends at its mark; what has no mark is `rest`. */
+enum startup_phase {
+    PHASE_PROCESS, /* process and imports, until the first use of a GPU */
+    PHASE_WEIGHTS, /* weights loaded */
+    PHASE_COMPILE, /* compiled */
+    PHASE_GRAPHS,  /* graphs captured */
+    PHASE_SERVING, /* serving */
+    PHASE_REST,
+    PHASE_COUNT
+};
+extern const char *const startup_phase_names[PHASE_COUNT + 1];
+
+/* One stretch of [service_start, formal_start]; the list is in order of time, without holes. */
+struct result_phase {
+    int phase; /* enum startup_phase */
+    int64_t start_ns, end_ns;
+    double start_s, duration_s; /* from service_start */
+    struct quantity energy_j;   /* precise where the startup has it, else counter */
+    struct quantity average_w;
 };
 
 /* ---- GPUs, baseline, release (sections 2 and 3) ---- */
@@ -391,6 +419,8 @@ struct result {
     size_t check_count;
     struct result_mark *marks; /* RMARK_COUNT of them, by enum mark_code */
     size_t mark_count;
+    struct result_phase *startup_phases; /* none: the run did not reach the formal stage */
+    size_t startup_phase_count;
     struct result_request *requests;
     size_t request_count;
     struct result_window *windows;

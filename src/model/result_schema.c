@@ -58,9 +58,28 @@ static const struct field stage_fields[] = {
     {"contradiction", FIELD_TEXT, AT(contradiction), .doc = "Two instruments further apart than their doubts."},
     {"gpus", FIELD_LIST, AT(gpus), .count_offset = offsetof(struct result_stage, gpu_count), .item = FIELD_OBJECT,
      .sub = &stage_gpu_schema, .doc = "Each GPU."},
+    {"wait_s", FIELD_F64, AT(wait_s), .unit = "s",
+     .doc = "jtok's own waits: warm-up to formal start, formal end to stop."},
+    {"wait_j", FIELD_QUANTITY, AT(wait_j), .unit = "J", .doc = "Energy of the waits: precise, else counter."},
+    {"wait_share", FIELD_QUANTITY, AT(wait_share),
+     .doc = "Of the stage's energy by the same basis, without the silence before the formal start."},
 };
 static const struct schema stage_schema = {"stage", sizeof(struct result_stage), stage_fields,
                                            SCHEMA_COUNT(stage_fields), "One stage of the run."};
+#undef AT
+
+#define AT(member) .offset = offsetof(struct result_phase, member)
+static const struct field phase_fields[] = {
+    {"phase", FIELD_ENUM, AT(phase), .names = startup_phase_names, .doc = "Name: what it ends with; or the rest."},
+    {"start_ns", FIELD_I64, AT(start_ns), .unit = "ns", .doc = "Since the run began."},
+    {"end_ns", FIELD_I64, AT(end_ns), .unit = "ns", .doc = "Since the run began."},
+    {"start_s", FIELD_F64, AT(start_s), .unit = "s", .doc = "From service_start."},
+    {"duration_s", FIELD_F64, AT(duration_s), .unit = "s", .doc = "End minus start."},
+    {"energy_j", FIELD_QUANTITY, AT(energy_j), .unit = "J", .doc = "Precise where the startup has it, else counter."},
+    {"average_w", FIELD_QUANTITY, AT(average_w), .unit = "W", .doc = "Energy over duration."},
+};
+static const struct schema phase_schema = {"phase", sizeof(struct result_phase), phase_fields,
+                                           SCHEMA_COUNT(phase_fields), "One phase of the startup."};
 #undef AT
 
 #define AT(member) .offset = offsetof(struct result_gpu, member)
@@ -433,6 +452,8 @@ static const struct field result_fields[] = {
      .sub = &check_schema, .doc = "Excluding checks."},
     {"marks", FIELD_LIST, AT(marks), .count_offset = offsetof(struct result, mark_count), .item = FIELD_OBJECT,
      .sub = &mark_schema, .doc = "Marks."},
+    {"startup_phases", FIELD_LIST, AT(startup_phases), .count_offset = offsetof(struct result, startup_phase_count),
+     .item = FIELD_OBJECT, .sub = &phase_schema, .doc = "The startup, cut where the engine's log says what is done."},
 };
 const struct schema result_schema = {"result", sizeof(struct result), result_fields, SCHEMA_COUNT(result_fields),
                                      "The result of one run."};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "model/method.h"
 #include "net/client_limits.h"
 #include "net/client_private.h"
 
@@ -22,7 +23,7 @@ void client_defaults(struct client_options *o)
         .event_max = STREAM_EVENT_MAX,
         .pause_ns = 800000,
         .wave = 64,
-        .silence_ns = 300000000,
+        .silence_ns = METHOD_SILENCE_NS,
         .linger_ns = 250000000,
     };
 }

@@ -251,6 +251,54 @@ static void stage_reasons(struct report *p)
     report_reasons(p, all, names, n);
 }
 
+/* jtok's own waits, which are in the stages' energy. */
+static void report_waits(struct report *p)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < p->r->stage_count; i++) {
+        const struct result_stage *s = &p->r->stages[i];
+        if (isnan(s->wait_s))
+            continue;
+        const char *joules = quantity_has_value(&s->wait_j)
+                                 ? arena_format(&p->arena, "%s J %s (%s)", report_cell(p, &s->wait_j),
+                                                number_text_uncertainty(&p->arena, s->wait_j.instrument),
+                                                report_percent(p, &s->wait_share, false))
+                                 : report_cell(p, &s->wait_j);
+        text = arena_format(&p->arena, "%s%s: %s s, %s", text ? arena_format(&p->arena, "%s; ", text) : "",
+                            stage_names[s->stage], number_text(&p->arena, s->wait_s, 3), joules);
+    }
+    if (text)
+        report_item(p, 2, 4, "jtok's own waits:",
+                    arena_format(&p->arena,
+                                 "%s. They are part of the stage; the share leaves out the silence before "
+                                 "the formal start.",
+                                 text));
+}
+
+static void report_phases(struct report *p)
+{
+    static const char *const names[PHASE_COUNT] = {
+        "process, imports, to the first use of a GPU", "weights loaded", "compiled", "graphs captured", "serving",
+        "the rest: readiness, warm-up, connecting"};
+    const struct result *r = p->r;
+    if (r->startup_phase_count < 2) /* nothing cuts it */
+        return;
+    bool precise = quantity_has_value(&r->stages[STAGE_STARTUP].energy.precise);
+    report_heading(p, "Startup by phase, each up to what its name says (by the %s)",
+                   precise ? "precise basis" : "counter");
+    struct table t;
+    table_init(&t, &p->arena, "lddd");
+    head_row(&t, (const char *const[]){"", "s", "J", "W", NULL});
+    for (size_t i = 0; i < r->startup_phase_count; i++) {
+        const struct result_phase *x = &r->startup_phases[i];
+        table_cell(&t, names[x->phase]);
+        table_cell(&t, seconds(p, x->duration_s));
+        table_cell(&t, report_cell(p, &x->energy_j));
+        table_cell(&t, report_cell(p, &x->average_w));
+    }
+    table_put(&t, p->out, 2);
+}
+
 void report_stages(struct report *p)
 {
     const struct result *r = p->r;
@@ -268,6 +316,8 @@ void report_stages(struct report *p)
         if (!happened(s))
             report_reasons(p, &one, &stage_names[s->stage], 1);
     }
+    report_waits(p);
+    report_phases(p);
 }
 
 /* ---- steady state ---- */

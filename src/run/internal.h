@@ -12,6 +12,7 @@
 #include "power/sampler.h"
 #include "rules/idle.h"
 #include "rules/release.h"
+#include "rules/usage.h"
 #include "run/preflight.h"
 #include "run/recorder.h"
 #include "run/run.h"
@@ -31,7 +32,8 @@ enum {
 
 /* A load being sent: readiness proof, warm-up or the formal requests. */
 struct load {
-    struct client *client;
+    int stage;             /* enum request_stage */
+    struct client *client; /* null until it is opened */
     struct client_request *requests;
     size_t count;
     struct buf bodies;
@@ -113,10 +115,15 @@ struct run {
     struct timer scrape_timer;
     bool scraping;
     int64_t scrape_period_ns;
-    int64_t settle_from_ns;      /* readings asked for before this don't count for settling */
-    double generated[2];         /* last two readings of generation_tokens; NaN */
-    double known_tokens;         /* what the engine must have counted by now: its own before us, then ours */
-    bool scraped, counts_tokens; /* an answer has come; one held generation_tokens */
+    int64_t count_from_ns;            /* a reading that was asked for before this is older than what is waited for */
+    int scrapes;                      /* answers and silences of scrapes asked for since then */
+    bool scraped, counts_tokens;      /* an answer has come; one held generation_tokens */
+    bool counted;                     /* `count` was asked for since count_from_ns */
+    struct usage_count count;         /* the engine's latest */
+    struct usage_count own;           /* what it had counted before the first request */
+    struct usage_count told;          /* what readiness and warm-up were told */
+    struct usage_count before;        /* the engine's count at the formal start */
+    bool milestones[MILESTONE_COUNT]; /* seen in its output */
 };
 
 int64_t run_now_ns(const struct run *r);
@@ -148,16 +155,17 @@ const char *run_log_tail(struct run *r);
 /* One GET that is waited for. False: interrupted or failed meanwhile. The body stays valid until the next one. */
 bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_get_result *ret_result);
 
-/* /metrics now, waited for. *ret_generated: the engine's count of generated tokens; NaN: none, or no answer. False:
- * interrupted or failed meanwhile. */
-bool run_scrape_once(struct run *r, double *ret_generated);
+/* /metrics now, waited for, into r->count where the answer holds one. False: interrupted or failed meanwhile. */
+bool run_scrape_once(struct run *r);
 
-/* /metrics each period from now on; run_scrape_stop waits for nothing. */
-void run_scrape_start(struct run *r);
+/* /metrics at once and each period from now on, where the engine has any. Readings that were asked for before are too
+ * old for r->counted, and one on its way is given up. run_scrape_stop waits for nothing. */
+void run_scrape_start(struct run *r, int64_t period_ns);
 void run_scrape_stop(struct run *r);
 
-/* Loads (load.c). */
-bool load_open(struct run *r, struct load *l, int stage, size_t count, struct err *e);
+/* Loads (load.c): first the bytes of all requests, O(bytes), then a client that sends them. */
+void load_make(struct run *r, struct load *l, int stage, size_t count);
+bool load_open(struct run *r, struct load *l, struct err *e);
 void load_done(struct load *l);
 
 /* Stages (stages.c); each false when the run failed or was interrupted. */

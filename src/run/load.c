@@ -88,9 +88,9 @@ static struct engine_request plain_request(struct run *r, int stage, size_t i)
     };
 }
 
-bool load_open(struct run *r, struct load *l, int stage, size_t count, struct err *e)
+void load_make(struct run *r, struct load *l, int stage, size_t count)
 {
-    *l = (struct load){.count = count, .start_ns = ABSENT_I64, .end_ns = ABSENT_I64};
+    *l = (struct load){.stage = stage, .count = count, .start_ns = ABSENT_I64, .end_ns = ABSENT_I64};
     l->requests = mem_zero(count, sizeof *l->requests);
     size_t *offsets = mem_zero(count + 1, sizeof *offsets);
     struct buf text = {0};
@@ -109,7 +109,10 @@ bool load_open(struct run *r, struct load *l, int stage, size_t count, struct er
         l->requests[i].body = (struct span){l->bodies.p + offsets[i], offsets[i + 1] - offsets[i]};
     free(offsets);
     buf_done(&text);
+}
 
+bool load_open(struct run *r, struct load *l, struct err *e)
+{
     struct client_options o;
     client_defaults(&o);
     struct address list[ADDRESSES_MAX];
@@ -122,17 +125,17 @@ bool load_open(struct run *r, struct load *l, int stage, size_t count, struct er
     r->sink = (struct record_sink){.self = r, .request = count_request, .chunk = forward_chunk, .clock = forward_clock};
     o.path = engine_request_path(r->plan);
     o.api_key = r->api_key;
-    o.stage = stage;
-    o.connect = stage == REQUEST_FORMAL ? r->plan->requests.connect : CONNECT_WITH_REQUEST;
+    o.stage = l->stage;
+    o.connect = l->stage == REQUEST_FORMAL ? r->plan->requests.connect : CONNECT_WITH_REQUEST;
     o.limits = r->plan->limits;
     o.origin_ns = r->origin_ns;
     o.sink = &r->sink;
-    o.chunks = stage == REQUEST_FORMAL;
+    o.chunks = l->stage == REQUEST_FORMAL;
     o.self = r;
     o.connected = load_connected;
     o.ended = load_ended;
     o.closed = load_closed;
-    return client_open(r->loop, &o, l->requests, count, &l->client, e);
+    return client_open(r->loop, &o, l->requests, l->count, &l->client, e);
 }
 
 void load_done(struct load *l)

@@ -233,12 +233,26 @@ static int8_t own_process(void *self, int64_t pid)
     return (int8_t)child_owns_pid(r->child, pid);
 }
 
+/* The first line that tells each step of the start. */
+static void note_milestone(struct run *r, int64_t t_ns, struct span line)
+{
+    int milestone = r->stage < RUN_FORMAL ? engine_milestone(line) : -1;
+    if (milestone < 0 || r->milestones[milestone])
+        return;
+    r->milestones[milestone] = true;
+    r->recorders.fact(r->recorders.self, &(struct rec_fact){.t_ns = t_ns,
+                                                            .name = milestone_names[milestone],
+                                                            .outcome = CHECK_NOT_JUDGED,
+                                                            .seen = arena_copy(r->arena, line.p, line.n)});
+}
+
 static void on_line(void *self, int64_t t_ns, char stream, struct span line, bool cut)
 {
     (void)cut;
     struct run *r = self;
     r->recorders.log(r->recorders.self, t_ns - r->origin_ns, stream, line);
     engine_read_log(r->plan, &r->identity, line);
+    note_milestone(r, t_ns - r->origin_ns, line);
     struct buf masked = {0};
     secrets_replace(&r->secrets, line, &masked);
     char *slot = r->tail[r->tail_count++ % LOG_TAIL_LINES];
@@ -362,8 +376,8 @@ bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_ge
     return true;
 }
 
-/* Records an answer of /metrics, or that there was none: false then. */
-static bool take_metrics(struct run *r, const struct http_get_result *result, struct rec_metrics *ret_metrics)
+/* Records an answer of /metrics, or that there was none. */
+static void take_metrics(struct run *r, const struct http_get_result *result)
 {
     bool answered = result->outcome == HTTP_GET_ANSWERED, good = answered && result->status == 200;
     struct span body = good ? result->body : (struct span){0};
@@ -372,37 +386,33 @@ static bool take_metrics(struct run *r, const struct http_get_result *result, st
     m.took_ns = answered ? result->done_ns - result->sent_ns : ABSENT_I64;
     r->recorders.metrics(r->recorders.self, &m, body);
     r->scraped |= answered;
-    r->counts_tokens |= !isnan(m.generation_tokens);
-    *ret_metrics = m;
-    return good;
+    if (m.t_ns >= r->count_from_ns)
+        r->scrapes++;
+    if (isnan(m.generation_tokens))
+        return;
+    r->counts_tokens = true;
+    r->counted = m.t_ns >= r->count_from_ns;
+    r->count = (struct usage_count){m.generation_tokens, m.requests_ended};
 }
 
-bool run_scrape_once(struct run *r, double *ret_generated)
+bool run_scrape_once(struct run *r)
 {
     const char *path = engine_metrics_path(r->plan);
     struct http_get_result answer;
-    struct rec_metrics m;
-    *ret_generated = NAN;
     if (!path)
         return true;
     if (!run_get(r, path, SCRAPE_LIMIT_NS, &answer))
         return false;
-    take_metrics(r, &answer, &m);
-    *ret_generated = m.generation_tokens;
+    take_metrics(r, &answer);
     return true;
 }
 
 static void scrape_answered(void *self, const struct http_get_result *result)
 {
     struct run *r = self;
-    struct rec_metrics m;
     r->scrape = NULL;
-    /* An answer that was asked for before the formal stage ended may be older than the end. */
-    if (take_metrics(r, result, &m) && m.t_ns >= r->settle_from_ns) {
-        r->generated[0] = r->generated[1];
-        r->generated[1] = m.generation_tokens;
-        loop_stop(r->loop);
-    }
+    take_metrics(r, result);
+    loop_stop(r->loop);
 }
 
 static void on_scrape(struct timer *t)
@@ -422,13 +432,16 @@ static void on_scrape(struct timer *t)
     loop_timer_set(r->loop, t, clock_now_ns() + r->scrape_period_ns);
 }
 
-void run_scrape_start(struct run *r)
+void run_scrape_start(struct run *r, int64_t period_ns)
 {
-    r->generated[0] = r->generated[1] = NAN;
+    run_scrape_stop(r);
+    r->count_from_ns = run_now_ns(r);
+    r->counted = false;
+    r->scrapes = 0;
     if (!engine_metrics_path(r->plan))
         return;
     r->scraping = true;
-    r->scrape_period_ns = 1000000000;
+    r->scrape_period_ns = period_ns;
     r->scrape_timer = (struct timer){.fire = on_scrape, .owner = r};
     loop_timer_set(r->loop, &r->scrape_timer, clock_now_ns());
 }
@@ -532,6 +545,8 @@ static void describe_run(struct run *r)
         .prefix_cache = ABSENT_I64,
         .snapshot_bytes = r->has_snapshot ? r->snapshot.bytes : ABSENT_I64,
         .snapshot_resident_bytes = ABSENT_I64,
+        .own_request_tokens = ABSENT_I64,
+        .own_requests_max = ABSENT_I64,
     };
 }
 
@@ -636,6 +651,9 @@ static void finish(struct run *r)
     r->sampler = NULL;
     r->record.engine_version = r->identity.version;
     r->record.engine_fingerprint = r->identity.fingerprint;
+    r->record.engine_name = r->identity.name;
+    r->record.own_request_tokens = engine_own_request_tokens(&r->identity);
+    r->record.own_requests_max = r->identity.own_requests_max;
     if (r->identity.prefix_cache >= 0)
         r->record.prefix_cache = r->identity.prefix_cache;
     else if (engine_prefix_cache_argument(r->plan) >= 0)
@@ -674,6 +692,7 @@ bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
             err_prefix(e, "%s", r->folder);
         return false;
     }
+    load_make(r, &r->formal, REQUEST_FORMAL, r->set.count); /* here its time is in no stage */
     bool through = stage_baseline(r) && stage_start(r) && stage_warmup(r) && stage_connect(r) && stage_formal(r);
     if (through)
         stage_settle(r);

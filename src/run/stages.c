@@ -11,6 +11,13 @@ extern char **environ;
 
 #define SECOND_NS INT64_C(1000000000)
 
+/* /metrics is read each second; sooner while something waits for the engine's count, which is waited for no longer than
+ * METHOD section 3 allows. */
+#define SCRAPE_NS        SECOND_NS
+#define SCRAPE_SOON_NS   (SECOND_NS / 5)
+#define SETTLE_PERIOD_NS (SECOND_NS / 40)
+#define SETTLE_LIMIT_NS  SECOND_NS
+
 static int64_t seconds(double s)
 {
     return (int64_t)(s * 1e9);
@@ -135,7 +142,8 @@ static bool send_other(struct run *r, int stage, size_t count)
 {
     struct err e;
     load_done(&r->other);
-    if (!load_open(r, &r->other, stage, count, &e))
+    load_make(r, &r->other, stage, count);
+    if (!load_open(r, &r->other, &e))
         return run_fail_with(r, &e);
     r->other.start_ns = client_submit(r->other.client);
     if (stage == REQUEST_WARMUP && r->other.start_ns != ABSENT_I64)
@@ -144,7 +152,9 @@ static bool send_other(struct run *r, int stage, size_t count)
         client_cancel(r->other.client);
         return false;
     }
-    r->known_tokens += (double)client_progress_read(r->other.client).tokens;
+    struct client_progress p = client_progress_read(r->other.client);
+    r->told.tokens += (double)p.tokens;
+    r->told.requests += (double)p.succeeded;
     if (r->other.failed == 0)
         return true;
     const struct rec_request *q = &r->other.first_failure;
@@ -162,8 +172,11 @@ static bool identify(struct run *r)
     int status = answer.outcome == HTTP_GET_ANSWERED ? answer.status : 0;
     if (!engine_read_models(r->plan, &r->identity, status, answer.body, &e))
         return run_fail_with(r, &e);
-    if (engine_version_path(r->plan)) {
-        if (!run_get(r, engine_version_path(r->plan), 10 * SECOND_NS, &answer))
+    const char *version = engine_version_path(r->plan);
+    if (!version)
+        version = engine_named_version_path(&r->identity);
+    if (version) {
+        if (!run_get(r, version, 10 * SECOND_NS, &answer))
             return false;
         status = answer.outcome == HTTP_GET_ANSWERED ? answer.status : 0;
         if (!engine_read_version(&r->identity, status, answer.body, &e))
@@ -226,11 +239,11 @@ bool stage_start(struct run *r)
     struct err e;
     if (!make_launch(r, &e))
         return run_fail_with(r, &e);
-    /* What the engine has generated to warm itself up by now is no request's. */
-    double own;
-    if (!wait_until_ready(r) || !identify(r) || !run_scrape_once(r, &own))
+    if (!wait_until_ready(r) || !identify(r) || !run_scrape_once(r))
         return false;
-    r->known_tokens = isnan(own) ? 0 : own;
+    /* What the engine has generated to warm itself up by now is no request's. */
+    if (r->counts_tokens)
+        r->own = r->count;
     if (!send_other(r, REQUEST_READY, 1))
         return false;
     sampler_mark(r->sampler);
@@ -241,26 +254,22 @@ bool stage_start(struct run *r)
 
 /* ---- warm-up and formal requests ---- */
 
-/* Reads the engine's count until it has caught up with what is known to have been generated, but not for long: the GPUs
- * idle meanwhile. Analysis makes do without. */
-static bool catch_up(struct run *r)
+/* The engine keeps no count of tokens, as far as the plan or its answers say: there is nothing to wait for. */
+static bool has_no_count(const struct run *r)
 {
-    enum { TRIES = 5, PAUSE_NS = 200000000 };
-    double generated;
-    for (int tries = 1;; tries++) {
-        if (!run_scrape_once(r, &generated))
-            return false;
-        if (!(generated < r->known_tokens) || tries == TRIES)
-            return true;
-        if (!run_pause(r, PAUSE_NS))
-            return false;
-    }
+    return !r->scraping || (r->scraped && !r->counts_tokens);
+}
+
+/* What the engine must have counted by the end of the warm-up. */
+static struct usage_count known_before(const struct run *r)
+{
+    return (struct usage_count){r->own.tokens + r->told.tokens, r->own.requests + r->told.requests};
 }
 
 bool stage_warmup(struct run *r)
 {
     run_enter(r, RUN_WARMUP);
-    run_scrape_start(r);
+    run_scrape_start(r, SCRAPE_NS);
     size_t count = (size_t)r->plan->method.warmup_requests;
     if (count > 0) {
         sampler_mark(r->sampler);
@@ -269,29 +278,41 @@ bool stage_warmup(struct run *r)
         run_mark(r, MARK_WARMUP_END, r->other.end_ns, NULL);
         sampler_mark(r->sampler);
     }
-    check_gpus(r);
     load_done(&r->other);
-    return catch_up(r);
+    return true;
+}
+
+/* The engine's count has caught up with what is known to have been generated. It is not waited for for long: the GPUs
+ * idle meanwhile, and analysis makes do without. */
+static bool is_caught_up(struct run *r)
+{
+    enum { TRIES = 5 };
+    return has_no_count(r) || r->scrapes >= TRIES || (r->counted && !(r->count.tokens < known_before(r).tokens));
 }
 
 static bool formal_is_connected(struct run *r)
 {
-    return r->formal.connected;
+    return r->formal.connected || r->plan->requests.connect != CONNECT_AHEAD;
 }
 
+/* What is to be done between warm-up and formal start is done at the same time: it costs joules that belong to nobody
+ * (METHOD section 3, "Waiting in a stage"). */
 bool stage_connect(struct run *r)
 {
     run_enter(r, RUN_CONNECT);
     struct err e;
-    if (!load_open(r, &r->formal, REQUEST_FORMAL, r->set.count, &e))
+    if (!load_open(r, &r->formal, &e))
         return run_fail_with(r, &e);
-    if (r->plan->requests.connect != CONNECT_AHEAD)
-        return true;
-    client_connect(r->formal.client);
-    if (run_wait(r, formal_is_connected, INT64_MAX))
-        return true;
-    client_cancel(r->formal.client);
-    return false;
+    run_scrape_start(r, SCRAPE_SOON_NS);
+    if (r->plan->requests.connect == CONNECT_AHEAD)
+        client_connect(r->formal.client);
+    check_gpus(r);
+    bool through = run_wait(r, is_caught_up, INT64_MAX);
+    r->scrape_period_ns = SCRAPE_NS;
+    through = through && run_wait(r, formal_is_connected, INT64_MAX);
+    if (!through)
+        client_cancel(r->formal.client);
+    return through;
 }
 
 static bool formal_has_ended(struct run *r)
@@ -312,6 +333,8 @@ bool stage_formal(struct run *r)
         return run_fail(r, ERR_ENGINE, "None of the %zu connections to %s could be opened, so no request was sent.",
                         r->set.count, r->poll_address.text);
     run_mark(r, MARK_FORMAL_START, r->formal.start_ns, NULL);
+    /* As analysis has it: the latest answer since the warm-up, if it has caught up; else what is known. */
+    r->before = r->counted && !(r->count.tokens < known_before(r).tokens) ? r->count : known_before(r);
     run_enter(r, RUN_FORMAL);
     bool ended = run_wait(r, formal_has_ended, INT64_MAX);
     sampler_mark(r->sampler);
@@ -328,22 +351,25 @@ bool stage_formal(struct run *r)
     return ended;
 }
 
-static bool counts_agree(struct run *r)
+/* Has the engine counted all that is known to have been generated, or can't that be told? A request that failed may
+ * have left any number. */
+static bool count_is_settled(struct run *r)
 {
-    bool none = !r->scraping || (r->scraped && !r->counts_tokens);
-    return r->formal.closed && (none || (!isnan(r->generated[0]) && r->generated[0] == r->generated[1]));
+    struct client_progress p = client_progress_read(r->formal.client);
+    if (has_no_count(r) || !r->counted)
+        return has_no_count(r);
+    struct usage_own own = {engine_own_request_tokens(&r->identity), r->identity.own_requests_max};
+    struct usage_verdict v =
+        usage_judge(r->before, r->count, r->told, (struct usage_count){(double)p.tokens, (double)p.succeeded}, own);
+    return p.failed > 0 || usage_agrees(&v);
 }
 
-/* The engine's own token counter lags with its front end: read until two readings agree (METHOD section 8). Where there
- * is none nothing is waited for: the wait is part of the release. */
+/* The engine's own token counter may lag with its front end: it is read until it agrees (METHOD section 3, "Waiting in
+ * a stage"), within a limit, since the wait is part of the release. */
 void stage_settle(struct run *r)
 {
-    r->generated[0] = r->generated[1] = NAN;
-    r->settle_from_ns = r->formal.end_ns;
-    r->scrape_period_ns = SECOND_NS / 5;
-    if (r->scraping)
-        loop_timer_set(r->loop, &r->scrape_timer, clock_now_ns());
-    run_wait(r, counts_agree, run_now_ns(r) + 10 * SECOND_NS);
+    run_scrape_start(r, SETTLE_PERIOD_NS);
+    run_wait(r, count_is_settled, r->formal.end_ns + SETTLE_LIMIT_NS);
 }
 
 /* ---- stop and release ---- */

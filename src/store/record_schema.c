@@ -40,6 +40,9 @@ static const struct field run_fields[] = {
      .offset = offsetof(struct rec_run, environment),
      .count_offset = offsetof(struct rec_run, environment_count),
      .doc = "What the engine inherited, by name; secrets masked."},
+    TEXT(engine_name, "How the engine's output names it, also where the plan's kind does not."),
+    INT(own_request_tokens, "tokens", "That one request of the engine's own warm-up generates."),
+    INT(own_requests_max, NULL, "Such requests that can come in the engine's whole life."),
 };
 const struct schema rec_run_schema = {.name = "rec_run",
                                       .size = sizeof(struct rec_run),

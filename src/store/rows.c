@@ -157,6 +157,7 @@ static const struct column metrics_columns[] = {
     COL(rec_metrics, kv_cache_used, COL_F64),  COL(rec_metrics, preemptions, COL_F64),
     COL(rec_metrics, prompt_tokens, COL_F64),  COL(rec_metrics, generation_tokens, COL_F64),
     COL(rec_metrics, prefix_queries, COL_F64), COL(rec_metrics, prefix_hits, COL_F64),
+    COL(rec_metrics, requests_ended, COL_F64),
 };
 
 static const struct table {

@@ -380,7 +380,8 @@ static bool load_metrics(const char *dir, struct arena *a, struct records *r, st
                                 .prompt_tokens = real(&t, "prompt_tokens", "prompt_tokens_total"),
                                 .generation_tokens = real(&t, "generation_tokens", "generation_tokens_total"),
                                 .prefix_queries = __builtin_nan(""),
-                                .prefix_hits = __builtin_nan("")};
+                                .prefix_hits = __builtin_nan(""),
+                                .requests_ended = __builtin_nan("")};
         bool answered = m.running == m.running || m.generation_tokens == m.generation_tokens;
         m.took_ns = answered && took_ms == took_ms ? (int64_t)(took_ms * 1e6) : ABSENT_I64;
         PUSH(a, r->metrics, r->metrics_count, room, m);

@@ -225,7 +225,7 @@ static void dies_early(struct records *r, struct arena *a)
 {
     (void)a;
     drop_mark(r, MARK_EXIT);
-    add_mark(r, 73 * LIFE_S + 50 * LIFE_MS, MARK_EXIT, NULL);
+    add_mark(r, 73 * LIFE_S + 10 * LIFE_MS, MARK_EXIT, NULL);
 }
 static void interrupted(struct records *r, struct arena *a)
 {
@@ -331,6 +331,42 @@ static void late_sample(struct records *r, struct arena *a)
     r->gpus[0].instant[50].late_ns = 501 * LIFE_MS;
 }
 
+static void late_stop(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 0; i < r->mark_count; i++)
+        if (r->marks[i].id == MARK_STOP)
+            r->marks[i].t_ns += 200 * LIFE_MS;
+}
+static void slow_connecting(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 0; i < r->mark_count; i++)
+        if (r->marks[i].id == MARK_WARMUP_END)
+            r->marks[i].t_ns -= 400 * LIFE_MS;
+}
+
+/* An engine of four workers, each of which warms itself up by a request of 8 tokens: three before the readings of these
+ * records, the fourth within the formal stage. */
+static void own_request(struct records *r, struct arena *a)
+{
+    r->run.engine_name = "sglang";
+    r->run.own_request_tokens = 8;
+    r->run.own_requests_max = 4;
+    r->warmup_count = 9;
+    r->warmups = arena_array(a, 9, sizeof *r->warmups);
+    for (size_t i = 0; i < 9; i++) {
+        r->warmups[i] = rec_request_absent();
+        r->warmups[i].stage = i ? REQUEST_WARMUP : REQUEST_READY;
+        r->warmups[i].completion_tokens = i ? 64 : 100; /* 612 in all */
+    }
+    for (size_t i = 0; i < r->metrics_count; i++) {
+        int own = r->metrics[i].t_ns > 60 * LIFE_S ? 4 : 3;
+        r->metrics[i].generation_tokens += 8 * own;
+        r->metrics[i].requests_ended += own;
+    }
+}
+
 static void each_code_comes_alone(void **state)
 {
     (void)state;
@@ -382,6 +418,9 @@ static void each_code_comes_alone(void **state)
         {"no metrics", no_metrics, "", "usage_not_verifiable "},
         {"no server count", no_server_count, "", "usage_not_verifiable "},
         {"late sample", late_sample, "", "sampler_late "},
+        {"late stop", late_stop, "", "observer_wait "},
+        {"slow connecting", slow_connecting, "", "observer_wait "},
+        {"own request", own_request, "", "engine_own_requests "},
     };
     bool code_seen[CODE_COUNT] = {0}, mark_seen[RMARK_COUNT] = {[RMARK_DELIVERY_LAG] = true}; /* its own test */
     bool right = true;
@@ -591,6 +630,99 @@ static void the_count_before_may_come_from_the_warm_up(void **state)
     arena_done(&a);
 }
 
+/* What can be wrong about a request of the engine's own: then it explains nothing, and the sentence says what. */
+static void own_requests_explain_only_what_they_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int64_t tokens, max;      /* as known of the engine */
+        double more_tokens, more; /* counted after 60 s beside the one request */
+        double before;            /* counted in every reading beside the three */
+        bool fails;
+        int outcome;
+        const char *part;
+    } cases[] = {
+        {"as it is", 8, 4, 0, 0, 0, false, CHECK_PASSED, "16008 generated tokens"},
+        {"as it is", 8, 4, 0, 0, 0, false, CHECK_PASSED, "the other 8 are those of 1 request of its own"},
+        {"unknown version", ABSENT_I64, 4, 0, 0, 0, false, CHECK_FAILED, "generates tokens for itself is not known"},
+        {"unknown number", 8, ABSENT_I64, 0, 0, 0, false, CHECK_FAILED, "generates tokens for itself is not known"},
+        {"all had come", 8, 3, 0, 0, 0, false, CHECK_FAILED, "1 requests of its own, of which 3 of 3 had come before"},
+        {"one token more", 8, 4, 1, 0, 0, false, CHECK_FAILED, "no whole number of its own requests of 8 tokens"},
+        {"another's request", 8, 4, 0, 1, 0, false, CHECK_FAILED, "it ended 2 more than were asked"},
+        {"eight tokens of another's", 8, 9, 8, 0, 0, false, CHECK_FAILED, "it ended 1 more than were asked"},
+        {"others before", 8, 4, 0, 0, 5, false, CHECK_FAILED, "its counts before the formal stage are not the sum"},
+        {"count of requests unknown", 8, 4, 0, NAN, 0, false, CHECK_FAILED, "count of ended requests was not recorded"},
+        {"fewer", 8, 4, -9, 0, 0, false, CHECK_FAILED, "15999 generated tokens"},
+        {"a request failed", 8, 4, 0, 0, 0, true, CHECK_PASSED, "2 % is allowed where requests failed"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct records r = life_records(&a, 1);
+        own_request(&r, &a);
+        r.run.own_request_tokens = cases[i].tokens;
+        r.run.own_requests_max = cases[i].max;
+        for (size_t m = 0; m < r.metrics_count; m++) {
+            bool late = r.metrics[m].t_ns > 60 * LIFE_S;
+            r.metrics[m].generation_tokens += cases[i].before + (late ? cases[i].more_tokens : 0);
+            r.metrics[m].requests_ended += late ? cases[i].more : 0;
+        }
+        if (cases[i].fails)
+            r.requests[7].verdict = VERDICT_TRUNCATED;
+        struct result q = judge(&r, &a);
+        const struct result_check *c = &q.checks[CODE_USAGE_DISAGREES];
+        if (c->outcome != cases[i].outcome || !strstr(c->why, cases[i].part))
+            fail_msg("%s: %s, expected \"%s\"", cases[i].name, c->why, cases[i].part);
+        bool carried = cases[i].outcome == CHECK_PASSED && !cases[i].fails;
+        assert_int_equal(q.marks[RMARK_ENGINE_OWN_REQUESTS].outcome, carried          ? CHECK_FAILED
+                                                                     : cases[i].fails ? CHECK_NOT_JUDGED
+                                                                                      : CHECK_PASSED);
+        arena_done(&a);
+    }
+}
+
+/* Of the readings after the formal stage the first that agrees counts, else the last, as older records have it that
+ * read until two were equal. */
+static void which_reading_counts(void **state)
+{
+    (void)state;
+    enum { MOST = 4 };
+    static const struct {
+        int n, off[MOST]; /* readings after the end: beside what the clients were told */
+        int outcome, counted;
+    } cases[] = {
+        {0, {0}, CHECK_NOT_RECORDED, 0},           {1, {0}, CHECK_PASSED, 16000},
+        {2, {0, 0}, CHECK_PASSED, 16000},          {3, {-50, -10, 0}, CHECK_PASSED, 16000},
+        {3, {-50, 0, 0}, CHECK_PASSED, 16000},     {2, {-50, -10}, CHECK_FAILED, 15990},
+        {3, {-50, -10, -10}, CHECK_FAILED, 15990}, {2, {0, 3}, CHECK_PASSED, 16000},
+        {2, {3, 3}, CHECK_FAILED, 16003},          {4, {-9, 5, 0, 7}, CHECK_PASSED, 16000},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int backward = 0; backward < 2; backward++) {
+            struct arena a = {0};
+            struct records r = life_records(&a, 1);
+            size_t before = r.metrics_count - 1;
+            struct rec_metrics last = r.metrics[before];
+            struct rec_metrics *m = arena_array(&a, before + MOST, sizeof *m);
+            memcpy(m, r.metrics, before * sizeof *m);
+            for (int k = 0; k < cases[i].n; k++) {
+                int at = backward ? cases[i].n - 1 - k : k; /* rows in any order */
+                struct rec_metrics *x = &m[before + (size_t)at];
+                *x = last;
+                x->t_ns = 73 * LIFE_S + k * 5 * LIFE_MS; /* the first at the very end */
+                x->generation_tokens += cases[i].off[k];
+            }
+            r.metrics = m;
+            r.metrics_count = before + (size_t)cases[i].n;
+            struct result q = judge(&r, &a);
+            const struct result_check *c = &q.checks[CODE_USAGE_DISAGREES];
+            assert_int_equal(c->outcome, cases[i].outcome);
+            if (cases[i].n)
+                assert_non_null(strstr(c->why, arena_format(&a, "counted %d generated", cases[i].counted)));
+            arena_done(&a);
+        }
+}
+
 /* What a server said of a failed request may be anything; it adds nothing to the sum. */
 static void a_wild_count_adds_nothing(void **state)
 {
@@ -625,6 +757,8 @@ int main(void)
         cmocka_unit_test(what_was_not_recorded_is_not_judged),
         cmocka_unit_test(limits_are_inclusive_as_the_method_says),
         cmocka_unit_test(the_count_before_may_come_from_the_warm_up),
+        cmocka_unit_test(own_requests_explain_only_what_they_are),
+        cmocka_unit_test(which_reading_counts),
         cmocka_unit_test(a_wild_count_adds_nothing),
         cmocka_unit_test(every_code_has_a_meaning),
     };

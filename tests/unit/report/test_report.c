@@ -62,6 +62,20 @@ static struct result a_result(struct arena *a)
     stage(&r, STAGE_STARTUP, 20, 158.79, 15057.1, 14906.5, 15064.6);
     stage(&r, STAGE_FORMAL, 158.79, 227.36, 44168.5, 44435.8, 44246.6);
     stage(&r, STAGE_RELEASE, 227.36, 231.22, 495.6, 535.9, 477.3);
+    r.stages[STAGE_STARTUP].wait_s = 0.512;
+    r.stages[STAGE_STARTUP].wait_j = q(62.4, 1.2);
+    r.stages[STAGE_STARTUP].wait_share = quantity_of(0.0017);
+    r.stages[STAGE_RELEASE].wait_s = 0.014;
+    r.stages[STAGE_RELEASE].wait_j = q(1.71, 0.3);
+    r.stages[STAGE_RELEASE].wait_share = quantity_of(0.0036);
+    r.startup_phase_count = 3;
+    r.startup_phases = arena_array(a, 3, sizeof *r.startup_phases);
+    static const int phases[] = {PHASE_PROCESS, PHASE_WEIGHTS, PHASE_REST};
+    for (int i = 0; i < 3; i++)
+        r.startup_phases[i] = (struct result_phase){.phase = phases[i],
+                                                    .duration_s = 20 + i,
+                                                    .energy_j = q(2000 + i, 5),
+                                                    .average_w = q((2000 + i) / (20.0 + i), 0.2)};
     stage(&r, STAGE_SATURATED, 164.6, 205.2, 26337.6, 26400, 26390);
     r.stages[STAGE_LIFECYCLE].stage = STAGE_LIFECYCLE;
     r.stages[STAGE_STEADY].stage = STAGE_STEADY;
@@ -196,6 +210,27 @@ static void another_reading_is_named(void **state)
 }
 
 /* No line is wider than the terminal, whatever is absent. */
+/* jtok's own waits stand with their stages, and the startup's phases below them; without either nothing is said. */
+static void waits_and_phases_follow_the_stages(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct result r = a_result(&a);
+    const char *text = text_of(&r, false, &a);
+    size_t waits = place(text, "jtok's own waits: startup: 0.512 s, 62.4 J ± 1.2 (0.17 %); release: 0.0140 s, 1.7");
+    size_t phases = place(text, "Startup by phase");
+    assert_true(place(text, "Energy by stage") < waits && waits < phases && phases < place(text, "Steady state, J"));
+    assert_true(place(text + phases, "process, imports") < place(text + phases, "weights loaded"));
+    assert_true(place(text + phases, "weights loaded  ") < place(text + phases, "the rest"));
+    assert_null(strstr(text + phases, "graphs captured"));
+    r.startup_phase_count = 1;
+    r.stages[STAGE_STARTUP].wait_s = r.stages[STAGE_RELEASE].wait_s = NAN;
+    text = text_of(&r, false, &a);
+    assert_null(strstr(text, "own waits"));
+    assert_null(strstr(text, "Startup by phase"));
+    arena_done(&a);
+}
+
 static void lines_fit(void **state)
 {
     (void)state;
@@ -296,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_formal_run_in_steady_state_leads_with_it),
         cmocka_unit_test(what_is_simulated_says_so_before_any_number),
         cmocka_unit_test(another_reading_is_named),
+        cmocka_unit_test(waits_and_phases_follow_the_stages),
         cmocka_unit_test(lines_fit),
         cmocka_unit_test(colours_are_only_there_when_asked_for),
         cmocka_unit_test(control_bytes_are_not_shown),
