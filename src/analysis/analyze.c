@@ -3,6 +3,7 @@
 #include <math.h>
 #include "analysis/attribution.h"
 #include "analysis/energy.h"
+#include "analysis/known.h"
 #include "analysis/lag.h"
 #include "analysis/latency.h"
 #include "analysis/metrics.h"
@@ -57,11 +58,9 @@ static void describe(struct work *w)
     ret->steady.k = w->m->k;
     ret->name = p->name;
     ret->scenario = p->scenario ? p->scenario : p->requests.file;
-    ret->model = p->model.id;
-    ret->revision = p->model.revision;
     ret->engine = p->engine.kind == ENGINE_VLLM ? "vllm" : "openai";
-    ret->engine_version = run->engine_version;
-    ret->total_parameters = p->model.total_parameters;
+    ret->image_digest = p->engine.image_digest;
+    known_fill(&w->r, ret);
     ret->plan_sha256 = run->plan_sha256;
     ret->requests_sha256 = p->requests.sha256;
     ret->work_sha256 = p->requests.work_sha256;

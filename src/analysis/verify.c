@@ -1,6 +1,7 @@
 #include "analysis/verify.h"
 
 #include <stdarg.h>
+#include <string.h>
 #include "analysis/analyze.h"
 #include "analysis/verify_internal.h"
 
@@ -45,6 +46,24 @@ static const char *join_fact(struct arena *a, const char *before, const struct r
     return before ? arena_format(a, "%s; %s", before, text) : text;
 }
 
+/* Of the engine's identity jtok-1 wrote passed where the plan states nothing, and not recorded where the engine gives
+ * no way to see a property. */
+static int outcome_of(const struct rec_fact *f)
+{
+    bool identity = span_starts(span_of(f->name), "identity.");
+    if (f->outcome < 0 || f->outcome >= CHECK_OUTCOME_COUNT)
+        return CHECK_NOT_RECORDED;
+    if (identity && f->outcome == CHECK_PASSED && !(f->expected && f->expected[0]))
+        return CHECK_NOT_STATED;
+    return identity && f->outcome == CHECK_NOT_RECORDED ? CHECK_NOT_JUDGED : f->outcome;
+}
+
+static void add_name(struct arena *a, const char **list, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    *list = *list ? arena_format(a, "%s, %s", *list, dot ? dot + 1 : name) : dot ? dot + 1 : name;
+}
+
 struct fact_group verify_facts(struct verify *v, const char *group)
 {
     struct fact_group g = {0};
@@ -54,12 +73,16 @@ struct fact_group verify_facts(struct verify *v, const char *group)
         if (!f->name || !span_starts(span_of(f->name), prefix))
             continue;
         g.count++;
-        int outcome = f->outcome >= 0 && f->outcome < CHECK_OUTCOME_COUNT ? f->outcome : CHECK_NOT_RECORDED;
+        int outcome = outcome_of(f);
         g.by_outcome[outcome]++;
         if (outcome == CHECK_FAILED)
             g.failed = join_fact(v->a, g.failed, f);
         else if (check_excludes(outcome))
-            g.open = g.open ? arena_format(v->a, "%s, %s", g.open, f->name) : f->name;
+            add_name(v->a, &g.open, f->name);
+        else if (outcome == CHECK_NOT_STATED)
+            add_name(v->a, &g.unstated, f->name);
+        else if (outcome == CHECK_NOT_JUDGED)
+            add_name(v->a, &g.unjudged, f->name);
     }
     return g;
 }
@@ -71,9 +94,6 @@ void verify_run(const struct records *r, const struct method *m, struct arena *a
     result->checks = arena_array(a, CODE_COUNT, sizeof *result->checks);
     result->mark_count = RMARK_COUNT;
     result->marks = arena_array(a, RMARK_COUNT, sizeof *result->marks);
-    static const int others[] = {RMARK_OBSERVER_WAIT, RMARK_PAGE_CACHE_WARMED, RMARK_ENGINE_OWN_REQUESTS};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        verify_mark(&v, others[i], CHECK_NOT_JUDGED, __builtin_nan(""), __builtin_nan(""), "Not looked at.");
     verify_setup(&v);
     verify_energy(&v);
     verify_requests(&v);

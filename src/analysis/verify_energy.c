@@ -230,19 +230,6 @@ static const char *range_fault(struct verify *v, const struct result_stage *s, c
     return NULL;
 }
 
-/* Does the engine hold memory on this GPU while it serves? By its own processes, else by the memory that came with it.
- */
-static bool holds_memory(const struct verify *v, size_t gpu)
-{
-    const struct rec_gpu *g = &v->r->gpus[gpu];
-    int64_t from_ns = records_mark(v->r, MARK_FORMAL_START), to_ns = records_mark(v->r, MARK_FORMAL_END);
-    for (size_t i = 0; i < g->process_count; i++)
-        if (g->process[i].own == 1 && g->process[i].t_ns >= from_ns && g->process[i].t_ns <= to_ns)
-            return true;
-    int64_t fresh = verify_new_memory(v->r, g);
-    return fresh != ABSENT_I64 && fresh > NEW_MEMORY_BYTES;
-}
-
 /* A sensor that does not follow the load. Tokens were generated, so each GPU that the engine holds memory on was above
  * its baseline, and all of them together above the level at which they waited for requests. Null: they were.
  * *ret_unknown: what could not be judged. */
@@ -260,7 +247,8 @@ static const char *load_fault(struct verify *v, const char **ret_unknown)
         known = known && quantity_has_value(w) && quantity_has_value(&g->ready_level_w);
         total += w->value;
         ready += g->ready_level_w.value;
-        if (!quantity_has_value(w) || !quantity_has_value(&g->baseline_w) || !holds_memory(v, (size_t)s->gpus[i].gpu))
+        if (!quantity_has_value(w) || !quantity_has_value(&g->baseline_w) ||
+            verify_holds_memory(v, (size_t)s->gpus[i].gpu) != 1)
             continue;
         double idle = g->baseline_w.value;
         if (!(w->value > idle + band_w(idle)))

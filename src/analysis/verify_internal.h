@@ -35,6 +35,7 @@ void verify_mark(struct verify *v, int mark_code, int outcome, double value, dou
 struct fact_group {
     size_t count, by_outcome[CHECK_OUTCOME_COUNT];
     const char *failed, *open;
+    const char *unstated, *unjudged; /* names of those that the plan does not state, or that can't be seen */
 };
 struct fact_group verify_facts(struct verify *v, const char *group);
 
@@ -44,8 +45,8 @@ double verify_seconds(int64_t t_ns);
 /* "GPU 0 (GPU-1a2b3c4d)": how sentences name a GPU. */
 const char *verify_gpu_name(struct verify *v, size_t gpu);
 
-/* Memory of a GPU that came after the engine's start and was there while it served, bytes; ABSENT_I64: not recorded. */
-int64_t verify_new_memory(const struct records *r, const struct rec_gpu *g);
+/* Does the engine hold memory on a GPU while it serves? 1: yes, 0: no, -1: the records don't tell. */
+int verify_holds_memory(const struct verify *v, size_t gpu);
 
 /* The parts, each filling the checks and marks that its comment in its file names. */
 void verify_setup(struct verify *v);

@@ -1,6 +1,8 @@
 /* The marks, but for usage_not_verifiable (verify_requests.c). */
 #include "analysis/verify_internal.h"
 
+#include <string.h>
+
 /* NVML's clock event reasons that slow a GPU down for its protection. The software power cap (4) is the normal state
  * under full load and no slowdown. */
 enum { REASON_HW_SLOWDOWN = 0x8, REASON_SW_THERMAL = 0x20, REASON_HW_THERMAL = 0x40, REASON_HW_POWER_BRAKE = 0x80 };
@@ -174,12 +176,36 @@ static void mark_identity(struct verify *v)
     const double none = __builtin_nan("");
     if (!g.count)
         verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_NOT_RECORDED, none, none, "The engine was not asked.");
-    else if (g.by_outcome[CHECK_NOT_RECORDED])
-        verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_FAILED, (double)g.by_outcome[CHECK_NOT_RECORDED], 0,
-                    "The engine gives no way to check %s; %zu other properties were checked.", g.open,
-                    g.count - g.by_outcome[CHECK_NOT_RECORDED]);
+    else if (g.unjudged)
+        verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_FAILED, (double)g.by_outcome[CHECK_NOT_JUDGED], 0,
+                    "The engine gives no way to check %s; %zu other properties were checked.", g.unjudged,
+                    g.by_outcome[CHECK_PASSED] + g.by_outcome[CHECK_FAILED]);
     else
-        verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_PASSED, 0, 0, "Every property could be checked.");
+        verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_PASSED, 0, 0, "What the plan states could be checked.");
+}
+
+/* The page cache between the look at the snapshot and the engine's start. */
+static void mark_warmed(struct verify *v)
+{
+    const double none = __builtin_nan("");
+    const struct rec_fact *f = NULL;
+    for (size_t i = 0; i < v->r->fact_count; i++)
+        if (v->r->facts[i].name && strcmp(v->r->facts[i].name, "snapshot.page_cache") == 0)
+            f = &v->r->facts[i];
+    if (!v->r->plan.model.snapshot)
+        verify_mark(v, RMARK_PAGE_CACHE_WARMED, CHECK_NOT_JUDGED, none, none,
+                    "The plan names no snapshot, so nothing of it was read before the start.");
+    else if (!f || f->outcome == CHECK_NOT_RECORDED)
+        verify_mark(v, RMARK_PAGE_CACHE_WARMED, CHECK_NOT_RECORDED, none, none,
+                    "How much of the snapshot was in the page cache was not recorded.");
+    else if (f->outcome == CHECK_FAILED)
+        verify_mark(v, RMARK_PAGE_CACHE_WARMED, CHECK_FAILED, none, none,
+                    "The engine's start found %s of the snapshot in the page cache, where %s were before it was hashed.",
+                    f->seen ? f->seen : "more", f->expected ? f->expected : "less");
+    else
+        verify_mark(v, RMARK_PAGE_CACHE_WARMED, CHECK_PASSED, none, none,
+                    "The page cache held %s of the snapshot, as before it was looked at.",
+                    f->seen ? f->seen : "nothing");
 }
 
 static void mark_late(struct verify *v)
@@ -242,6 +268,7 @@ void verify_marks(struct verify *v)
     mark_repeats(v);
     mark_throttled(v);
     mark_identity(v);
+    mark_warmed(v);
     mark_late(v);
     mark_wait(v);
 }

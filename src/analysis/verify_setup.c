@@ -10,6 +10,13 @@ static const char *properties(struct verify *v, size_t n)
     return n == 1 ? "1 property was" : arena_format(v->a, "%zu properties were", n);
 }
 
+/* What was left out of a comparison, as the end of a sentence: "; not stated in the plan: a, b; not seen: c". */
+static const char *left_out(struct verify *v, const struct fact_group *g, const char *unseen)
+{
+    return arena_format(v->a, "%s%s%s%s%s", g->unstated ? "; the plan does not state " : "",
+                        g->unstated ? g->unstated : "", g->unjudged ? unseen : "", g->unjudged ? g->unjudged : "", "");
+}
+
 static bool differs(const char *expected, const char *seen)
 {
     return expected && seen && strcmp(expected, seen) != 0;
@@ -28,35 +35,67 @@ static void check_plan(struct verify *v)
                    seen, wanted);
     else if (g.open)
         verify_set(v, CODE_PLAN_MISMATCH, CHECK_NOT_RECORDED, "Not compared with the plan: %s.", g.open);
-    else if (!g.count)
+    else if (g.by_outcome[CHECK_PASSED])
+        verify_set(v, CODE_PLAN_MISMATCH, CHECK_PASSED, "%s compared with the plan, without a difference%s.",
+                   properties(v, g.by_outcome[CHECK_PASSED]), left_out(v, &g, "; not to be seen from here: "));
+    else if (g.count)
+        verify_set(v, CODE_PLAN_MISMATCH, g.unjudged ? CHECK_NOT_JUDGED : CHECK_NOT_STATED,
+                   "Nothing was compared with the plan%s.", left_out(v, &g, "; not to be seen from here: "));
+    else
         verify_set(v, CODE_PLAN_MISMATCH, CHECK_NOT_RECORDED,
                    "The records hold no comparison of the run with its plan.");
-    else
-        verify_set(v, CODE_PLAN_MISMATCH, CHECK_PASSED, "%s compared with the plan, without a difference.",
-                   properties(v, g.count));
 }
 
-/* What the engine can't tell is a mark (identity_not_verifiable), not a failure, as long as something could be checked.
- */
+/* What the engine can't tell is a mark (identity_not_verifiable), not a failure; what the plan does not state was not
+ * compared, and does not count as passed. */
 static void check_identity(struct verify *v)
 {
+    static const char UNSEEN[] = "; the engine gives no way to check ";
     struct fact_group g = verify_facts(v, "identity");
     size_t passed = g.by_outcome[CHECK_PASSED];
     if (g.failed)
         verify_set(v, CODE_IDENTITY_WRONG, CHECK_FAILED, "The engine is not what the plan says: %s.", g.failed);
     else if (g.by_outcome[CHECK_NOT_CHECKED])
         verify_set(v, CODE_IDENTITY_WRONG, CHECK_NOT_CHECKED, "Not checked: %s.", g.open);
-    else if (!passed)
+    else if (!g.count)
         verify_set(v, CODE_IDENTITY_WRONG, CHECK_NOT_RECORDED,
                    "The records hold nothing that the engine said of itself.");
+    else if (passed)
+        verify_set(v, CODE_IDENTITY_WRONG, CHECK_PASSED, "%s asked of the engine and found as planned%s.",
+                   properties(v, passed), left_out(v, &g, UNSEEN));
     else
-        verify_set(v, CODE_IDENTITY_WRONG, CHECK_PASSED, "%s asked of the engine and found as planned%s%s.",
-                   properties(v, passed), g.open ? "; the engine gives no way to check " : "", g.open ? g.open : "");
+        verify_set(v, CODE_IDENTITY_WRONG, g.unjudged ? CHECK_NOT_JUDGED : CHECK_NOT_STATED,
+                   "Nothing of the engine was compared%s.", left_out(v, &g, UNSEEN));
 }
 
+/* A formal run names its model, precision and engine version (or image). */
 static void check_known(struct verify *v)
 {
-    verify_set(v, CODE_IDENTITY_UNKNOWN, CHECK_NOT_STATED, "Not looked at.");
+    const struct result *x = v->result;
+    const struct {
+        const char *what, *value, *source, *key;
+    } wanted[] = {{"model", x->model, x->model_source, "model.id"},
+                  {"precision", x->precision, x->precision_source, "model.precision"},
+                  {"engine version", x->engine_version ? x->engine_version : x->image_digest,
+                   x->engine_version ? x->engine_version_source : "plan", "engine.version or engine.image_digest"}};
+    const char *unknown = NULL, *keys = NULL, *known = NULL;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (wanted[i].value) {
+            known = arena_format(v->a, "%s%s%s %s (%s)", known ? known : "", known ? ", " : "", wanted[i].what,
+                                 wanted[i].value, wanted[i].source ? wanted[i].source : "source not recorded");
+            continue;
+        }
+        unknown = unknown ? arena_format(v->a, "%s and %s", unknown, wanted[i].what) : wanted[i].what;
+        keys = keys ? arena_format(v->a, "%s and %s", keys, wanted[i].key) : wanted[i].key;
+    }
+    if (unknown)
+        verify_set(
+            v, CODE_IDENTITY_UNKNOWN, CHECK_FAILED,
+            "The %s of what ran is stated neither by the plan nor by the engine or the snapshot. State %s in the "
+            "plan.",
+            unknown, keys);
+    else
+        verify_set(v, CODE_IDENTITY_UNKNOWN, CHECK_PASSED, "Known: %s.", known);
 }
 
 static void check_preflight(struct verify *v)
@@ -71,8 +110,8 @@ static void check_preflight(struct verify *v)
                    "The records hold no look at the machine before the start.");
     else
         verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_PASSED,
-                   "The machine was looked at before the start (%zu %s) and found normal.", g.count,
-                   g.count == 1 ? "fact" : "facts");
+                   "The machine was looked at before the start (%zu %s) and found normal.", g.by_outcome[CHECK_PASSED],
+                   g.by_outcome[CHECK_PASSED] == 1 ? "fact" : "facts");
 }
 
 /* ---- GPUs ---- */
@@ -95,7 +134,8 @@ static int64_t memory_high(const struct rec_gpu *g, int64_t from_ns, int64_t to_
     return high;
 }
 
-int64_t verify_new_memory(const struct records *r, const struct rec_gpu *g)
+/* Memory that came after the engine's start and was there while it served; ABSENT_I64: not recorded. */
+static int64_t new_memory(const struct records *r, const struct rec_gpu *g)
 {
     int64_t start_ns = records_mark(r, MARK_SERVICE_START), ready_ns = records_mark(r, MARK_READY);
     int64_t end_ns = records_mark(r, MARK_FORMAL_END);
@@ -103,6 +143,31 @@ int64_t verify_new_memory(const struct records *r, const struct rec_gpu *g)
         return ABSENT_I64;
     int64_t before = memory_high(g, INT64_MIN, start_ns), serving = memory_high(g, ready_ns, end_ns);
     return before == ABSENT_I64 || serving == ABSENT_I64 ? ABSENT_I64 : serving - before;
+}
+
+/* Does the engine hold memory on a GPU while it serves? 1: yes, 0: no, -1: the records don't tell. By its own
+ * processes; by the memory that came with it where processes could not be told apart. */
+int verify_holds_memory(const struct verify *v, size_t gpu)
+{
+    const struct rec_gpu *g = &v->r->gpus[gpu];
+    int64_t from_ns = records_mark(v->r, MARK_READY), to_ns = records_mark(v->r, MARK_FORMAL_END);
+    if (from_ns == ABSENT_I64 || to_ns == ABSENT_I64)
+        return -1;
+    size_t listed = 0, own = 0, apart = 0;
+    for (size_t i = 0; i < g->process_count; i++) {
+        const struct rec_process *p = &g->process[i];
+        if (p->t_ns < from_ns || p->t_ns > to_ns)
+            continue;
+        listed++;
+        own += p->own == 1 && (p->memory_bytes == ABSENT_I64 || p->memory_bytes > 0);
+        apart += p->own >= 0;
+    }
+    if (own)
+        return 1;
+    int64_t fresh = new_memory(v->r, g);
+    if (listed && apart == listed)
+        return 0;
+    return fresh == ABSENT_I64 ? -1 : fresh > NEW_MEMORY_BYTES;
 }
 
 /* The first thing wrong with the set of GPUs, or null. */
@@ -116,10 +181,8 @@ static const char *gpu_fault(struct verify *v)
             return arena_format(v->a, "%s is not in the plan", verify_gpu_name(v, i));
         if (r->gpus[i].mig == 1)
             return arena_format(v->a, "%s is in MIG mode", verify_gpu_name(v, i));
-        int64_t fresh = verify_new_memory(r, &r->gpus[i]);
-        if (fresh != ABSENT_I64 && fresh <= NEW_MEMORY_BYTES)
-            return arena_format(v->a, "the engine holds no memory on %s (%.1f MiB more than before its start)",
-                                verify_gpu_name(v, i), (double)fresh / 1048576.0);
+        if (verify_holds_memory(v, i) == 0)
+            return arena_format(v->a, "the engine holds no memory on %s", verify_gpu_name(v, i));
     }
     return NULL;
 }
@@ -135,11 +198,11 @@ static void check_gpus(struct verify *v)
     }
     const char *fault = g.failed ? g.failed : gpu_fault(v);
     if (fault) {
-        verify_set(v, CODE_GPU_MISMATCH, CHECK_FAILED, "The GPUs are not the plan's, whole and alone: %s.", fault);
+        verify_set(v, CODE_GPU_MISMATCH, CHECK_FAILED, "The engine did not work on the plan's GPUs alone: %s.", fault);
         return;
     }
     for (size_t i = 0; i < r->gpu_count; i++)
-        if (verify_new_memory(r, &r->gpus[i]) == ABSENT_I64) {
+        if (verify_holds_memory(v, i) < 0) {
             verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_RECORDED,
                        "No memory readings of %s before and while the engine served.", verify_gpu_name(v, i));
             return;
@@ -149,8 +212,9 @@ static void check_gpus(struct verify *v)
                    g.open ? g.open : "whether another GPU than the plan's was used");
     else
         verify_set(v, CODE_GPU_MISMATCH, CHECK_PASSED,
-                   "%zu GPU%s, by UUID the plan's; the engine held memory on each and on no other.", r->gpu_count,
-                   r->gpu_count == 1 ? "" : "s");
+                   "%zu GPU%s, by UUID the plan's; the engine held memory on each%s.", r->gpu_count,
+                   r->gpu_count == 1 ? "" : "s",
+                   g.unjudged ? "; whether also on another one can't be told" : " and on no other");
 }
 
 /* ---- foreign processes ---- */

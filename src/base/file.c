@@ -33,7 +33,7 @@ int file_open(const char *path, struct err *e)
             return refuse(path, S_IFLNK, e);
         if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
             return refuse(path, st.st_mode, e);
-        err_set_errno(e, ERR_SYSTEM, error, "%s can't be opened", path);
+        err_set_errno(e, ERR_SYSTEM, error, "cannot open %s", path);
         return -1;
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))

@@ -8,6 +8,7 @@ struct wanted {
     struct arg_list set;
     const char *format;
     bool store;
+    double total_parameters; /* 0: not given */
 };
 
 static bool analyze(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
@@ -24,8 +25,15 @@ static bool analyze(void *self, const struct args *args, struct arena *a, struct
             "--store keeps the method's own evaluation, and this one differs from it: %s. Leave out --set, or "
             "--store.",
             differences);
+    if (w->total_parameters != 0 && !(w->total_parameters >= 1 && w->total_parameters <= 1e15))
+        return err_set(e, ERR_USAGE, "--total-parameters is a number of parameters, such as 8.03e9, not %g.",
+                       w->total_parameters);
+    if (w->store && w->total_parameters > 0)
+        return err_set(e, ERR_USAGE,
+                       "--store keeps what the records alone give, and --total-parameters is not in them. Leave out "
+                       "one of the two.");
     struct evaluation *v = arena_alloc(a, sizeof *v);
-    if (!show_knows(w->format, e) || !evaluate_run(folder, &m, a, v, e))
+    if (!show_knows(w->format, e) || !evaluate_given(folder, &m, w->total_parameters, a, v, e))
         return false;
     if (w->store && v->records.damage)
         return err_set(e, ERR_RECORDS, "%s is damaged, and its result is not stored: %s", folder, v->records.damage);
@@ -43,6 +51,8 @@ int cmd_analyze(int argc, char **argv)
          "one parameter of the analysis, may be given often; \"jtok method\" lists them", &w.set, 's'},
         {"--store", ARG_FLAG, NULL, "keep the result in the folder, beside one that was made under an older method",
          &w.store, 0},
+        {"--total-parameters", ARG_F64, "NUMBER",
+         "all parameters of the model, where neither plan nor snapshot tells them: 8.03e9", &w.total_parameters, 0},
         {"--format", ARG_TEXT, "NAME", "text (default), json, csv or none", &w.format, 'f'},
     };
     const struct args_spec spec = {

@@ -10,16 +10,23 @@
 #include "text/compress.h"
 #include "text/csv.h"
 
-bool evaluate_run(const char *folder, const struct method *m, struct arena *a, struct evaluation *ret_evaluation,
-                  struct err *e)
+bool evaluate_given(const char *folder, const struct method *m, double total_parameters, struct arena *a,
+                    struct evaluation *ret_evaluation, struct err *e)
 {
     struct evaluation *v = arena_alloc(a, sizeof *v);
     if (!records_load(folder, a, &v->records, e))
         return false;
+    v->records.given_parameters = total_parameters;
     if (!analyze_and_verify(&v->records, m, a, &v->result, e))
         return err_prefix(e, "%s", folder);
     *ret_evaluation = *v;
     return true;
+}
+
+bool evaluate_run(const char *folder, const struct method *m, struct arena *a, struct evaluation *ret_evaluation,
+                  struct err *e)
+{
+    return evaluate_given(folder, m, 0, a, ret_evaluation, e);
 }
 
 struct row {

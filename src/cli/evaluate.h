@@ -21,6 +21,10 @@ struct evaluation {
 bool evaluate_run(const char *folder, const struct method *m, struct arena *a, struct evaluation *ret_evaluation,
                   struct err *e);
 
+/* The same with the model's total parameters, 0 for none, which count where neither plan nor snapshot states them. */
+bool evaluate_given(const char *folder, const struct method *m, double total_parameters, struct arena *a,
+                    struct evaluation *ret_evaluation, struct err *e);
+
 enum { EVALUATE_DOCUMENTS = 3 };
 
 struct document {

@@ -72,6 +72,18 @@ struct engine_launch {
 bool engine_launch_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                         struct engine_launch *ret_launch, struct err *e);
 
+/* ---- names ---- */
+
+/* The short name of a number format as plans write it: torch.bfloat16 and bfloat16 are "bf16"; awq_marlin is "awq".
+ * Unknown names are given back. */
+const char *precision_name(const char *text);
+
+/* The commit in .../snapshots/<40 hex digits>[/...], copied to the arena; null. */
+const char *snapshot_revision(const char *path, struct arena *a);
+
+/* The "org/name" of a path in the Hugging Face cache (.../models--org--name/...), of the arena; null. */
+const char *hub_model_id(const char *path, struct arena *a);
+
 /* ---- requests ---- */
 
 struct engine_request {

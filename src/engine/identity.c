@@ -155,10 +155,10 @@ struct facts {
 };
 enum { FACTS_MAX = 16 };
 
-/* Expectation null: nothing to compare with. Seen null: no way to see it. */
+/* Expectation null: the plan states nothing, so nothing was compared. Seen null: the engine gives no way to see it. */
 static void check(struct facts *f, const char *name, const char *expected, const char *seen, bool equal)
 {
-    int outcome = !expected || equal ? CHECK_PASSED : seen ? CHECK_FAILED : CHECK_NOT_RECORDED;
+    int outcome = !expected ? CHECK_NOT_STATED : equal ? CHECK_PASSED : seen ? CHECK_FAILED : CHECK_NOT_JUDGED;
     f->list[f->n++] =
         (struct rec_fact){.t_ns = f->t_ns, .name = name, .outcome = outcome, .expected = expected, .seen = seen};
 }
@@ -256,6 +256,27 @@ static void check_revision(struct facts *f, const struct plan *p)
     check_text(f, "identity.revision", p->model.revision, seen);
 }
 
+/* The digest of an image as a command names it: NAME@sha256:<64 hex digits>. */
+static const char *image_digest_in(const struct plan *p, struct arena *a)
+{
+    static const char MARK[] = "@sha256:";
+    for (size_t i = 0; i < p->engine.command_count; i++) {
+        const char *at = strstr(p->engine.command[i], MARK);
+        if (at && strspn(at + strlen(MARK), "0123456789abcdefABCDEF") == 64)
+            return arena_copy(a, at + 1, strlen(MARK) - 1 + 64);
+    }
+    return NULL;
+}
+
+/* What a container runs can't be seen from outside it; a command that pins the image is held to it by its runtime. */
+static void check_image(struct facts *f, const struct plan *p)
+{
+    const char *expected = p->engine.image_digest, *seen = image_digest_in(p, f->id->arena);
+    /* With or without "sha256:" before the digits. */
+    const char *digits = expected && strncasecmp(expected, "sha256:", 7) == 0 ? expected + 7 : expected;
+    check(f, "identity.image_digest", expected, seen, digits && seen && strcasecmp(digits, seen + 7) == 0);
+}
+
 static void check_prefix_cache(struct facts *f, const struct plan *p)
 {
     static const char *const names[] = {"off", "on"};
@@ -279,6 +300,7 @@ void engine_identity_facts(const struct plan *p, const struct engine_identity *i
     check_parallel(&f, p);
     check_revision(&f, p);
     check_prefix_cache(&f, p);
+    check_image(&f, p);
     *ret_facts = f.list;
     *ret_n = f.n;
 }

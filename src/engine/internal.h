@@ -16,16 +16,6 @@ struct command {
 
 struct command command_read(const struct plan *p);
 
-/* The short name of a number format as plans write it: torch.bfloat16 and bfloat16 are "bf16"; awq_marlin is "awq".
- * Unknown names are given back. */
-const char *precision_name(const char *text);
-
-/* The commit in .../snapshots/<40 hex digits>[/...], copied to the arena; null. */
-const char *snapshot_revision(const char *path, struct arena *a);
-
-/* The "org/name" of a path in the Hugging Face cache (.../models--org--name/...), of the arena; null. */
-const char *hub_model_id(const char *path, struct arena *a);
-
 /* What stands behind the first `mark`, or nothing (p null). */
 struct span span_behind(struct span line, const char *mark);
 

@@ -23,6 +23,7 @@ struct plan_model {
     double total_parameters;     /* 8.03e9; NaN: not stated */
     const char *snapshot;        /* local folder with the weights; null: not stated */
     const char *snapshot_sha256; /* resolved: over the small files' digests and every file's name and size */
+    const char *snapshot_digest; /* over every file's digest, the weights' too; expected, or resolved */
 };
 
 struct plan_engine {

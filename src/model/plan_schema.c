@@ -60,8 +60,12 @@ static const struct field model_fields[] = {
     REAL(plan_model, total_parameters, 1, 1e15, "parameters", "All parameters, for size groups: 8.03e9."),
     TEXT(plan_model, snapshot, 0,
          "Local folder with the weights; null: not stated, and then neither hashed nor checked."),
-    TEXT(plan_model, snapshot_sha256, FIELD_RESOLVED,
-         "Over the digests of the snapshot's small files and the name and size of each file."),
+    TEXT(
+        plan_model, snapshot_sha256, FIELD_RESOLVED,
+        "Over the digests of the snapshot's small files and the name and size of each file; the weights' bytes are not "
+        "in it."),
+    TEXT(plan_model, snapshot_digest, 0,
+         "Over the digests of all of the snapshot's files, the weights among them; stated, it must be that."),
 };
 static const struct schema model_schema = SCHEMA(plan_model, model_fields, "The model that is served.");
 

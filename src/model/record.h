@@ -265,8 +265,9 @@ struct rec_metrics {
 struct records {
     struct rec_run run;
     struct plan plan;
-    bool sealed;        /* hashes were there and right */
-    const char *damage; /* null, or what is wrong with the files */
+    double given_parameters; /* total parameters, from whoever evaluates; 0: not given */
+    bool sealed;             /* hashes were there and right */
+    const char *damage;      /* null, or what is wrong with the files */
     struct rec_mark *marks;
     size_t mark_count;
     struct rec_clock *clocks;

@@ -396,7 +396,11 @@ struct result {
     const struct method_decision *decisions;
     size_t decision_count;
     const char *name, *scenario, *model, *revision, *engine, *engine_version; /* as planned and seen, for headings */
+    const char *precision; /* "bf16", "fp8", ...; null: nobody says */
     double total_parameters;
+    /* "plan", "engine", "snapshot" or "analyze": who says it; null: nobody */
+    const char *model_source, *revision_source, *precision_source, *engine_version_source, *total_parameters_source;
+    const char *image_digest; /* of the container image, as the plan states it */
     const char *plan_sha256, *requests_sha256;
     const char *work_sha256; /* of what was asked, request by request (METHOD section 9) */
     bool simulated;          /* any part of GPU or engine */

@@ -22,8 +22,9 @@
 enum {
     LOG_TAIL_LINES = 20,
     LOG_TAIL_BYTES = 240,
-    LOG_TAIL_TOLD = 1400,         /* what an error's text has room for: its end is what matters */
-    MEMORY_BACK_BYTES = 64 << 20, /* METHOD section 3, t10 */
+    LOG_TAIL_TOLD = 1400,             /* what an error's text has room for: its end is what matters */
+    MEMORY_BACK_BYTES = 64 << 20,     /* METHOD section 3, t10 */
+    RESIDENCY_SLACK_BYTES = 64 << 20, /* the kernel may keep more of a file than was asked of it */
 };
 
 /* Folders of the engine within the run folder. */
@@ -86,7 +87,6 @@ struct run {
     uint64_t grid_seen[TICK_GPUS_MAX];
     struct sampler_live live[TICK_GPUS_MAX];
     int64_t memory_before[TICK_GPUS_MAX];
-    int64_t *other_memory_before; /* by place in device->gpus; ABSENT_I64 for the plan's own */
     struct idle idle;
     bool idle_open;
     struct release release;

@@ -12,9 +12,11 @@
 #include "base/err.h"
 #include "model/plan.h"
 #include "model/record.h"
+#include "run/weights.h"
 
 struct preflight {
     struct arena *arena;
+    struct weights_memory digests; /* of large files; zeroed: nothing is remembered */
     struct rec_fact *facts;
     size_t fact_count, fact_capacity;
 };
@@ -56,9 +58,14 @@ void preflight_leftovers(struct preflight *p, size_t *ret_n);
 struct snapshot {
     const char *folder;   /* resolved: absolute, without links */
     const char *revision; /* the 40 hex digits behind /snapshots/; null: the path names none */
-    char sha256[65];
+    char sha256[65], digest[65];
     int64_t files, bytes;
-    int64_t resident_bytes; /* in the page cache; ABSENT_I64: the kernel would not say */
+    int64_t
+        resident_bytes;    /* in the page cache, before anything of it was read; ABSENT_I64: the kernel would not say */
+    int64_t read_bytes;    /* that had to be read for the digest */
+    const char *model_id;  /* as the hub's cache names it; null: the path does not say */
+    const char *precision; /* by config.json; null: it does not say */
+    int64_t parameters;    /* by the headers of its safetensors files; ABSENT_I64: not known */
 };
 
 /* preflight.snapshot: a folder with a readable config.json. preflight.revision: the path's against the plan's.
@@ -66,8 +73,14 @@ struct snapshot {
  * The hash is the SHA-256 of one line a file, sorted by path in byte order: "<path> <size> <digest>\n", path relative
  * to the folder with '/', links followed, digest the hex SHA-256 of files below 16 MiB and "-" for larger ones
  * (weights: the time to read 100 GB is not spent, and reading would fill the page cache). Folders whose name begins
- * with a dot are left out. Works without a plan hash; with one, preflight.snapshot_sha256 compares. */
+ * with a dot are left out. Works without a plan hash; with one, preflight.snapshot_sha256 compares. `digest` is made
+ * alike of every file's digest (run/weights.h); preflight.snapshot_digest compares it with the plan's, where it has
+ * one. snapshot.precision, .model_id and .parameters tell what the files say, judged by nobody here. */
 bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct snapshot *ret_snapshot, struct err *e);
+
+/* Both digests of a snapshot once more. O(small files), where nothing changed. */
+bool snapshot_again(struct preflight *p, const struct snapshot *s, char ret_sha256[65], char ret_digest[65],
+                    struct err *e);
 
 /* How much of the snapshot's files is in the page cache now (cachestat, else mincore). Read it again just before t2.
  * ABSENT_I64: not known. O(pages) without cachestat. */

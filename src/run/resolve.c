@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "net/client_limits.h"
 #include "run/internal.h"
 #include "store/plan_yaml.h"
@@ -95,13 +96,38 @@ static bool can_connect(struct run *r, struct err *e)
            limits_ports(&list[0], r->set.count, e);
 }
 
+/* Where digests of large files are remembered; null: the user has no place for caches. */
+static const char *digest_memory(struct arena *a)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && cache[0] != '/')
+        cache = NULL;
+    if (!cache && !(home && home[0] == '/'))
+        return NULL;
+    cache = cache ? cache : arena_format(a, "%s/.cache", home);
+    const char *folder = arena_format(a, "%s/jtok", cache);
+    mkdir(cache, 0700);
+    mkdir(folder, 0700);
+    return arena_format(a, "%s/digests", folder);
+}
+
+static bool hashing_stopped(void *self)
+{
+    return run_signalled(self, NULL);
+}
+
 static bool resolve_snapshot(struct run *r, struct err *e)
 {
     if (!r->plan->model.snapshot)
         return true;
-    if (!preflight_snapshot(&r->preflight, r->plan, &r->snapshot, e))
+    r->preflight.digests =
+        (struct weights_memory){.path = digest_memory(r->arena), .stopped = hashing_stopped, .self = r};
+    bool hashed = preflight_snapshot(&r->preflight, r->plan, &r->snapshot, e);
+    r->preflight.digests.stopped = NULL; /* what is read again later is small */
+    if (!hashed)
         return false;
     r->has_snapshot = true;
+    r->plan->model.snapshot_digest = arena_text(r->arena, r->snapshot.digest);
     r->plan->model.snapshot_sha256 = arena_text(r->arena, r->snapshot.sha256);
     if (!r->plan->model.revision)
         r->plan->model.revision = r->snapshot.revision;
@@ -151,6 +177,26 @@ const char *run_warning(const struct run *r)
     return NULL;
 }
 
+/* GPUs that the engine will leave alone, or that it lacks, would exclude the run: told before the baseline where the
+ * plan's parallel sizes say so. Of a server of which jtok knows nothing, sizes of 1 are the plan's default, not its
+ * word.
+ */
+static bool sizes_fit(const struct run *r, struct err *e)
+{
+    const struct plan_engine *g = &r->plan->engine;
+    int64_t tensor = g->tensor_parallel, pipeline = g->pipeline_parallel, data = g->data_parallel;
+    bool stated = g->kind == ENGINE_VLLM || tensor > 1 || pipeline > 1 || data > 1;
+    if (!stated || tensor < 1 || pipeline < 1 || data < 1 || tensor > 1024 || pipeline > 1024 || data > 1024 ||
+        tensor * pipeline * data == (int64_t)r->gpu_count)
+        return true;
+    return err_set(
+        e, ERR_PLAN,
+        "The plan names %zu GPU%s, but the engine's sizes (tensor %lld, pipeline %lld, data %lld) make it use "
+        "%lld. Name as many GPUs with --gpus as the engine uses, or change its sizes.",
+        r->gpu_count, r->gpu_count == 1 ? "" : "s", (long long)tensor, (long long)pipeline, (long long)data,
+        (long long)(tensor * pipeline * data));
+}
+
 /* What would stop the engine's start is told now, not after the baseline. */
 static bool can_launch(struct run *r, struct err *e)
 {
@@ -177,7 +223,7 @@ bool run_resolve(struct run *r, struct err *e)
     secrets_add_plan(&r->secrets, r->plan);
     if (r->api_key)
         secrets_add(&r->secrets, "api_key", span_of(r->api_key));
-    if (!open_gpus(r, e) || run_signalled(r, e))
+    if (!open_gpus(r, e) || !sizes_fit(r, e) || run_signalled(r, e))
         return false;
     bool free_gpus = gpus_are_free(r, e);
     preflight_fact(&r->preflight, "preflight.gpu_busy", free_gpus ? CHECK_PASSED : CHECK_FAILED, "no compute process",

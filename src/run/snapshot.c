@@ -10,10 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "engine/engine.h"
+#include "engine/model_files.h"
 #include "run/preflight.h"
-#include "text/digest.h"
+#include "text/compress.h"
 
-enum { HASHED_BELOW = 16 << 20, DEPTH_MAX = 16, REVISION_DIGITS = 40 };
+enum { HASHED_BELOW = 16 << 20, DEPTH_MAX = 16 };
 
 struct file {
     char *path; /* relative to the folder */
@@ -70,22 +72,79 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
 }
 
-static bool hash_files(const char *folder, const struct listing *l, char ret_hex[65], struct err *e)
+/* One line a file: "<path> <size> <digest>". */
+static void add_line(struct digest *all, const struct file *f, const char *hex)
 {
-    struct digest *all = digest_open();
+    char line[4300];
+    int n = snprintf(line, sizeof line, "%s %lld %s\n", f->path, (long long)f->bytes, hex);
+    digest_add(all, (struct span){line, (size_t)n});
+}
+
+static bool hash_files(const char *folder, const struct listing *l, struct weights_memory *m, char ret_sha256[65],
+                       char ret_digest[65], struct err *e)
+{
+    struct digest *small = digest_open(), *all = digest_open();
     bool good = true;
     for (size_t i = 0; good && i < l->count; i++) {
-        char path[8300], hex[DIGEST_HEX] = "-";
+        char path[8300], hex[DIGEST_HEX];
         snprintf(path, sizeof path, "%s/%s", folder, l->files[i].path);
-        if (l->files[i].bytes < HASHED_BELOW)
-            good = digest_file(path, hex, NULL, e);
-        char line[4300];
-        int n = snprintf(line, sizeof line, "%s %lld %s\n", l->files[i].path, (long long)l->files[i].bytes, hex);
-        digest_add(all, (struct span){line, (size_t)n});
+        good = weights_digest(m, path, hex, e);
+        if (!good)
+            continue;
+        add_line(small, &l->files[i], l->files[i].bytes < HASHED_BELOW ? hex : "-");
+        add_line(all, &l->files[i], hex);
     }
-    digest_close(all, ret_hex);
+    digest_close(small, good ? ret_sha256 : NULL);
+    digest_close(all, good ? ret_digest : NULL);
     return good;
 }
+
+/* ---- what the files say ---- */
+
+/* Elements of one safetensors file; ABSENT_I64: not known. */
+static int64_t parameters_of(const char *path, int64_t bytes, const struct model_config *c)
+{
+    unsigned char first[8];
+    int64_t n =
+        weights_front(path, first, sizeof first) == sizeof first ? model_header_bytes(first, bytes) : ABSENT_I64;
+    if (n == ABSENT_I64)
+        return n;
+    unsigned char *front = mem_alloc((size_t)n + sizeof first);
+    int64_t parameters = ABSENT_I64;
+    if (weights_front(path, front, (size_t)n + sizeof first) == n + (int64_t)sizeof first)
+        parameters = model_header_parameters((struct span){(const char *)front + sizeof first, (size_t)n}, c);
+    free(front);
+    return parameters;
+}
+
+static void read_model(struct preflight *p, const struct listing *l, struct snapshot *s)
+{
+    static const char ending[] = ".safetensors";
+    struct buf text = {0};
+    struct model_config config;
+    int64_t sum = 0, files = 0;
+    file_read(arena_format(p->arena, "%s/config.json", s->folder), 1 << 24, &text, NULL);
+    model_config_read(buf_span(&text), p->arena, &config);
+    buf_done(&text);
+    for (size_t i = 0; i < l->count && sum != ABSENT_I64; i++) {
+        size_t n = strlen(l->files[i].path);
+        if (n < sizeof ending || strcmp(l->files[i].path + n - (sizeof ending - 1), ending) != 0)
+            continue;
+        int64_t own =
+            parameters_of(arena_format(p->arena, "%s/%s", s->folder, l->files[i].path), l->files[i].bytes, &config);
+        sum = own == ABSENT_I64 || __builtin_add_overflow(sum, own, &sum) ? ABSENT_I64 : sum;
+        files++;
+    }
+    s->precision = config.precision;
+    s->parameters = files ? sum : ABSENT_I64;
+    s->model_id = hub_model_id(s->folder, p->arena);
+    preflight_fact(p, "snapshot.precision", CHECK_NOT_JUDGED, NULL, s->precision);
+    preflight_fact(p, "snapshot.model_id", CHECK_NOT_JUDGED, NULL, s->model_id);
+    preflight_fact(p, "snapshot.parameters", CHECK_NOT_JUDGED, NULL,
+                   s->parameters == ABSENT_I64 ? NULL : arena_format(p->arena, "%lld", (long long)s->parameters));
+}
+
+/* ---- the page cache ---- */
 
 /* struct cachestat_range and struct cachestat of the kernel (6.5 and later). */
 struct cache_range {
@@ -150,16 +209,6 @@ int64_t snapshot_resident_bytes(const struct snapshot *s)
     return total;
 }
 
-static const char *revision_of(struct arena *a, const char *folder)
-{
-    const char *at = strstr(folder, "/snapshots/");
-    if (!at)
-        return NULL;
-    at += strlen("/snapshots/");
-    size_t n = strspn(at, "0123456789abcdef");
-    return n == REVISION_DIGITS && (at[n] == 0 || at[n] == '/') ? arena_copy(a, at, n) : NULL;
-}
-
 static bool check_folder(const struct plan *plan, char **ret_folder, struct err *e)
 {
     char *folder = realpath(plan->model.snapshot, NULL);
@@ -179,6 +228,23 @@ static bool check_folder(const struct plan *plan, char **ret_folder, struct err 
     return true;
 }
 
+static bool list_sorted(struct listing *l, const char *folder, struct err *e)
+{
+    if (!list_folder(l, folder, "", 0, e))
+        return false;
+    qsort(l->files, l->count, sizeof *l->files, by_path);
+    return true;
+}
+
+/* A stated value against the one seen; true also where none is stated. */
+static bool expect(struct preflight *p, const char *name, const char *stated, const char *seen)
+{
+    bool same = !stated || strcmp(stated, seen) == 0;
+    if (stated)
+        preflight_fact(p, name, same ? CHECK_PASSED : CHECK_FAILED, stated, arena_text(p->arena, seen));
+    return same;
+}
+
 bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct snapshot *ret_snapshot, struct err *e)
 {
     char *folder;
@@ -188,26 +254,29 @@ bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct sna
     }
     struct snapshot s = {.folder = arena_text(p->arena, folder)};
     free(folder);
+    /* Before anything of it is read: startup energy depends on it. */
+    s.resident_bytes = snapshot_resident_bytes(&s);
     struct listing l = {0};
-    bool good = list_folder(&l, s.folder, "", 0, e);
-    if (good) {
-        qsort(l.files, l.count, sizeof *l.files, by_path);
-        good = hash_files(s.folder, &l, s.sha256, e);
-    }
+    int64_t read_before = p->digests.read_bytes;
+    bool good = list_sorted(&l, s.folder, e) && hash_files(s.folder, &l, &p->digests, s.sha256, s.digest, e);
     s.files = (int64_t)l.count;
     for (size_t i = 0; i < l.count; i++)
         s.bytes += l.files[i].bytes;
+    s.read_bytes = p->digests.read_bytes - read_before;
+    if (good)
+        read_model(p, &l, &s);
     listing_done(&l);
     if (!good)
         return false;
-    s.resident_bytes = snapshot_resident_bytes(&s);
-    s.revision = revision_of(p->arena, s.folder);
+    s.revision = snapshot_revision(s.folder, p->arena);
     preflight_fact(p, "preflight.snapshot", CHECK_PASSED, plan->model.snapshot,
                    arena_format(p->arena, "%lld files, %lld bytes", (long long)s.files, (long long)s.bytes));
-    if (plan->model.snapshot_sha256)
-        preflight_fact(p, "preflight.snapshot_sha256",
-                       strcmp(plan->model.snapshot_sha256, s.sha256) == 0 ? CHECK_PASSED : CHECK_FAILED,
-                       plan->model.snapshot_sha256, arena_text(p->arena, s.sha256));
+    expect(p, "preflight.snapshot_sha256", plan->model.snapshot_sha256, s.sha256);
+    if (!expect(p, "preflight.snapshot_digest", plan->model.snapshot_digest, s.digest))
+        return err_set(e, ERR_PLAN,
+                       "model.snapshot_digest is %s, but that of %s is %s: other weights, or another file among them. "
+                       "Correct the plan, or give it the snapshot that it names.",
+                       plan->model.snapshot_digest, s.folder, s.digest);
     if (plan->model.revision && s.revision) {
         bool same = strcmp(plan->model.revision, s.revision) == 0;
         preflight_fact(p, "preflight.revision", same ? CHECK_PASSED : CHECK_FAILED, plan->model.revision, s.revision);
@@ -217,4 +286,13 @@ bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct sna
     }
     *ret_snapshot = s;
     return true;
+}
+
+bool snapshot_again(struct preflight *p, const struct snapshot *s, char ret_sha256[65], char ret_digest[65],
+                    struct err *e)
+{
+    struct listing l = {0};
+    bool good = list_sorted(&l, s->folder, e) && hash_files(s->folder, &l, &p->digests, ret_sha256, ret_digest, e);
+    listing_done(&l);
+    return good;
 }

@@ -34,16 +34,6 @@ static void note_memory_before(struct run *r)
 {
     for (size_t g = 0; g < r->gpu_count; g++)
         r->memory_before[g] = r->live[g].memory_used_bytes;
-    r->other_memory_before = arena_array(r->arena, r->device->gpu_count, sizeof *r->other_memory_before);
-    for (uint32_t d = 0; d < r->device->gpu_count; d++) {
-        r->other_memory_before[d] = ABSENT_I64;
-        bool own = false;
-        for (size_t g = 0; g < r->gpu_count; g++)
-            own |= r->gpu_list[g] == d;
-        struct rec_gpu_state s;
-        if (!own && !r->device->gpus[d].fault && r->device->ops->state(r->device->self, d, &s) == READ_OK)
-            r->other_memory_before[d] = s.memory_used_bytes;
-    }
 }
 
 bool stage_baseline(struct run *r)
@@ -79,6 +69,42 @@ bool stage_baseline(struct run *r)
 
 /* ---- start ---- */
 
+/* What the engine inherits and what jtok sets for it, without the secrets. */
+static void note_environment(struct run *r)
+{
+    r->record.environment = arena_array(r->arena, r->launch.env_count, sizeof *r->record.environment);
+    for (size_t i = 0; i < r->launch.env_count; i++) {
+        const char *equals = strchr(r->launch.env[i], '=');
+        if (!equals) /* no variable: a program may be given any strings */
+            continue;
+        struct span name = {r->launch.env[i], (size_t)(equals - r->launch.env[i])};
+        struct buf value = {0};
+        if (secrets_is_name(name) && equals[1])
+            buf_fmt(&value, "[secret:%.*s]", SPAN_ARG(name));
+        else
+            r->record.secrets_replaced += (int64_t)secrets_replace(&r->secrets, span_of(equals + 1), &value);
+        r->record.environment[r->record.environment_count++] =
+            (struct field_pair){arena_copy(r->arena, name.p, name.n), arena_text(r->arena, buf_text(&value))};
+        buf_done(&value);
+    }
+}
+
+/* Hashing must have left the page cache as it was: startup energy depends on it. */
+static void note_residency(struct run *r)
+{
+    r->record.snapshot_resident_bytes = r->has_snapshot ? r->snapshot.resident_bytes : ABSENT_I64;
+    if (!r->has_snapshot)
+        return;
+    int64_t before = r->snapshot.resident_bytes, now = snapshot_resident_bytes(&r->snapshot);
+    bool known = before != ABSENT_I64 && now != ABSENT_I64;
+    run_fact(r, "snapshot.page_cache",
+             !known                                 ? CHECK_NOT_RECORDED
+             : now - before > RESIDENCY_SLACK_BYTES ? CHECK_FAILED
+                                                    : CHECK_PASSED,
+             before == ABSENT_I64 ? NULL : arena_format(r->arena, "%lld bytes", (long long)before),
+             now == ABSENT_I64 ? NULL : arena_format(r->arena, "%lld bytes", (long long)now));
+}
+
 static bool make_launch(struct run *r, struct err *e)
 {
     char *absolute = realpath(r->folder, NULL);
@@ -96,7 +122,8 @@ static bool make_launch(struct run *r, struct err *e)
     for (const char **f = r->launch.cache_folders; f && *f; f++)
         mkdir(*f, 0777);
     struct child_spec spec = {.argv = r->launch.argv, .env = r->launch.env, .folder = work};
-    r->record.snapshot_resident_bytes = r->has_snapshot ? snapshot_resident_bytes(&r->snapshot) : ABSENT_I64;
+    note_environment(r);
+    note_residency(r);
     sampler_mark(r->sampler);
     run_mark(r, MARK_SERVICE_START, run_now_ns(r), NULL);
     return child_start(r->child, &spec, NULL, e);
@@ -190,32 +217,93 @@ static bool identify(struct run *r)
     return engine_identity_judge(facts, n, &e) || run_fail_with(r, &e);
 }
 
-static void judge_memory(struct run *r, const char *fact, const struct rec_gpu *gpu, int64_t before, int64_t now,
-                         bool wanted)
+/* What the processes on one GPU hold: the engine's own, those of others, and those that can't be told apart. */
+struct holders {
+    bool listed; /* the list could be read, and each process told apart */
+    int64_t own_bytes;
+    size_t own, others;
+    struct buf text; /* of the others: "pid 12 (512 MiB), pid 14" */
+};
+
+static struct holders holders_of(struct run *r, uint32_t gpu)
 {
-    int outcome = CHECK_NOT_RECORDED;
-    if (before != ABSENT_I64 && now != ABSENT_I64)
-        outcome = (now - before > MEMORY_BACK_BYTES) == wanted ? CHECK_PASSED : CHECK_FAILED;
-    const char *seen = outcome == CHECK_NOT_RECORDED
-                           ? NULL
-                           : arena_format(r->arena, "GPU %lld: %+lld MiB", (long long)gpu->index,
-                                          (long long)((now - before) / (1 << 20)));
-    run_fact(r, fact, outcome, wanted ? "new memory" : "no new memory", seen);
+    struct holders h = {.listed = true};
+    struct device_process list[DEVICE_PROCESSES_MAX];
+    size_t n = 0;
+    if (r->device->ops->processes(r->device->self, gpu, list, &n) != READ_OK) {
+        h.listed = false;
+        return h;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int own = child_owns_pid(r->child, list[i].pid);
+        h.listed = h.listed && own >= 0;
+        if (own > 0) {
+            h.own++;
+            h.own_bytes += list[i].memory_bytes == ABSENT_I64 ? 0 : list[i].memory_bytes;
+            continue;
+        }
+        buf_fmt(&h.text, "%spid %lld", h.others++ ? ", " : "", (long long)list[i].pid);
+        if (list[i].memory_bytes != ABSENT_I64)
+            buf_fmt(&h.text, " (%lld MiB)", (long long)(list[i].memory_bytes >> 20));
+    }
+    return h;
 }
 
-/* After ready, each GPU of the plan must hold new memory, and no other GPU may (METHOD section 3, "GPUs"). */
+/* By the sum of what a GPU holds, where its processes can't be told apart (another namespace of process ids). */
+static int by_sum(int64_t before, int64_t now)
+{
+    return before == ABSENT_I64 || now == ABSENT_I64 ? CHECK_NOT_RECORDED
+           : now - before > MEMORY_BACK_BYTES        ? CHECK_PASSED
+                                                     : CHECK_FAILED;
+}
+
+/* A GPU of the plan: the engine must hold memory on it. */
+static void check_own_gpu(struct run *r, size_t g)
+{
+    const struct rec_gpu *gpu = &r->device->gpus[r->gpu_list[g]].info;
+    struct holders h = holders_of(r, r->gpu_list[g]);
+    int64_t before = r->memory_before[g], now = r->live[g].memory_used_bytes;
+    if (h.listed)
+        run_fact(r, "gpu.memory", h.own ? CHECK_PASSED : CHECK_FAILED, "memory of the engine's own processes",
+                 arena_format(r->arena, "GPU %lld: %zu of its processes, %lld MiB", (long long)gpu->index, h.own,
+                              (long long)(h.own_bytes >> 20)));
+    else
+        run_fact(r, "gpu.memory", by_sum(before, now), "new memory",
+                 by_sum(before, now) == CHECK_NOT_RECORDED
+                     ? NULL
+                     : arena_format(r->arena, "GPU %lld: %+lld MiB in all", (long long)gpu->index,
+                                    (long long)((now - before) / (1 << 20))));
+    buf_done(&h.text);
+}
+
+/* Any other GPU: the engine must hold none. What another user's process holds there is named, and judged by nobody. */
+static void check_other_gpu(struct run *r, uint32_t d)
+{
+    const struct rec_gpu *gpu = &r->device->gpus[d].info;
+    struct holders h = holders_of(r, d);
+    int outcome = h.own ? CHECK_FAILED : h.listed ? CHECK_PASSED : CHECK_NOT_JUDGED;
+    const char *of_others = h.others ? arena_format(r->arena, "; of others: %s", buf_text(&h.text)) : "";
+    run_fact(r, "gpu.other_memory", outcome, "no process of the engine",
+             arena_format(r->arena, "GPU %lld: %s%s", (long long)gpu->index,
+                          h.own      ? arena_format(r->arena, "%zu of its processes", h.own)
+                          : h.listed ? "none"
+                                     : "its processes can't be told from others",
+                          of_others));
+    buf_done(&h.text);
+}
+
+/* After ready (METHOD section 3, "GPUs"). */
 static void check_gpus(struct run *r)
 {
-    struct rec_gpu_state s;
     for (uint32_t d = 0; d < r->device->gpu_count; d++) {
-        if (r->other_memory_before[d] == ABSENT_I64 || r->device->ops->state(r->device->self, d, &s) != READ_OK)
-            continue;
-        judge_memory(r, "gpu.other_memory", &r->device->gpus[d].info, r->other_memory_before[d], s.memory_used_bytes,
-                     false);
+        bool own = false;
+        for (size_t g = 0; g < r->gpu_count; g++)
+            own |= r->gpu_list[g] == d;
+        if (!own && !r->device->gpus[d].fault)
+            check_other_gpu(r, d);
     }
     for (size_t g = 0; g < r->gpu_count; g++)
-        judge_memory(r, "gpu.memory", &r->device->gpus[r->gpu_list[g]].info, r->memory_before[g],
-                     r->live[g].memory_used_bytes, true);
+        check_own_gpu(r, g);
 }
 
 static void note_tree(struct run *r)

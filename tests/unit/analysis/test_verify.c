@@ -116,8 +116,31 @@ static void mig(struct records *r, struct arena *a)
 static void no_new_memory(struct records *r, struct arena *a)
 {
     (void)a;
+    r->gpus[0].process_count = 0;
     for (size_t i = 0; i < r->gpus[0].state_count; i++)
         r->gpus[0].state[i].memory_used_bytes = (INT64_C(615) << 20) + (i == 50 ? (INT64_C(64) << 20) : 0);
+}
+/* Its processes are listed, and hold nothing. */
+static void own_hold_nothing(struct records *r, struct arena *a)
+{
+    (void)a;
+    for (size_t i = 0; i < r->gpus[0].process_count; i++)
+        r->gpus[0].process[i].memory_bytes = 0;
+}
+static void unknown_precision(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->plan.model.precision = NULL;
+}
+static void warmed(struct records *r, struct arena *a)
+{
+    struct rec_fact *facts = arena_array(a, r->fact_count + 1, sizeof *facts);
+    memcpy(facts, r->facts, r->fact_count * sizeof *facts);
+    facts[r->fact_count] =
+        (struct rec_fact){.name = "snapshot.page_cache", .outcome = CHECK_FAILED, .expected = "0 of 16 GB", .seen = "9 of 16 GB"};
+    r->facts = facts;
+    r->fact_count++;
+    r->plan.model.snapshot = "/srv/model";
 }
 static void gpu_fact(struct records *r, struct arena *a)
 {
@@ -380,6 +403,9 @@ static void each_code_comes_alone(void **state)
         {"one GPU more", one_gpu_more, "gpu_mismatch ", ""},
         {"MIG", mig, "gpu_mismatch ", ""},
         {"no new memory", no_new_memory, "gpu_mismatch ", ""},
+        {"own processes hold nothing", own_hold_nothing, "gpu_mismatch ", ""},
+        {"precision unknown", unknown_precision, "identity_unknown ", ""},
+        {"page cache warmed", warmed, "", "page_cache_warmed "},
         {"GPU fact", gpu_fact, "gpu_mismatch ", ""},
         {"foreign process", foreign, "foreign_process ", ""},
         {"restless baseline", restless, "baseline_not_idle ", ""},

@@ -133,8 +133,8 @@ static void test_recorded_identity(void **state)
     fact_is(facts, n, "identity.precision", CHECK_PASSED, "bf16", "bf16");
     fact_is(facts, n, "identity.parallel", CHECK_PASSED, "tensor 1, pipeline 1, data 1",
             "tensor 1, pipeline 1, data 1");
-    fact_is(facts, n, "identity.revision", CHECK_PASSED, NULL, NULL);
-    fact_is(facts, n, "identity.prefix_cache", CHECK_PASSED, NULL, "on");
+    fact_is(facts, n, "identity.revision", CHECK_NOT_STATED, NULL, NULL);
+    fact_is(facts, n, "identity.prefix_cache", CHECK_NOT_STATED, NULL, "on");
     assert_int_equal(facts[0].t_ns, 42);
     assert_true(engine_identity_judge(facts, n, NULL));
 
@@ -147,7 +147,7 @@ static void test_recorded_identity(void **state)
     p.engine.tensor_parallel = 2;
     p.model.revision = "0123456789abcdef0123456789abcdef01234567";
     engine_identity_facts(&p, &id, 42, &facts, &n);
-    fact_is(facts, n, "identity.revision", CHECK_NOT_RECORDED, "0123456789abcdef0123456789abcdef01234567", NULL);
+    fact_is(facts, n, "identity.revision", CHECK_NOT_JUDGED, "0123456789abcdef0123456789abcdef01234567", NULL);
     assert_false(engine_identity_judge(facts, n, &e));
     assert_int_equal(e.kind, ERR_ENGINE);
     assert_string_equal(
@@ -185,7 +185,7 @@ static void test_models_answer(void **state)
     engine_identity_facts(&p, &id, 0, &facts, &n);
     assert_int_equal(fact(facts, n, "identity.root")->outcome, CHECK_PASSED);
     assert_int_equal(fact(facts, n, "identity.revision")->outcome, CHECK_PASSED);
-    assert_int_equal(fact(facts, n, "identity.parallel")->outcome, CHECK_NOT_RECORDED); /* no log was read */
+    assert_int_equal(fact(facts, n, "identity.parallel")->outcome, CHECK_NOT_JUDGED); /* no log was read */
     p.model.revision = "9123456789abcdef0123456789abcdef01234567";
     engine_identity_facts(&p, &id, 0, &facts, &n);
     assert_int_equal(fact(facts, n, "identity.revision")->outcome, CHECK_FAILED);
@@ -224,10 +224,10 @@ static void test_quantized(void **state)
         {"fp8", "LLM engine (v1) with config: model='m', dtype=torch.bfloat16, quantization=fp8, x=1", CHECK_PASSED},
         {"fp8", "LLM engine (v1) with config: model='m', dtype=torch.bfloat16, quantization=None, x=1", CHECK_FAILED},
         {"fp8", "LLM engine (v1) with config: model='m', dtype=torch.bfloat16, quantization=compressed-tensors, x=1",
-         CHECK_NOT_RECORDED},
+         CHECK_NOT_JUDGED},
         {"bfloat16", "LLM engine (v1) with config: model='m', dtype=torch.bfloat16, quantization=None, x=1",
          CHECK_PASSED},
-        {"bf16", "nothing", CHECK_NOT_RECORDED},
+        {"bf16", "nothing", CHECK_NOT_JUDGED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
@@ -241,6 +241,120 @@ static void test_quantized(void **state)
         size_t n;
         engine_identity_facts(&p, &id, 0, &facts, &n);
         assert_int_equal(fact(facts, n, "identity.precision")->outcome, cases[i].outcome);
+        arena_done(&a);
+    }
+}
+
+/* METHOD section 8: every property of identity is passed when compared and equal, failed when it differs, not stated when
+ * the plan is silent, not judged when the engine gives no way to see it. */
+static void set_property(struct plan *p, const char *name, bool other)
+{
+    if (strcmp(name, "identity.model") == 0)
+        p->engine.served_model = other ? "org/other" : "org/m";
+    else if (strcmp(name, "identity.snapshot") == 0)
+        p->model.snapshot = other ? "/srv/other" : "/srv/m/";
+    else if (strcmp(name, "identity.context_length") == 0)
+        p->engine.context_length = other ? 4096 : 8192;
+    else if (strcmp(name, "identity.version") == 0)
+        p->engine.version = other ? "0.25.0" : "0.24.0";
+    else if (strcmp(name, "identity.precision") == 0)
+        p->model.precision = other ? "fp8" : "bfloat16";
+    else if (strcmp(name, "identity.parallel") == 0)
+        p->engine.pipeline_parallel = other ? 3 : 2;
+    else if (strcmp(name, "identity.revision") == 0)
+        p->model.revision = other ? "abd" : "abc";
+}
+
+static void see_property(struct engine_identity *id, const char *name)
+{
+    if (strcmp(name, "identity.model") == 0)
+        id->model = id->models = "org/m";
+    else if (strcmp(name, "identity.snapshot") == 0)
+        id->root = "/srv/m";
+    else if (strcmp(name, "identity.context_length") == 0)
+        id->context_length = 8192;
+    else if (strcmp(name, "identity.version") == 0)
+        id->version = "0.24.0";
+    else if (strcmp(name, "identity.precision") == 0)
+        id->dtype = "torch.bfloat16";
+    else if (strcmp(name, "identity.parallel") == 0) {
+        id->tensor_parallel = 1;
+        id->pipeline_parallel = 2;
+    } else if (strcmp(name, "identity.revision") == 0)
+        id->revision = "abc";
+}
+
+static void test_stated_and_seen(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"identity.model",   "identity.snapshot",  "identity.context_length",
+                                        "identity.version", "identity.precision", "identity.parallel",
+                                        "identity.revision"};
+    enum { SILENT, EQUAL, OTHER };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (int stated = SILENT; stated <= OTHER; stated++)
+            for (int sees = 0; sees < 2; sees++) {
+                struct arena a = {0};
+                struct plan p;
+                plan_defaults(&p);
+                p.engine.kind = ENGINE_OPENAI; /* states nothing by itself */
+                if (stated)
+                    set_property(&p, names[i], stated == OTHER);
+                struct engine_identity id;
+                engine_identity_init(&id, &a);
+                if (sees)
+                    see_property(&id, names[i]);
+                struct rec_fact *facts;
+                size_t n;
+                engine_identity_facts(&p, &id, 0, &facts, &n);
+                int wanted = !stated           ? CHECK_NOT_STATED
+                             : !sees           ? CHECK_NOT_JUDGED
+                             : stated == OTHER ? CHECK_FAILED
+                                               : CHECK_PASSED;
+                if (fact(facts, n, names[i])->outcome != wanted)
+                    fail_msg("%s: stated %d, seen %d: outcome %d", names[i], stated, sees,
+                             fact(facts, n, names[i])->outcome);
+                assert_int_equal(engine_identity_judge(facts, n, NULL), wanted != CHECK_FAILED);
+                for (size_t f = 0; f < n; f++)
+                    if (strcmp(facts[f].name, names[i]) != 0)
+                        assert_true(facts[f].outcome == CHECK_NOT_STATED || facts[f].outcome == CHECK_PASSED);
+                arena_done(&a);
+            }
+}
+
+/* What runs in a container can only be pinned by the command; a plan's digest is compared with that. */
+static void test_image(void **state)
+{
+    (void)state;
+#define HEX "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+    static const struct {
+        const char *digest, *argument;
+        int outcome;
+    } cases[] = {
+        {NULL, "engine:1.0", CHECK_NOT_STATED},
+        {NULL, "registry/engine@sha256:" HEX, CHECK_NOT_STATED},
+        {"sha256:" HEX, "engine:1.0", CHECK_NOT_JUDGED},
+        {"sha256:" HEX, "registry/engine@sha256:" HEX, CHECK_PASSED},
+        {HEX, "registry/engine:1.0@sha256:" HEX, CHECK_PASSED},
+        {"sha256:10112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", "registry/engine@sha256:" HEX,
+         CHECK_FAILED},
+        {"sha256:" HEX, "registry/engine@sha256:0011", CHECK_NOT_JUDGED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        const char *command[] = {"podman", "run", cases[i].argument};
+        struct plan p;
+        plan_defaults(&p);
+        p.engine.kind = ENGINE_OPENAI;
+        p.engine.command = command;
+        p.engine.command_count = 3;
+        p.engine.image_digest = cases[i].digest;
+        struct engine_identity id;
+        engine_identity_init(&id, &a);
+        struct rec_fact *facts;
+        size_t n;
+        engine_identity_facts(&p, &id, 0, &facts, &n);
+        assert_int_equal(fact(facts, n, "identity.image_digest")->outcome, cases[i].outcome);
         arena_done(&a);
     }
 }
@@ -306,7 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded_logs), cmocka_unit_test(test_recorded_identity),
         cmocka_unit_test(test_models_answer), cmocka_unit_test(test_quantized),
-        cmocka_unit_test(test_health),        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_stated_and_seen), cmocka_unit_test(test_image), cmocka_unit_test(test_health),        cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -286,6 +286,247 @@ static void test_snapshot(void **state)
     arena_done(&a);
 }
 
+/* A snapshot of its own, in a folder that goes at the end. */
+struct place {
+    char top[64], folder[256];
+    struct arena a;
+    struct preflight p;
+    struct plan plan;
+};
+
+static void place_make(struct place *x, const char *below)
+{
+    *x = (struct place){.top = "/tmp/jtok-weights-XXXXXX"};
+    assert_non_null(mkdtemp(x->top));
+    snprintf(x->folder, sizeof x->folder, "%s%s", x->top, below);
+    char command[600];
+    snprintf(command, sizeof command, "mkdir -p '%s'", x->folder);
+    assert_int_equal(system(command), 0);
+    preflight_init(&x->p, &x->a);
+    plan_defaults(&x->plan);
+    x->plan.model.snapshot = x->folder;
+    put_file(x->folder, "config.json", "{\"torch_dtype\":\"bfloat16\"}", 0);
+}
+
+static void place_done(struct place *x)
+{
+    char command[600];
+    snprintf(command, sizeof command, "rm -rf '%s'", x->top);
+    assert_int_equal(system(command), 0);
+    preflight_done(&x->p);
+    arena_done(&x->a);
+}
+
+static struct snapshot look(struct place *x)
+{
+    struct snapshot s;
+    struct err e = {0};
+    assert_ok(preflight_snapshot(&x->p, &x->plan, &s, &e), e);
+    return s;
+}
+
+static void put_bytes(const char *path, int64_t at, const void *bytes, size_t n)
+{
+    int fd = open(path, O_CREAT | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, bytes, n, at), n);
+    close(fd);
+}
+
+/* Every byte of the weights counts, and every name; the older hash sees neither of a large file's bytes. */
+static void the_digest_covers_the_weights(void **state)
+{
+    (void)state;
+    static const int64_t where[] = {0, 1, (16 << 20) - 1, 16 << 20, (20 << 20) + 4095, (24 << 20) - 1};
+    struct place x;
+    char path[512];
+    place_make(&x, "/model");
+    put_file(x.folder, "big.bin", "", 24 << 20);
+    snprintf(path, sizeof path, "%s/big.bin", x.folder);
+    struct snapshot s = look(&x);
+    for (size_t i = 0; i < sizeof where / sizeof *where; i++) {
+        put_bytes(path, where[i], "x", 1);
+        struct snapshot now = look(&x);
+        assert_string_not_equal(now.digest, s.digest);
+        assert_string_equal(now.sha256, s.sha256);
+        s = now;
+    }
+    char other[512];
+    snprintf(other, sizeof other, "%s/big2.bin", x.folder);
+    assert_int_equal(rename(path, other), 0);
+    assert_string_not_equal(look(&x).digest, s.digest);
+    assert_int_equal(rename(other, path), 0);
+    assert_string_equal(look(&x).digest, s.digest);
+
+    struct err e = {0};
+    struct snapshot now;
+    x.plan.model.snapshot_digest = arena_text(&x.a, s.digest);
+    assert_ok(preflight_snapshot(&x.p, &x.plan, &now, &e), e);
+    assert_int_equal(last(&x.p, "preflight.snapshot_digest")->outcome, CHECK_PASSED);
+    put_bytes(path, 5, "y", 1);
+    assert_false(preflight_snapshot(&x.p, &x.plan, &now, &e));
+    assert_int_equal(e.kind, ERR_PLAN);
+    assert_int_equal(last(&x.p, "preflight.snapshot_digest")->outcome, CHECK_FAILED);
+    place_done(&x);
+}
+
+/* Read once: while path, size, inode and times are the same the digest is remembered, and nothing is read. */
+static void a_digest_is_remembered(void **state)
+{
+    (void)state;
+    struct place x;
+    char path[512];
+    place_make(&x, "/model");
+    put_file(x.folder, "big.bin", "", 24 << 20);
+    snprintf(path, sizeof path, "%s/big.bin", x.folder);
+    x.p.digests.path = arena_format(&x.a, "%s/digests", x.top);
+    struct snapshot first = look(&x), again = look(&x);
+    assert_true(first.read_bytes >= 24 << 20);
+    assert_int_equal(again.read_bytes, 0);
+    assert_string_equal(again.digest, first.digest);
+    put_bytes(path, 7, "x", 1); /* the same size and name, another time */
+    struct snapshot changed = look(&x);
+    assert_int_equal(changed.read_bytes, 24 << 20);
+    assert_string_not_equal(changed.digest, first.digest);
+    char sha256[DIGEST_HEX], digest[DIGEST_HEX];
+    struct err e = {0};
+    int64_t before = x.p.digests.read_bytes;
+    assert_ok(snapshot_again(&x.p, &changed, sha256, digest, &e), e);
+    assert_string_equal(digest, changed.digest);
+    assert_int_equal(x.p.digests.read_bytes, before);
+    /* A memory that holds nonsense is no answer. */
+    put_file(x.top, "digests", "zz\n\n0 0 0\n", 0);
+    assert_string_equal(look(&x).digest, changed.digest);
+    place_done(&x);
+}
+
+/* In the hub's cache a large file is a link to a blob that is named by its SHA-256, a small one by its git hash. */
+static void the_hub_names_its_blobs(void **state)
+{
+    (void)state;
+    struct place x;
+    char path[700], target[300];
+    place_make(&x, "/models--org--name-x/snapshots/" REVISION);
+    snprintf(path, sizeof path, "mkdir -p '%s/models--org--name-x/blobs'", x.top);
+    assert_int_equal(system(path), 0);
+    snprintf(path, sizeof path, "%s/models--org--name-x/blobs", x.top);
+    put_file(path, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "abc", 0);
+    put_file(path, "0123456789abcdef0123456789abcdef01234567", "abc", 0);
+    static const char *const blobs[] = {"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+                                        "0123456789abcdef0123456789abcdef01234567"};
+    struct snapshot s[2];
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(target, sizeof target, "../../blobs/%s", blobs[i]);
+        snprintf(path, sizeof path, "%s/weights.bin", x.folder);
+        unlink(path);
+        assert_int_equal(symlink(target, path), 0);
+        s[i] = look(&x);
+    }
+    /* Named or read, the same bytes have the same digest. */
+    assert_string_equal(s[0].digest, s[1].digest);
+    assert_int_equal(s[1].read_bytes, s[0].read_bytes + 3);
+    assert_string_equal(s[0].model_id, "org/name-x");
+    assert_string_equal(s[0].revision, REVISION);
+    place_done(&x);
+}
+
+/* What is read for a digest is not in the page cache afterwards. */
+static void the_page_cache_stays_as_it_was(void **state)
+{
+    (void)state;
+    struct place x;
+    char path[512];
+    place_make(&x, "/model");
+    static char bytes[8 << 20];
+    memset(bytes, 1, sizeof bytes);
+    snprintf(path, sizeof path, "%s/big.bin", x.folder);
+    put_bytes(path, 0, bytes, sizeof bytes);
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(fsync(fd), 0);
+    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    close(fd);
+    struct snapshot s = look(&x);
+    bool emptied = s.resident_bytes < 1 << 20; /* a file system in memory keeps everything */
+    assert_true(s.read_bytes >= (int64_t)sizeof bytes);
+    if (emptied)
+        assert_true(snapshot_resident_bytes(&s) < 1 << 20);
+    else
+        assert_true(snapshot_resident_bytes(&s) >= s.resident_bytes);
+    place_done(&x);
+}
+
+static void header(char *to, uint64_t n)
+{
+    for (int i = 0; i < 8; i++)
+        to[i] = (char)(n >> 8 * i & 0xff);
+}
+
+/* Parameters are counted in the tensors' headers; a header that can't be right counts nothing, and reads nothing past
+ * the file. */
+static void parameters_are_counted(void **state)
+{
+    (void)state;
+#define TENSOR(name, dtype, shape) \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[0,1]}"
+    static const struct {
+        const char *config, *header;
+        uint64_t length; /* 0: the header's own */
+        int64_t parameters;
+        const char *precision;
+    } cases[] = {
+        {"{\"torch_dtype\":\"bfloat16\"}", "{" TENSOR("a", "BF16", "[3,5]") "," TENSOR("b", "F32", "[7]") "}", 0, 22,
+         "bf16"},
+        {"{\"dtype\":\"float16\"}", "{\"__metadata__\":{\"format\":\"pt\"}," TENSOR("a", "F16", "[]") "}", 0, 1,
+         "fp16"},
+        {"{\"text_config\":{\"dtype\":\"bfloat16\"}}", "{" TENSOR("a", "BF16", "[0,5]") "}", 0, 0, "bf16"},
+        {"{\"torch_dtype\":\"float16\",\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":4}}",
+         "{" TENSOR("l.qweight", "I32", "[10,4]") "," TENSOR("l.scales", "F16", "[4]") "," TENSOR(
+             "l.qzeros", "I32", "[4]") "," TENSOR("e", "F16", "[6]") "}",
+         0, 326, "gptq"},
+        {"{\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":3}}",
+         "{" TENSOR("l.qweight", "I32", "[10,4]") "}", 0, ABSENT_I64, "gptq"},
+        {"{\"quantization_config\":{\"quant_method\":\"fp8\"}}",
+         "{" TENSOR("l.weight", "F8_E4M3", "[10,4]") "," TENSOR("l.weight_scale", "F32", "[1]") "}", 0, 40, "fp8"},
+        {"{\"quantization_config\":{\"quant_method\":\"mxfp4\"}}", "{" TENSOR("l.blocks", "U8", "[10,4]") "}", 0,
+         ABSENT_I64, "mxfp4"},
+        {"{}", "{" TENSOR("a", "BF16", "[9223372036854775807,2]") "}", 0, ABSENT_I64, NULL},
+        {"{}", "{" TENSOR("a", "BF16", "[9223372036854775807]") "," TENSOR("b", "BF16", "[1]") "}", 0, ABSENT_I64, NULL},
+        {"{}", "{" TENSOR("a", "BF16", "[-3]") "}", 0, ABSENT_I64, NULL},
+        {"{}", "{" TENSOR("a", "BF16", "[1.5]") "}", 0, ABSENT_I64, NULL},
+        {"{}", "{\"a\":{\"dtype\":\"BF16\"}}", 0, ABSENT_I64, NULL},
+        {"{}", "{\"a\":[1]}", 0, ABSENT_I64, NULL},
+        {"not json", "{" TENSOR("a", "BF16", "[2]") "}", 0, 2, NULL},
+        {"[", "{" TENSOR("a", "BF16", "[2]") "", 0, ABSENT_I64, NULL},
+        {"{}", "{" TENSOR("a", "BF16", "[2]") "}", UINT64_C(1) << 60, ABSENT_I64, NULL},
+        {"{}", "{" TENSOR("a", "BF16", "[2]") "}", UINT64_MAX, ABSENT_I64, NULL},
+        {"{}", "{" TENSOR("a", "BF16", "[2]") "}", 1, ABSENT_I64, NULL},
+        {"{}", "{" TENSOR("a", "BF16", "[2]") "}", 4000, ABSENT_I64, NULL},
+        {"{}", "", 0, ABSENT_I64, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct place x;
+        char path[512], first[8];
+        size_t n = strlen(cases[i].header);
+        place_make(&x, "/model");
+        put_file(x.folder, "config.json", cases[i].config, 0);
+        snprintf(path, sizeof path, "%s/m.safetensors", x.folder);
+        header(first, cases[i].length ? cases[i].length : n);
+        put_bytes(path, 0, first, sizeof first);
+        put_bytes(path, sizeof first, cases[i].header, n);
+        struct snapshot s = look(&x);
+        if (s.parameters != cases[i].parameters)
+            fail_msg("case %zu: %lld parameters", i, (long long)s.parameters);
+        if (cases[i].precision)
+            assert_string_equal(s.precision, cases[i].precision);
+        else
+            assert_null(s.precision);
+        /* A second part that can't be read leaves the sum unknown, not too small. */
+        put_file(x.folder, "n.safetensors", "short", 0);
+        assert_int_equal(look(&x).parameters, ABSENT_I64);
+        place_done(&x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +536,11 @@ int main(void)
         cmocka_unit_test(test_leftovers),
         cmocka_unit_test(another_runs_engine_is_no_leftover),
         cmocka_unit_test(test_snapshot),
+        cmocka_unit_test(the_digest_covers_the_weights),
+        cmocka_unit_test(a_digest_is_remembered),
+        cmocka_unit_test(the_hub_names_its_blobs),
+        cmocka_unit_test(the_page_cache_stays_as_it_was),
+        cmocka_unit_test(parameters_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
