@@ -117,7 +117,7 @@ static const char *gpu_fault(struct verify *v)
         if (r->gpus[i].mig == 1)
             return arena_format(v->a, "%s is in MIG mode", verify_gpu_name(v, i));
         int64_t fresh = verify_new_memory(r, &r->gpus[i]);
-        if (fresh != ABSENT_I64 && fresh <= NEW_MEMORY_BYTES)
+        if (fresh != ABSENT_I64 && fresh <= METHOD_MEMORY_BYTES)
             return arena_format(v->a, "the engine holds no memory on %s (%.1f MiB more than before its start)",
                                 verify_gpu_name(v, i), (double)fresh / 1048576.0);
     }

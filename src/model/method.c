@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/buf.h"
 #include "base/num.h"
+#include "model/limits.h"
 
 const char *const basis_names[] = {"benchmark-1.5", "precise", NULL};
 const char *const reading_names[] = {"gap", "interval", "request", "words", NULL};
@@ -40,8 +41,8 @@ struct method method_default(void)
                            .k = K_2,
                            .window = 100,
                            .cv_limit = 0.03,
-                           .saturated_share = 0.85,
-                           .lag_share = 0.01,
+                           .saturated_share = METHOD_SATURATED_SHARE,
+                           .lag_share = METHOD_LAG_SHARE,
                            .merged_tokens = 8};
 }
 

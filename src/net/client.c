@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
-#include "model/method.h"
+#include "model/limits.h"
 #include "net/client_limits.h"
 #include "net/client_private.h"
 
@@ -19,7 +19,7 @@ void client_defaults(struct client_options *o)
         .path = "/v1/chat/completions",
         .stage = REQUEST_FORMAL,
         .connect = CONNECT_AHEAD,
-        .limits = {.connect_s = 10, .write_s = 30, .head_s = 30, .first_token_s = 600, .idle_s = 120, .total_s = 3600},
+        .limits = plan_limits_default,
         .event_max = STREAM_EVENT_MAX,
         .pause_ns = 800000,
         .wave = 64,

@@ -9,8 +9,6 @@
 
 extern char **environ;
 
-#define SECOND_NS INT64_C(1000000000)
-
 /* /metrics is read each second; sooner while something waits for the engine's count, which is waited for no longer than
  * METHOD section 3 allows. */
 #define SCRAPE_NS        SECOND_NS
@@ -195,7 +193,7 @@ static void judge_memory(struct run *r, const char *fact, const struct rec_gpu *
 {
     int outcome = CHECK_NOT_RECORDED;
     if (before != ABSENT_I64 && now != ABSENT_I64)
-        outcome = (now - before > MEMORY_BACK_BYTES) == wanted ? CHECK_PASSED : CHECK_FAILED;
+        outcome = (now - before > METHOD_MEMORY_BYTES) == wanted ? CHECK_PASSED : CHECK_FAILED;
     const char *seen = outcome == CHECK_NOT_RECORDED
                            ? NULL
                            : arena_format(r->arena, "GPU %lld: %+lld MiB", (long long)gpu->index,
