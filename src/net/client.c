@@ -11,7 +11,7 @@
 /* A slice of the sweep, after which the loop reads; a pause between waves, in which a busy server can accept. */
 static const int64_t SLICE_NS = 500000, WAVE_GAP_NS = 10000000;
 
-_Static_assert(sizeof(struct conn) <= 2048, "METHOD's 4 KiB a stream hold the connection and what it grows to");
+_Static_assert(sizeof(struct conn) <= 2048, "4 KiB a stream hold the connection and what it grows to");
 
 void client_defaults(struct client_options *o)
 {
