@@ -1,7 +1,7 @@
 #include "analysis/parts.h"
 
 #include <string.h>
-#include "rules/release.h"
+#include "model/limits.h"
 
 int parts_series(const struct result_stage *s)
 {

@@ -82,10 +82,10 @@ static bool unknown_key(struct span key, struct err *e)
         buf_fmt(&all, "%s%s", i ? ", " : "", method_fields[i].key);
     }
     if (nearest)
-        err_set(e, ERR_USAGE, "--set: \"%.*s\" is no parameter of the method. Did you mean %s? All of them: %s.",
+        err_set(e, ERR_USAGE, "--set: \"%.*s\" is not a parameter of the method. Did you mean %s? All of them: %s.",
                 SPAN_ARG(key), nearest, buf_text(&all));
     else
-        err_set(e, ERR_USAGE, "--set: \"%.*s\" is no parameter of the method. They are: %s.", SPAN_ARG(key),
+        err_set(e, ERR_USAGE, "--set: \"%.*s\" is not a parameter of the method. They are: %s.", SPAN_ARG(key),
                 buf_text(&all));
     buf_done(&all);
     return false;
