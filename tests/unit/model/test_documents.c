@@ -181,10 +181,28 @@ static void codes_are_those_of(struct documents *d, struct span document, const 
     same_words(words, first_column(&d->a, document, "marks | effect", words), mark_code_names, where);
 }
 
+/* docs/CHECKS.md has a section for each word, in that order. Returns where the last one begins. */
+static const char *sections_follow(struct documents *d, const char *from, const struct span *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *heading = arena_format(&d->a, "\n### `%.*s`\n", SPAN_ARG(words[i]));
+        const char *at = find(behind(d->checks, from), heading);
+        if (!at)
+            print_error("docs/CHECKS.md has no section %.*s, or not where it stands in METHOD.\n", SPAN_ARG(words[i]));
+        assert_non_null(at);
+        from = at + 1;
+    }
+    return from;
+}
+
 static void codes_are_the_methods(void **state)
 {
     struct documents *d = *state;
+    struct span words[CODES_MAX];
     codes_are_those_of(d, d->method, "docs/METHOD.md");
+    const char *at = d->checks.p;
+    at = sections_follow(d, at, words, first_column(&d->a, d->method, "excludes | when", words));
+    sections_follow(d, at, words, first_column(&d->a, d->method, "marks | effect", words));
 }
 
 /* ---- decisions ---- */
@@ -453,6 +471,18 @@ static void sections_are_those_of_the_source(void **state)
     buf_done(&ours);
     buf_done(&theirs);
     codes_are_those_of(d, d->source, "the method's source");
+    /* Each [D] of the source is one decision or several; what is not built yet (section 11) has none. */
+    for (int number = 1; number < 11; number++) {
+        size_t theirs_n = 0, ours_n = 0;
+        struct span rest = section(&d->a, d->source, number);
+        for (const char *p; (p = find(rest, "[D]")); rest = behind(rest, p + 1))
+            theirs_n++;
+        for (size_t i = 0; i < method_decision_count; i++)
+            ours_n += strcmp(method_decisions[i].section, arena_format(&d->a, "%d", number)) == 0;
+        if (ours_n < theirs_n)
+            print_error("Section %d of the source decides %zu times, the program %zu.\n", number, theirs_n, ours_n);
+        assert_true(ours_n >= theirs_n);
+    }
 }
 
 int main(void)
