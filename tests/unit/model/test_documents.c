@@ -379,11 +379,28 @@ static void tests_that_are_named_exist(void **state)
 
 /* ---- references ---- */
 
+#define BREAK " \n*/" /* what may stand between words of a comment */
+
+/* A name that a comment's line break divides, as it is. */
+static const char *unbroken(struct arena *a, struct span name)
+{
+    char *text = arena_copy(a, name.p, name.n), *to = text;
+    for (const char *p = text; *p;) {
+        size_t gap = strspn(p, BREAK);
+        if (gap)
+            *to++ = ' ';
+        else
+            *to++ = *p;
+        p += gap ? gap : 1;
+    }
+    *to = 0;
+    return text;
+}
+
 /* Behind "METHOD section": each number that follows, and a name in quotation marks, which must stand in that section.
  */
 static void check_reference(struct documents *d, struct span file, const char *at, const char *path)
 {
-    static const char BREAK[] = " \n*/";
     const char *p = at + strlen("METHOD"), *end = file.p + file.n;
     p += strspn(p, BREAK);
     if (end - p < 9 || strncmp(p, "section", 7) != 0)
@@ -401,7 +418,7 @@ static void check_reference(struct documents *d, struct span file, const char *a
         size_t joint = strncmp(p, ", ", 2) == 0 ? 2 : strncmp(p, " and ", 5) == 0 ? 5 : 0;
         more = joint && isdigit((unsigned char)p[joint]);
         if (strncmp(p, ", \"", 3) == 0) {
-            const char *name = arena_copy(&d->a, p + 3, strcspn(p + 3, "\""));
+            const char *name = unbroken(&d->a, (struct span){p + 3, strcspn(p + 3, "\"")});
             if (!find(s, name))
                 print_error("%s refers to \"%s\" of METHOD section %ld, where it does not stand.\n", path, name,
                             number);
