@@ -2,9 +2,10 @@
 
 #include <math.h>
 #include "analysis/order.h"
+#include "model/limits.h"
 
 enum { SUCCESSIVE_MIN = 10 }; /* samples inside */
-static const double LOCKED_S = 0.010, UNLOCKED_S = 0.100, LAG_UNKNOWN_S = 0.050, BUFFER_GAP_S = 0.060;
+static const double LOCKED_S = 0.010, UNLOCKED_S = 0.100, LAG_UNKNOWN_S = 0.050;
 static const int64_t AROUND_NS = 200000000, DRIFT_NS = 5000000000;
 
 static double seconds(int64_t ns)
@@ -33,7 +34,7 @@ struct powers {
 
 static bool covers_without_gap(const struct curve *c, int64_t a_ns, int64_t b_ns)
 {
-    return curve_covers(c, a_ns, b_ns) && !(curve_gap_s(c, a_ns, b_ns) > BUFFER_GAP_S);
+    return curve_covers(c, a_ns, b_ns) && !(curve_gap_s(c, a_ns, b_ns) > METHOD_BUFFER_GAP_S);
 }
 
 static double mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns)

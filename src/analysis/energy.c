@@ -2,9 +2,10 @@
 
 #include <math.h>
 #include "analysis/order.h"
+#include "model/limits.h"
 
 enum { PARTS_MAX = 3 };
-static const double BUFFER_GAP_S = 0.06, GRID_GAP_PERIODS = 2.5, GRID_DISAGREE = 0.10;
+static const double GRID_DISAGREE = 0.10;
 
 static double seconds(int64_t ns)
 {
@@ -142,8 +143,8 @@ static void fill_row(const struct meters *m, size_t i, int64_t a_ns, int64_t b_n
     ret->grid_gap_s = curve_gap_s(&g->grid, a_ns, b_ns);
     ret->buffer_gap_s = curve_gap_s(&g->buffer, a_ns, b_ns);
     fill_disagreements(m, i, a_ns, b_ns, x, ret, arena);
-    ret->grid_gap = ret->grid_gap_s > GRID_GAP_PERIODS * m->grid_period_s;
-    ret->buffer_gap = ret->buffer_gap_s > BUFFER_GAP_S;
+    ret->grid_gap = ret->grid_gap_s > METHOD_GRID_GAP_PERIODS * m->grid_period_s;
+    ret->buffer_gap = ret->buffer_gap_s > METHOD_BUFFER_GAP_S;
 }
 
 /* ---- all of them ---- */

@@ -3,9 +3,10 @@
 #include <math.h>
 #include "analysis/attribution.h"
 #include "analysis/order.h"
+#include "model/limits.h"
 
 static const int64_t LEVEL_NS = 100000000, JOIN_NS = 100000000, SKIP_NS = 1000000000;
-static const double IDLE_FACTOR = 1.15, MEASURABLE_SHARE = 0.5, HOLE_S = 0.06;
+static const double MEASURABLE_SHARE = 0.5;
 
 /* Lowest mean over all stretches of `width` inside [a, b], W; NaN where it is not covered. It is lowest where an end
  * meets a sample, or between two where the powers at both ends are equal: it is enough to look at stretches that begin
@@ -20,7 +21,7 @@ static double lowest_mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns, i
         for (int end = 0; end < 2; end++) {
             int64_t from = end ? c->t_ns[i] - width_ns : c->t_ns[i];
             from = from < a_ns ? a_ns : from > b_ns - width_ns ? b_ns - width_ns : from;
-            if (curve_gap_s(c, from, from + width_ns) > HOLE_S) /* a guess, not a level */
+            if (curve_gap_s(c, from, from + width_ns) > METHOD_BUFFER_GAP_S) /* a guess, not a level */
                 continue;
             double w = (curve_energy(c, from + width_ns) - curve_energy(c, from)) / ((double)width_ns * 1e-9);
             if (!(w >= lowest))
@@ -44,7 +45,7 @@ static struct stretches below(const struct curve *c, double limit_w, int64_t a_n
     size_t i = stamp_before(c->t_ns, c->n, a_ns);
     for (; i + 1 < c->n && c->t_ns[i] < b_ns; i++) {
         int64_t from = c->t_ns[i] > a_ns ? c->t_ns[i] : a_ns, to = c->t_ns[i + 1] < b_ns ? c->t_ns[i + 1] : b_ns;
-        if (!(c->w[i] < limit_w) || (double)(c->t_ns[i + 1] - c->t_ns[i]) / 1e9 > HOLE_S)
+        if (!(c->w[i] < limit_w) || (double)(c->t_ns[i + 1] - c->t_ns[i]) / 1e9 > METHOD_BUFFER_GAP_S)
             continue;
         if (s.n && s.x[s.n - 1].to_ns == from)
             s.x[s.n - 1].to_ns = to;
@@ -84,10 +85,10 @@ static bool gap_is_idle(const struct gpu_series *series, const struct result_gpu
         if (!(gpus[g].ready_level_w.value > 0))
             continue;
         const struct curve *c = &series[g].buffer;
-        if (curve_gap_s(c, from, to) > HOLE_S)
+        if (curve_gap_s(c, from, to) > METHOD_BUFFER_GAP_S)
             return false;
         double w = (curve_energy(c, to) - curve_energy(c, from)) / ((double)(to - from) * 1e-9);
-        if (!(w < IDLE_FACTOR * gpus[g].ready_level_w.value))
+        if (!(w < METHOD_LAG_FACTOR * gpus[g].ready_level_w.value))
             return false;
     }
     return true;
@@ -162,8 +163,9 @@ void lag_judge(const struct streams *s, const struct gpu_series *series, struct 
     idle.x[0] = (struct interval){from, formal_end_ns};
     for (size_t g = 0; g < gpu_count && from < formal_end_ns; g++)
         if (gpus[g].ready_level_w.value > 0)
-            idle = both(idle,
-                        below(&series[g].buffer, IDLE_FACTOR * gpus[g].ready_level_w.value, from, formal_end_ns, a), a);
+            idle = both(
+                idle, below(&series[g].buffer, METHOD_LAG_FACTOR * gpus[g].ready_level_w.value, from, formal_end_ns, a),
+                a);
     sum_idle(idle, series, gpus, gpu_count, formal_start_ns, formal_end_ns, a, ret);
     ret->delivery_lag = ret->idle_owed_share.value > m->lag_share;
 }

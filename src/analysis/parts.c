@@ -1,7 +1,7 @@
 #include "analysis/parts.h"
 
 #include <string.h>
-#include "rules/release.h"
+#include "model/limits.h"
 
 int parts_series(const struct result_stage *s)
 {
@@ -68,7 +68,7 @@ static int64_t first_use(const struct rec_gpu *g, int64_t start_ns)
             continue;
         }
         bool more = before != ABSENT_I64 && s->memory_used_bytes != ABSENT_I64 &&
-                    s->memory_used_bytes > before + RELEASE_MEMORY_BYTES;
+                    s->memory_used_bytes > before + METHOD_MEMORY_BYTES;
         if (s->processes > 0 || more)
             return s->t_ns;
     }

@@ -1,6 +1,7 @@
 #include "analysis/stages.h"
 
 #include <math.h>
+#include "model/limits.h"
 #include "rules/idle.h"
 #include "rules/release.h"
 
@@ -85,7 +86,7 @@ static int64_t memory_released(const struct rec_gpu *g, int64_t service_start_ns
         if (s->t_ns <= formal_end_ns || s->memory_used_bytes == ABSENT_I64 || s->processes < 0)
             continue;
         last = s;
-        if (before != ABSENT_I64 && s->processes == 0 && s->memory_used_bytes <= before + RELEASE_MEMORY_BYTES)
+        if (before != ABSENT_I64 && s->processes == 0 && s->memory_used_bytes <= before + METHOD_MEMORY_BYTES)
             return s->t_ns;
     }
     if (before == ABSENT_I64 || !last)

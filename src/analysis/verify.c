@@ -119,9 +119,10 @@ const char *check_code_meaning(int check_code)
     static const char *const meanings[CODE_COUNT] = {
         [CODE_PLAN_MISMATCH] = "What ran is not what the plan says.",
         [CODE_IDENTITY_WRONG] = "The engine is not, or does not serve, what the plan says.",
-        [CODE_IDENTITY_UNKNOWN] = "Model id, precision or engine version is stated by nobody.",
+        [CODE_IDENTITY_UNKNOWN] =
+            "Model id, precision or engine version is known from neither plan, snapshot nor engine.",
         [CODE_PREFLIGHT_FAILED] = "The machine was not in a normal state before the start, and the user went on.",
-        [CODE_GPU_MISMATCH] = "The GPUs that worked are not the plan's, whole and alone.",
+        [CODE_GPU_MISMATCH] = "The GPUs that the engine used are not exactly the plan's.",
         [CODE_FOREIGN_PROCESS] = "A compute process that is not the engine's was on a selected GPU.",
         [CODE_BASELINE_NOT_IDLE] = "The GPUs were not idle in the baseline window.",
         [CODE_NOT_COVERED] = "A stage has a boundary without samples on both sides.",
@@ -129,9 +130,10 @@ const char *check_code_meaning(int check_code)
         [CODE_COUNTER_VOID] = "The energy counter went backward or stood still.",
         [CODE_COUNTER_DISAGREES] = "Counter and buffer of a GPU differ by over 1 % on a stage of 10 s or more.",
         [CODE_GRID_DISAGREES] = "Grid and counter of a GPU differ by more than sampling explains.",
-        [CODE_POWER_OUT_OF_RANGE] = "A stage's average power is below idle or above 1.1 times the limit.",
-        [CODE_REQUEST_UNACCOUNTED] = "A request was not recorded once and whole.",
-        [CODE_USAGE_DISAGREES] = "The engine's own token count is not the clients' sum.",
+        [CODE_POWER_OUT_OF_RANGE] =
+            "A stage's average power is below idle or above 1.1 times the limit, or a sensor does not follow the load.",
+        [CODE_REQUEST_UNACCOUNTED] = "A request is missing, recorded twice, or not recorded in full.",
+        [CODE_USAGE_DISAGREES] = "The engine's own token count is not the sum of the requests' usage.",
         [CODE_TOO_MANY_FAILED] = "More requests failed than the plan allows.",
         [CODE_RELEASE_TIMED_OUT] = "The release did not end within the maximum wait.",
         [CODE_RELEASE_NOT_CLOSED] = "Exit, memory or power of the release was not proven.",
@@ -150,7 +152,7 @@ const char *mark_code_meaning(int mark_code)
         [RMARK_SIMULATED] = "GPU or engine was simulated: no figure is a measurement of hardware.",
         [RMARK_STEADY_NOT_REACHED] = "No steady state: there is no steady-state value.",
         [RMARK_DELIVERY_LAG] = "Tokens arrived later than the GPUs made them.",
-        [RMARK_CLIENT_LIMITED] = "The client was the bottleneck: latencies are its own too.",
+        [RMARK_CLIENT_LIMITED] = "The client was the bottleneck: latencies are partly its own.",
         [RMARK_REPEATED_PROMPTS] = "Prompts repeat and the engine's prefix cache is on.",
         [RMARK_THROTTLED] = "A thermal, power-brake or hardware slowdown was active in the formal stage.",
         [RMARK_IDENTITY_NOT_VERIFIABLE] = "The engine gives no way to check part of its identity.",
@@ -163,7 +165,7 @@ const char *mark_code_meaning(int mark_code)
         [RMARK_HOLD_RESTARTED] = "Power left its band again after the release seemed over.",
         [RMARK_PAGE_CACHE_WARMED] = "Reading the weights for their digest left them in the page cache.",
         [RMARK_ENGINE_OWN_REQUESTS] = "The engine generated tokens for itself, and their number is explained.",
-        [RMARK_ARRIVALS_MERGED] = "Tokens arrived in pieces: TPOT and ITL are not the server's.",
+        [RMARK_ARRIVALS_MERGED] = "Tokens arrived many at a time: TPOT and ITL are not the server's.",
     };
     return mark_code >= 0 && mark_code < RMARK_COUNT ? meanings[mark_code] : "";
 }

@@ -155,7 +155,7 @@ static void judge_difference(struct verify *v, struct finding *f, const struct r
         return;
     }
     double d = difference->value;
-    bool over = d > limit || d < -limit, shorter = s->duration_s < DISAGREE_MIN_S;
+    bool over = d > limit || d < -limit, shorter = s->duration_s < METHOD_JUDGED_S;
     int outcome = shorter ? CHECK_NOT_JUDGED : !over ? CHECK_PASSED : hole ? CHECK_NOT_RECORDED : CHECK_FAILED;
     find(v, f, outcome,
          arena_format(v->a, "%s %+.2f %%%s", who, 100 * d,
@@ -204,11 +204,11 @@ static void check_grid(struct verify *v)
 
 /* ---- power ---- */
 
-/* The larger of 2 % and 1 W: the band in which a level counts as the same. */
+/* The band in which a level counts as the same. */
 static double band_w(double level_w)
 {
-    double band = level_w * 0.02;
-    return band > 1 ? band : 1;
+    double band = level_w * METHOD_IDLE_SHARE;
+    return band > METHOD_IDLE_W ? band : METHOD_IDLE_W;
 }
 
 /* Null: within range. *ret_judged: could be judged at all. */

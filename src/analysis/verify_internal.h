@@ -3,11 +3,10 @@
 #define JTOK_ANALYSIS_VERIFY_INTERNAL_H
 
 #include "analysis/verify.h"
+#include "model/limits.h"
 
 /* METHOD section 8, and this program's own decisions in docs/CHECKS.md. */
-#define NEW_MEMORY_BYTES      (INT64_C(64) << 20) /* a GPU that the engine holds has more than this, as in release */
 #define DISAGREE_LIMIT        0.01
-#define DISAGREE_MIN_S        10.0
 #define POWER_LIMIT_FACTOR    1.1
 #define USAGE_FAILED_LIMIT    0.02
 #define LATE_PERIODS          0.5

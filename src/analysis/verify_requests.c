@@ -256,7 +256,7 @@ static void check_usage(struct verify *v)
     /* A server that has no such count, as far as the plan or all of its answers say: a mark, not a failure. One that
      * was only silent is another matter, but for servers of which nothing is known. */
     if (!asked || (r->metrics_count && spoke && !answered)) {
-        verify_set(v, CODE_USAGE_DISAGREES, CHECK_PASSED,
+        verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_JUDGED,
                    "The engine keeps no count of generated tokens; each request's usage was checked by itself only.");
         verify_mark(v, RMARK_USAGE_NOT_VERIFIABLE, CHECK_FAILED, none, none, "%s.",
                     asked ? "The engine's /metrics hold no count of generated tokens"

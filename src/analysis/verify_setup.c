@@ -167,7 +167,7 @@ int verify_holds_memory(const struct verify *v, size_t gpu)
     int64_t fresh = new_memory(v->r, g);
     if (listed && apart == listed)
         return 0;
-    return fresh == ABSENT_I64 ? -1 : fresh > NEW_MEMORY_BYTES;
+    return fresh == ABSENT_I64 ? -1 : fresh > METHOD_MEMORY_BYTES;
 }
 
 /* The first thing wrong with the set of GPUs, or null. */

@@ -7,7 +7,7 @@ static int64_t read_ns(clockid_t id)
 {
     struct timespec t;
     clock_gettime(id, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+    return t.tv_sec * SECOND_NS + t.tv_nsec;
 }
 
 int64_t clock_now_ns(void)
@@ -37,7 +37,7 @@ struct clock_pair clock_pair_read(void)
 
 void clock_sleep_until_ns(int64_t deadline_ns)
 {
-    struct timespec t = {.tv_sec = deadline_ns / 1000000000, .tv_nsec = deadline_ns % 1000000000};
+    struct timespec t = {.tv_sec = deadline_ns / SECOND_NS, .tv_nsec = deadline_ns % SECOND_NS};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
         ;
 }

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#define SECOND_NS INT64_C(1000000000)
+
 /* CLOCK_MONOTONIC now, ns. About 20 ns. */
 int64_t clock_now_ns(void);
 

@@ -51,11 +51,10 @@ static void put_text(const struct result *r, const struct estimate *list, size_t
     table_put(&t, out, 0);
     if (x->ranged)
         buf_str(out, "\nThe three ways to the energy of a request differ by over 10 %, so the range is given.\n");
-    buf_str(
-        out,
-        "\n± is the instrument's own doubt; the sensors' limit is in the JSON's `calibration`.\nHolds for this load "
-        "and configuration, without idle gaps between requests. A measured value takes "
-        "precedence.\n");
+    buf_str(out, "\n± is the instrument doubt; the assumed limit of the sensors is the JSON's `calibration`.\nHolds "
+                 "for this load "
+                 "and configuration, without idle gaps between requests. A measured value takes "
+                 "precedence.\n");
 }
 
 static void put_json(const struct estimate *list, size_t n, struct buf *out)

@@ -45,7 +45,7 @@ static void put_parameters(struct arena *a, struct buf *out)
 
 static void put_codes(struct buf *out)
 {
-    buf_str(out, "\nChecks: a run is formal when every one passes\n");
+    buf_str(out, "\nChecks: a run is formal when each one passes, or has nothing to judge\n");
     for (int i = 0; i < CODE_COUNT; i++) {
         buf_fmt(out, "  %-22s ", check_code_names[i]);
         text_wrap(out, check_code_meaning(i), 25, 25, REPORT_COLUMNS);
@@ -63,7 +63,8 @@ static void put_text(struct arena *a, struct buf *out)
     text_wrap(out,
               "jtok measures the GPU energy of an LLM inference service over one cold start: startup, formal requests, "
               "release; "
-              "per output token, with its uncertainty. The source method is Benchmark 1.5. Where that is silent, jtok "
+              "per output token, with what is known of its uncertainty. The source method is Benchmark 1.5. Where that "
+              "is silent, jtok "
               "decides; each "
               "such decision is marked [D] and stored with every result. docs/METHOD.md has the whole method.",
               0, 0, REPORT_COLUMNS);

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/num.h"
 
-/* What a run of METHOD's size asks for: 15 000 streams, each a file and a port. */
+/* What a large run asks for: 15 000 streams, each a file and a port. */
 enum { STREAMS = 15000, FILES_BESIDE = 200, CLOCK_READS = 10000, WAKES = 20 };
 static const int64_t clock_read_slow_ns = 200, wake_late_slow_ns = 5000000;
 static const ino_t first_pid_namespace = 0xEFFFFFFC; /* fixed in Linux */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/buf.h"
 #include "base/num.h"
+#include "model/limits.h"
 
 const char *const basis_names[] = {"benchmark-1.5", "precise", NULL};
 const char *const reading_names[] = {"gap", "interval", "request", "words", NULL};
@@ -40,8 +41,8 @@ struct method method_default(void)
                            .k = K_2,
                            .window = 100,
                            .cv_limit = 0.03,
-                           .saturated_share = 0.85,
-                           .lag_share = 0.01,
+                           .saturated_share = METHOD_SATURATED_SHARE,
+                           .lag_share = METHOD_LAG_SHARE,
                            .merged_tokens = 8};
 }
 
@@ -81,10 +82,10 @@ static bool unknown_key(struct span key, struct err *e)
         buf_fmt(&all, "%s%s", i ? ", " : "", method_fields[i].key);
     }
     if (nearest)
-        err_set(e, ERR_USAGE, "--set: \"%.*s\" is no parameter of the method. Did you mean %s? All of them: %s.",
+        err_set(e, ERR_USAGE, "--set: \"%.*s\" is not a parameter of the method. Did you mean %s? All of them: %s.",
                 SPAN_ARG(key), nearest, buf_text(&all));
     else
-        err_set(e, ERR_USAGE, "--set: \"%.*s\" is no parameter of the method. They are: %s.", SPAN_ARG(key),
+        err_set(e, ERR_USAGE, "--set: \"%.*s\" is not a parameter of the method. They are: %s.", SPAN_ARG(key),
                 buf_text(&all));
     buf_done(&all);
     return false;
@@ -171,116 +172,232 @@ const char *method_differences(const struct method *m, struct arena *a)
 
 const struct method_decision method_decisions[] = {
     {"clock.step", "1",
-     "A change of the realtime offset by over 1 ms between two readings is a clock step: stamps between them are "
-     "marked, and a timing that uses one is null."},
+     "A change of over 1 ms in the offset between REALTIME and MONOTONIC from one pair to the next is a clock step: "
+     "stamps between those pairs are marked, and a timing that uses one is null."},
+    {"energy.averaged_power", "2",
+     "Where NVML's field 186 is not supported, PowerUsage, a one-second average, stands in: the field and scope that "
+     "answered are recorded, the run is marked averaged_power and compared only with its like."},
     {"energy.counter_interpolation", "2",
-     "The counter is interpolated linearly between its change points, each stamped at the "
-     "middle of the call that first saw the new value."},
+     "The counter is interpolated linearly between its change points: readings that differ from the one before, each "
+     "at the middle of its call."},
     {"energy.counter_lock", "2",
-     "Counter reads are locked to the counter's own step, so that a change point is right to about "
-     "10 ms rather than 100 ms."},
+     "Counter reads are locked to the counter's own step: its moment of change is found once by reads 5 ms apart, then "
+     "each read comes 5 ms after the expected change and is repeated 10 ms later if nothing changed, so that a change "
+     "point is right to about 10 ms, not 100 ms."},
+    {"energy.counter_void", "2",
+     "A counter that goes backward, or is read and stands still for over 0.5 s (to the last equal reading) while a "
+     "power series reads above 1 W, is void for that GPU in that stage; it is never clamped. A hole in its reads loses "
+     "no energy: it is stored as a gap and voids nothing."},
     {"energy.precise", "2",
-     "Basis `precise`: the 20 ms buffer's integral times one factor per GPU and run, counter over buffer from "
-     "service_start to release_end with the counter evaluated L later; L from 0 to 150 ms in steps of 5 ms "
-     "leaves the least squared residual between counter steps and the buffer's integral over them."},
+     "Basis `precise`: the 20 ms buffer's integral times one factor per GPU and run, the counter over the buffer from "
+     "service_start to release_end with the counter evaluated at t + L; never a factor per stage."},
+    {"energy.lag", "2",
+     "L, the counter's delay, is sought from -20 to 150 ms in steps of 5 ms: the least squared residual between "
+     "counter steps and the unscaled buffer's integral over them, over the same steps for every L (ties: the lower L), "
+     "refined by a parabola through the least and its two neighbours. At an end of that range it was not found: 0 is "
+     "used, and the counter's doubt takes 50 ms."},
     {"energy.marks", "2",
-     "Extra samples at each stage mark and 0.2 s after it make `benchmark-1.5+marks`, shown beside; headline and "
-     "rules use the 1 s grid only, and a mark sample without its partner is dropped."},
-    {"energy.uncertainty", "2",
-     "Two figures, k = 2: instrument (sampling, stamps, cliffs at the ends) and absolute (an assumed "
-     "limit of the board's sensor: the larger of 6 % and 5 W, or the plan's calibration)."},
-    {"energy.uncertainty_sum", "2",
-     "Repeatability adds linearly over GPUs for the two instant series, which share a phase, and as the "
-     "root of the sum of squares for counter and buffer, and over stages; the absolute limit adds "
-     "linearly."},
+     "Extra samples at each stage mark and 0.2 s after it make `benchmark-1.5+marks`, shown beside; headline and rules "
+     "use the 1 s grid only, and a mark sample without its partner is dropped."},
+    {"energy.instrument", "2",
+     "The instrument doubt says how far a reading may be from what the board's own sensor saw, in this run, and means "
+     "to hold in at least 95 % of cases. It is made of limits and known differences, not of multiples of a standard "
+     "deviation; a known difference is added in full, never in a root."},
+    {"energy.instrument_counter", "2",
+     "Counter: at each end 10 ms (100 ms where a change point around it was not read as locked, repeat or boundary) "
+     "times the mean power within 0.2 s of it, and |L| plus a quarter of the distance of those change points, times "
+     "the step of the power there; the root of the sum of squares."},
+    {"energy.instrument_precise", "2",
+     "Precise: the largest less the least, from 5 s before the stage to 5 s after it, of the counter at t + L minus "
+     "the scaled integral of the buffer, once at each change point between service_start and release_end. Buffer: |1 - "
+     "factor| times its energy, plus the doubt of precise."},
+    {"energy.instrument_grid", "2",
+     "Grid, with marks likewise: its difference to precise plus the doubt of precise, for each GPU whose buffer covers "
+     "the stage (both ends, no gap over 60 ms); else its difference to the counter plus the counter's doubt; with "
+     "neither the root of 2 sum (T dP)^2 over the sampling intervals that touch it, for startup, formal stage and "
+     "lifecycle from ten samples inside on; else none, with the reason."},
+    {"energy.sums", "2",
+     "In a sum over GPUs or stages, known differences are added with their signs first and count once; what is left "
+     "over adds by the root of the sum of squares, for a lifecycle one term a GPU and not one a stage. Successive "
+     "differences take an interval that two stages touch once, and add linearly over GPUs, which are sampled in one "
+     "phase."},
+    {"energy.tokens_edge", "2",
+     "J/token of a window that cuts streams adds the tokens' edge linearly: each end that cuts streams is moved on its "
+     "own from -50 to +50 ms in steps of 1 ms, and half of the largest less the least J/token is taken."},
+    {"energy.calibration", "2",
+     "The calibration doubt is an assumed limit of the board's sensor: the larger of 6 % and 5 W times the duration, "
+     "for each GPU, once for the interval asked; a calibration in the plan replaces it. It is fully correlated over "
+     "boards of one type: it adds linearly and cancels in a ratio on the same boards."},
+    {"energy.between_runs", "2",
+     "How far runs of one plan differ is known from repetitions only; a single run has no such figure and says so "
+     "wherever its number stands."},
     {"stage.release_end", "3",
-     "release_end is the latest of exit, memory released and power recovered; the 30 s of proof are stored "
+     "release_end is the latest of exit, memory released and power recovered; the 30 s of proof are the hold, stored "
      "and not counted."},
-    {"stage.baseline_halves", "3",
-     "A baseline's halves must agree within the larger of 2 % and 1 W, and its population standard "
-     "deviation stay within the same limit."},
+    {"stage.baseline", "3",
+     "A baseline is idle when a GPU has no compute process, its utilisation is 0, the population standard deviation of "
+     "its power is within the larger of 2 % and 1 W, and the time-weighted means of its two halves are within the "
+     "larger of 2 % and 1 W of each other."},
     {"stage.baseline_window", "3",
-     "A window starts at the latest sample of a tick, so that every GPU is covered, and the last one starts at most "
-     "120 s "
-     "after the first; 2 % is of the window's mean. Utilisation or processes that can't be read at any of its samples "
-     "make "
-     "it not recorded, at some of them a failure."},
+     "A baseline window starts at the latest sample of a tick, so that every GPU is covered, and the last one starts "
+     "at most 120 s after the first; 2 % is of the window's mean. Utilisation or processes that can't be read at any "
+     "of its samples make it not recorded, at some of them a failure."},
     {"stage.ticks", "3",
      "GPUs are sampled at phases of their own; samples belong to one tick when they are nearest to it, up to half a "
-     "period "
-     "late. t11 is the latest sample of the first tick in band; the hold ends with a later tick's earliest sample."},
-    {"stage.ready_counter", "3",
-     "The engine is stopped when its token counter, asked for after the formal stage, has given the same value twice, "
-     "0.2 s "
-     "apart, or after 10 s; at once where it has no such counter."},
-    {"stage.expectations", "3",
-     "A plan that states no expectation of the engine passes that check; one that the engine gives no way to see is "
-     "not "
-     "recorded."},
-    {"stage.warmup", "3", "Warm-up: 8 requests at once from a built-in set, 64 output tokens each."},
-    {"stage.page_cache", "3", "The page cache is left as it is; how much of the snapshot was resident is recorded."},
+     "period late. The latest stamp of a tick counts, and the hold is proven by a sample at or after its end."},
+    {"stage.hold", "3",
+     "A missing sample (null, or a hole of over 2.5 periods) or an excursion out of the band starts the hold again. An "
+     "excursion later than exit and memory release is counted, printed and marked hold_restarted, with the energy up "
+     "to the first sample in band beside."},
+    {"stage.recovery_resolution", "3",
+     "Power recovery has the grid's resolution: one period times the baseline's power is printed beside the release "
+     "energy, apart from its doubt."},
+    {"stage.not_closed", "3",
+     "Where a release did not close, its energy so far ends at the last grid reading; L, factor and the drift between "
+     "counter and buffer end at the lesser of the last change point less 150 ms and the last buffer sample."},
+    {"stage.phases", "3",
+     "An engine's log cuts the startup into phases at the first occurrence of each mark, in order; each has seconds, "
+     "joules and watts by precise, what has no mark is the rest, and they add up to the stage. No check uses them."},
+    {"stage.waits", "3",
+     "After the last request the engine's token count is read at once; where it equals what is known to have been "
+     "generated, with or without explained requests, or where a request failed, the stop follows at once; else it is "
+     "read on, for at most 1 s. Waits between formal_end and stop, and between warm-up and formal_start, are stored "
+     "and printed in seconds and joules and never subtracted."},
+    {"stage.observer_wait", "3",
+     "A stage is marked observer_wait when jtok's own waits in it took over 2 % of its energy, by precise: after "
+     "formal_end all of them, before formal_start what exceeds the 0.3 s of silence."},
+    {"stage.warmup", "3",
+     "Warm-up: 8 requests at once from a built-in set that shares no prompt with the formal one, 64 output tokens "
+     "each."},
+    {"stage.memory_by_process", "3",
+     "GPU memory is attributed by process, not by the sum: what another user's process holds on a GPU outside the plan "
+     "is named and judged by nobody."},
+    {"stage.page_cache", "3",
+     "The page cache is left as it is, and how much of the snapshot was in it is recorded before anything of it is "
+     "read. Reading weights for a digest leaves that as it was; where it can't, the run is marked page_cache_warmed."},
     {"request.connect_ahead", "4",
-     "Connections are opened before the formal stage; then all requests are written in one sweep."},
-    {"request.tpot_first_chunk", "4", "Where the first chunk is known to carry n1 tokens, TPOT divides by n - n1."},
+     "Connections are opened after the warm-up, in waves, with at least 0.3 s of silence; then all requests are "
+     "written in one sweep. A plan may ask for connecting with the request."},
+    {"request.tpot", "4",
+     "TPOT divides by n - n1, n1 being the tokens of all chunks that share the first stamp; it is undefined, not zero, "
+     "for n < 2, for n - n1 of 0 or less, and where the last stamp is the first. Where running counts don't tell n1, "
+     "it comes from the tokens allotted to chunks and is marked as spread."},
+    {"request.arrivals_merged", "4",
+     "A run is marked arrivals_merged, and its TPOT and ITL are shown but not compared, where over half of the output "
+     "tokens of successful requests came, after each request's first stamp, in stamps of over max(8, 2 x the stated "
+     "stream interval) tokens of one request."},
     {"request.itl", "4",
      "Where running counts are known, each of a chunk's k tokens has an ITL of one k-th of the chunk's gap; else the "
-     "chunk gap itself is shown under its own name."},
+     "chunk gap itself is shown under its own name. Gaps with a shared stamp at either end are left out and counted."},
     {"request.chunk_tokens", "4",
-     "Without running counts a request's usage is spread over its token chunks in proportion to their "
-     "bytes: floors, largest remainders, then one token for each chunk left empty."},
+     "Without running counts a request's usage is spread over its token chunks in proportion to their bytes: floors, "
+     "largest remainders (ties: the earlier), then one token for each chunk left empty, from the chunk with the most."},
     {"request.repeated_prompts", "4",
      "A run with repeated prompts and the prefix cache on is compared only with its like."},
-    {"request.verdicts", "4", "One reason per failed request: the first fault in time."},
+    {"request.verdicts", "4",
+     "One reason per failed request: the first fault in time. Other requests go on; no request is sent twice, but a "
+     "connection opened ahead that the server closes before it is used is opened again."},
+    {"request.usage", "4",
+     "Usage is the last non-null one: an integer from 1 to 2^31 - 1, at most the request's max_tokens where that is "
+     "set, not below an earlier running count. Without a token chunk a request fails, as no_output where usage counts "
+     "a token, else as no_tokens."},
+    {"request.whole_answer", "4",
+     "An answer whose usage came with or after its finish reason is a success, noted, however its connection then "
+     "ends; what follows [DONE] is counted and never judged. An event that can't be read is a failure even if the rest "
+     "is complete."},
     {"attribution.curve", "5",
-     "E(t) is the buffer, scaled once so that the formal stage equals its counter energy; else the counter's "
-     "change points; else the trapezoid over the grid."},
+     "E(t) is the buffer, scaled once so that the formal stage equals its counter energy; else the counter's change "
+     "points; else the trapezoid over the grid. Which one it was is recorded."},
     {"attribution.readings", "5",
-     "Four readings of where tokens were generated are computed and listed; `gap` is the basis."},
+     "Four readings of where a chunk's tokens were generated are computed and listed: gap (the basis), interval, "
+     "request and words."},
     {"steady.cv", "6", "CV is the population standard deviation over the mean."},
-    {"steady.k", "6", "K = 2 consecutive windows; 1, 2, 3 and all are listed beside."},
+    {"steady.k", "6", "K = 2 consecutive windows, the fewest that the words allow; 1, 2, 3 and all are listed beside."},
     {"steady.start", "6",
      "The steady window starts at the completion of the first request of the first qualifying window."},
     {"steady.saturated", "6",
-     "Saturated: from the first to the last moment at or above 85 % of the peak number of requests within "
-     "their generation interval; shown beside, never instead."},
+     "Saturated: from the first to the last moment at or above 85 % of the peak number of requests within their "
+     "generation interval; shown beside, never instead. It means something only where requests waited: the peak is "
+     "below the number of successful requests that have a generation interval, or the engine counted waiting requests "
+     "in over half of its answers in that window; else it is marked."},
     {"steady.delivery_lag", "6",
-     "Delivery lag: over 1 % of the formal stage in which requests are outstanding while every GPU is below "
-     "1.15 times its ready level, counted from 1 s after the start; a buffer sample stands for the time until the "
-     "next, and a request is outstanding until formal_end."},
+     "Delivery lag: over 1 % of the formal stage, counted from 1 s after its start, in which a request is outstanding "
+     "while every GPU with a ready level above 0 is below 1.15 times that level. Stretches are joined over up to 0.1 s "
+     "of mean power below it; a buffer sample stands for the time until the next, and a hole of over 60 ms counts as "
+     "nothing. A request is outstanding until formal_end."},
     {"metrics.e_ss", "7",
-     "The estimate's energy per request is steady-state J/token times the mean output tokens of all successful "
-     "formal requests."},
+     "The estimate's energy per request is steady-state J/token times the mean output tokens of all successful formal "
+     "requests; without a steady value, or with one that is excluded, E(formal)/requests is used and named."},
     {"metrics.beside", "7",
-     "Formal-stage J/token, J/request, tokens per kWh, J per input and output token, and the N at which overhead "
-     "falls under 1, 5 and 10 % are shown beside the source's metrics."},
-    {"check.counter_disagrees", "8",
-     "Counter and buffer over 1 % apart on startup or formal exclude a run; stages under 10 s are "
-     "reported, not judged."},
-    {"check.usage", "8",
-     "Server-side generated tokens equal client usage where no request failed, and are within 2 % else."},
-    {"check.failed", "8", "More failed requests than the plan's limit (1 %) exclude a run."},
+     "Formal-stage J/token, J/request, tokens per kWh, J per input and output token, energy per visible token where "
+     "known, and the N at which overhead falls under 1, 5 and 10 % are shown beside the source's metrics."},
+    {"check.not_stated", "8",
+     "What a plan does not state is not stated: nothing was compared, so nothing passed. What a rule leaves out, or a "
+     "mark names as a gap, is not judged. Neither excludes a run."},
+    {"check.identity_sources", "8",
+     "A formal run names model id, precision and engine version (or image digest). Where the plan is silent they come "
+     "from the snapshot or the engine, with the source of each; where neither has one, the run is excluded as "
+     "identity_unknown. Total parameters come from the plan, the snapshot's tensor headers, or `analyze`; unknown, "
+     "they keep a run out of ranks only."},
     {"check.gpu_memory", "8",
-     "The engine holds a GPU when its used memory is over 64 MiB above what it was before the start, the limit of the "
-     "release."},
-    {"check.counter_gap", "8",
-     "A gap in the counter's readings is no sample_gap: the counter is cumulative, and one that stands still is void."},
-    {"check.power_floor", "8",
-     "Power is below idle when it is below the GPU's baseline by more than the larger of 2 % and 1 W."},
+     "The engine holds a GPU when its own processes hold memory there; where process ids can't be told apart, when "
+     "memory grew by over 64 MiB, the limit of the release."},
+    {"check.counter_disagrees", "8",
+     "For each GPU, unscaled buffer and counter at t + L over 1 % apart on startup or formal stage exclude a run; "
+     "stages under 10 s are reported, not judged. Errors of opposite sign never cancel."},
+    {"check.grid_disagrees", "8",
+     "For each GPU, grid and unshifted counter apart on the formal stage by over the larger of 10 % and twice the "
+     "grid's successive differences exclude a run; a stage under 10 s is reported, not judged."},
+    {"check.no_buffer", "8",
+     "A board without the 20 ms buffer is judged by grid against counter alone, and the run is marked no_buffer."},
+    {"check.power_range", "8",
+     "Power is below idle when it is below the GPU's baseline by more than the larger of 2 % and 1 W, and too high "
+     "above 1.1 times the enforced limit."},
+    {"check.sensor_follows", "8",
+     "While tokens were generated the GPUs together must be above their ready level, and each that the engine holds "
+     "memory on above its baseline, by more than the larger of 2 % and 1 W: else a sensor does not follow the load. A "
+     "ready level that is unknown is not judged."},
+    {"check.usage", "8",
+     "Server-side generated tokens equal client usage where no request failed, and are within 2 % of it else."},
     {"check.usage_before", "8",
      "The engine's count before the formal stage is its last answer after the warm-up; without one, the usage of "
      "readiness and warm-up, as a cold engine counts from zero."},
+    {"check.own_requests", "8",
+     "Tokens that an engine generates for itself are explained, and the run is marked engine_own_requests, where the "
+     "engine kind states their number t for its version, the surplus is w times t, w is at most the workers less those "
+     "seen before the formal stage, the engine's count of requests that ended well exceeds ours by the same w, and no "
+     "request failed."},
+    {"check.failed", "8", "More failed requests than the plan's limit (1 % by default) exclude a run."},
     {"check.not_verifiable", "8",
-     "A property that the engine gives no way to check is a mark; the check passes when another one could be checked, "
-     "and that of usage when the engine keeps no count."},
+     "A property that the engine gives no way to check is named by a mark and not judged; what could be checked "
+     "decides. So is the engine's token count, where it keeps none."},
     {"check.client_limited", "8",
      "The client was the bottleneck when its loop used over 90 % of a core, handled arrivals over 20 ms late at P99, "
-     "or "
-     "needed over 1 s from first to last submission."},
+     "or needed over 1 s from first to last submission."},
+    {"compare.same_work", "9",
+     "The same work is what was asked, request by request and in order (messages or prompt, length, temperature, "
+     "top-p, seed, API, extra body, thinking setting), not the file it came from."},
+    {"compare.same_machine", "9",
+     "The same machine is GPU model and count, enforced power limit (also on the same UUIDs), MIG, and the source of "
+     "the instant power; host, driver and CPU are shown where they differ."},
     {"compare.boards", "9",
-     "On the same boards the sensors' limit cancels in a ratio and scales a difference; on others both limits add."},
+     "On the same boards the calibration doubt cancels in a ratio and scales a difference; on others both add."},
     {"compare.repetitions", "9",
-     "With repetitions: mean, sample standard deviation, a bootstrap 95 % interval, and for a pair of engines "
-     "a permutation test."},
+     "Repetitions are runs whose frozen plans are the same but for what names a run or a place, and whose inherited "
+     "variables that can change an engine's work have the same values; anything else is refused as a repetition, with "
+     "the difference."},
+    {"compare.interval", "9",
+     "With n >= 2 repetitions: mean, sample standard deviation and Student's t for a 95 % interval of the mean, on "
+     "logarithms for ratios."},
+    {"compare.pair", "9",
+     "For a pair of set-ups Welch's 95 % interval of the ratio decides, from three runs a side, with its degrees of "
+     "freedom rounded down. A permutation p is shown with its smallest possible value and decides nothing; runs that "
+     "were not taken in turn (A B B A) are said to be so."},
+    {"compare.one_run", "9", "One run a side: the difference is printed with the instrument doubt, never a verdict."},
+    {"compare.gate", "9",
+     "A gate names its one metric beforehand: passed where the upper end of the interval is under the limit, failed "
+     "where the lower end is over it, else undecided. Under three runs a side it is undecided, unless a spread s (k = "
+     "1) is stated: then the interval is +- 2 s sqrt(1/n1 + 1/n2)."},
 };
 const size_t method_decision_count = SCHEMA_COUNT(method_decisions);
 

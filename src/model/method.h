@@ -15,9 +15,6 @@
 
 #define METHOD_ID "jtok-2"
 
-/* Silence between the last handshake of connections opened ahead and the first formal request (METHOD section 4). */
-#define METHOD_SILENCE_NS INT64_C(300000000)
-
 enum basis { BASIS_BENCHMARK, BASIS_PRECISE, BASIS_COUNT };
 extern const char *const basis_names[BASIS_COUNT + 1]; /* "benchmark-1.5", "precise" */
 

@@ -106,6 +106,7 @@ struct plan {
 };
 
 extern const struct schema plan_schema;
+extern const struct plan_limits plan_limits_default;
 
 /* Every field at its default or absent. */
 void plan_defaults(struct plan *p);

@@ -14,6 +14,18 @@ static const struct plan_method method_default = {
     .failed_share = 0.01,
 };
 
+/* From connect_s on METHOD's own (section 4, timers). */
+const struct plan_limits plan_limits_default = {
+    .ready_s = 1800,
+    .stop_s = 60,
+    .connect_s = 10,
+    .write_s = 30,
+    .head_s = 30,
+    .first_token_s = 600,
+    .idle_s = 120,
+    .total_s = 3600,
+};
+
 static const char *const engine_kinds[] = {"vllm", "openai", NULL};
 static const char *const api_kinds[] = {"chat", "completions", NULL};
 static const char *const length_kinds[] = {"natural", "fixed", "lognormal", NULL};
@@ -235,14 +247,7 @@ void plan_defaults(struct plan *p)
                      .seed = ABSENT_I64,
                      .connect = CONNECT_AHEAD},
         .method = method_default,
-        .limits = {.ready_s = 1800,
-                   .stop_s = 60,
-                   .connect_s = 10,
-                   .write_s = 30,
-                   .head_s = 30,
-                   .first_token_s = 600,
-                   .idle_s = 120,
-                   .total_s = 3600},
+        .limits = plan_limits_default,
         .power = {.sensor_percent = 6},
         .cost = {.pue = NAN, .server_factor = NAN, .price_per_kwh = NAN, .carbon_g_per_kwh = NAN},
         .runs = "runs",

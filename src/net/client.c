@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
-#include "model/method.h"
+#include "model/limits.h"
 #include "net/client_limits.h"
 #include "net/client_private.h"
 
 /* A slice of the sweep, after which the loop reads; a pause between waves, in which a busy server can accept. */
 static const int64_t SLICE_NS = 500000, WAVE_GAP_NS = 10000000;
 
-_Static_assert(sizeof(struct conn) <= 2048, "METHOD's 4 KiB a stream hold the connection and what it grows to");
+_Static_assert(sizeof(struct conn) <= 2048, "4 KiB a stream hold the connection and what it grows to");
 
 void client_defaults(struct client_options *o)
 {
@@ -19,7 +19,7 @@ void client_defaults(struct client_options *o)
         .path = "/v1/chat/completions",
         .stage = REQUEST_FORMAL,
         .connect = CONNECT_AHEAD,
-        .limits = {.connect_s = 10, .write_s = 30, .head_s = 30, .first_token_s = 600, .idle_s = 120, .total_s = 3600},
+        .limits = plan_limits_default,
         .event_max = STREAM_EVENT_MAX,
         .pause_ns = 800000,
         .wave = 64,

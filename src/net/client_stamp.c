@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const int64_t STEP_NS = 1000000, GIVE_NS = 1000000000, OLD_NS = 100000000, EARLY_NS = 20000;
+static const int64_t STEP_NS = 1000000, GIVE_NS = SECOND_NS, OLD_NS = 100000000, EARLY_NS = 20000;
 
 static void give(struct stamps *s, struct clock_pair p)
 {
@@ -57,7 +57,7 @@ static bool stamp_of(struct msghdr *m, int64_t *ret_realtime_ns)
         if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
             struct timespec t;
             memcpy(&t, CMSG_DATA(c), sizeof t);
-            *ret_realtime_ns = t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+            *ret_realtime_ns = t.tv_sec * SECOND_NS + t.tv_nsec;
             return true;
         }
     }

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "net/hist.h"
 
-enum { BATCH = 1024, FETCH_LINES = 16, NS_PER_S = 1000000000 };
+enum { BATCH = 1024, FETCH_LINES = 16 };
 
 struct loop {
     int epoll_fd;
@@ -177,13 +177,13 @@ static int wait_events(struct loop *l, int64_t deadline_ns)
         left = deadline_ns - clock_now_ns();
         if (left < 0)
             left = 0;
-        t = (struct timespec){.tv_sec = left / NS_PER_S, .tv_nsec = left % NS_PER_S};
+        t = (struct timespec){.tv_sec = left / SECOND_NS, .tv_nsec = left % SECOND_NS};
         limit = &t;
     }
     if (l->ticker.fd < 0)
         return (int)syscall(SYS_epoll_pwait2, l->epoll_fd, l->events, BATCH, limit, NULL, 0);
     if (limit && left > 0) {
-        struct itimerspec at = {.it_value = {.tv_sec = deadline_ns / NS_PER_S, .tv_nsec = deadline_ns % NS_PER_S}};
+        struct itimerspec at = {.it_value = {.tv_sec = deadline_ns / SECOND_NS, .tv_nsec = deadline_ns % SECOND_NS}};
         timerfd_settime(l->ticker.fd, TFD_TIMER_ABSTIME, &at, NULL);
     }
     return epoll_wait(l->epoll_fd, l->events, BATCH, limit && left == 0 ? 0 : -1);

@@ -25,7 +25,7 @@ struct sampler {
 /* Waits for the deadline, a mark or the end. Takes the mark. */
 static void worker_wait(struct worker *w, int64_t deadline_ns, bool *ret_marked, bool *ret_stop)
 {
-    struct timespec t = {.tv_sec = deadline_ns / 1000000000, .tv_nsec = deadline_ns % 1000000000};
+    struct timespec t = {.tv_sec = deadline_ns / SECOND_NS, .tv_nsec = deadline_ns % SECOND_NS};
     pthread_mutex_lock(&w->mutex);
     while (!w->marked && !w->stop && pthread_cond_timedwait(&w->wake, &w->mutex, &t) != ETIMEDOUT)
         ;

@@ -546,8 +546,8 @@ void report_gpus(struct report *p)
     if (quantity_has_value(&x->resolution_j))
         report_line(p,
                     arena_format(&p->arena,
-                                 "Power is seen once a period, so the release may have ended up to %s J of idle power "
-                                 "earlier; that is not part of its doubt.",
+                                 "Power is read once a period, so the release may have ended up to one period, %s J at "
+                                 "idle power, earlier. That is not part of its ±.",
                                  number_text(&p->arena, x->resolution_j.value, 3)));
     if (x->hold_restarts > 0)
         report_line(p,

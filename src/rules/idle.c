@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "base/arena.h"
+#include "model/limits.h"
 
 struct idle_series {
     struct tick_sample *s;
@@ -12,7 +13,7 @@ struct idle_series {
 
 static double limit_w(double mean_w)
 {
-    return fmax(mean_w * (IDLE_PERCENT / 100.0), IDLE_WATTS) * (1 + RULE_ROUNDING);
+    return fmax(mean_w * METHOD_IDLE_SHARE, METHOD_IDLE_W) * (1 + RULE_ROUNDING);
 }
 
 /* Power at t on the line from a to b. */

@@ -22,9 +22,6 @@
 #include "base/buf.h"
 #include "rules/tick.h"
 
-#define IDLE_PERCENT 2.0
-#define IDLE_WATTS   1.0
-
 enum idle_fault {
     IDLE_NOT_COVERED = 1,
     IDLE_UTILISATION = 2,

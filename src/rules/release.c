@@ -3,10 +3,11 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+#include "model/limits.h"
 
 static double band_w(double baseline_w)
 {
-    return fmax(baseline_w * (RELEASE_PERCENT / 100.0), RELEASE_WATTS);
+    return fmax(baseline_w * METHOD_RECOVERED_SHARE, METHOD_RECOVERED_W);
 }
 
 bool release_in_band(double watts, double baseline_w)
@@ -35,7 +36,7 @@ void release_init(struct release *r, uint32_t gpus, const double *baseline_w, in
 static bool after_a_hole(const struct release *r, uint32_t gpu, const struct tick_sample *s)
 {
     return r->seen_ns[gpu] != ABSENT_I64 &&
-           2 * (s->t_ns - r->seen_ns[gpu]) > (int64_t)(2 * RELEASE_HOLE_PERIODS) * r->join.period_ns;
+           2 * (s->t_ns - r->seen_ns[gpu]) > (int64_t)(2 * METHOD_GRID_GAP_PERIODS) * r->join.period_ns;
 }
 
 static void break_row(struct release *r, int64_t t_ns)

@@ -15,12 +15,6 @@
 #include "base/buf.h"
 #include "rules/tick.h"
 
-#define RELEASE_PERCENT      5.0
-#define RELEASE_WATTS        1.0
-#define RELEASE_HOLE_PERIODS 2.5
-/* Memory is back when it is no more than this above before the start (t10). */
-#define RELEASE_MEMORY_BYTES (INT64_C(64) << 20)
-
 struct release {
     bool closed;
     int64_t recovered_ns; /* t11 of the row that closed it, else of the row going on; ABSENT_I64: out of band now */

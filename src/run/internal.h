@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "model/limits.h"
 #include "net/child.h"
 #include "net/client.h"
 #include "net/http_get.h"
@@ -23,7 +24,6 @@ enum {
     LOG_TAIL_LINES = 20,
     LOG_TAIL_BYTES = 240,
     LOG_TAIL_TOLD = 1400,             /* what an error's text has room for: its end is what matters */
-    MEMORY_BACK_BYTES = 64 << 20,     /* METHOD section 3, t10 */
     RESIDENCY_SLACK_BYTES = 64 << 20, /* the kernel may keep more of a file than was asked of it */
 };
 

@@ -383,7 +383,7 @@ static void turn(struct recorder *r, bool sync)
 
 static struct timespec timespec_of(int64_t ns)
 {
-    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    return (struct timespec){.tv_sec = ns / SECOND_NS, .tv_nsec = ns % SECOND_NS};
 }
 
 static void *write_all(void *self)

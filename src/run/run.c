@@ -178,7 +178,7 @@ static void on_tick(struct timer *t)
 static void take_memory(struct run *r, uint32_t gpu, const struct sampler_live *s)
 {
     bool back = s->processes <= 0 && s->memory_used_bytes != ABSENT_I64 && r->memory_before[gpu] != ABSENT_I64 &&
-                s->memory_used_bytes <= r->memory_before[gpu] + MEMORY_BACK_BYTES;
+                s->memory_used_bytes <= r->memory_before[gpu] + METHOD_MEMORY_BYTES;
     if (back && r->memory_back_ns[gpu] == ABSENT_I64)
         r->memory_back_ns[gpu] = s->t_ns;
 }

@@ -9,8 +9,6 @@
 
 extern char **environ;
 
-#define SECOND_NS INT64_C(1000000000)
-
 /* /metrics is read each second; sooner while something waits for the engine's count, which is waited for no longer than
  * METHOD section 3 allows. */
 #define SCRAPE_NS        SECOND_NS
@@ -253,7 +251,7 @@ static struct holders holders_of(struct run *r, uint32_t gpu)
 static int by_sum(int64_t before, int64_t now)
 {
     return before == ABSENT_I64 || now == ABSENT_I64 ? CHECK_NOT_RECORDED
-           : now - before > MEMORY_BACK_BYTES        ? CHECK_PASSED
+           : now - before > METHOD_MEMORY_BYTES        ? CHECK_PASSED
                                                      : CHECK_FAILED;
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "analysis/verify.h"
 #include "cli/commands.h"
 #include "cli/evaluate.h"
 #include "cli/exit.h"
@@ -277,7 +278,7 @@ static void the_method_prints_every_decision_and_code(void **state)
     for (int i = 0; i < CODE_COUNT; i++)
         has(&b->out, check_code_names[i]);
     assert_int_equal(CALL(b, cmd_method, "--format", "json"), EXIT_OK);
-    has(&b->out, "\"id\": \"jtok-1\"");
+    has(&b->out, "\"id\": \"" METHOD_ID "\"");
 }
 
 /* docs/result.schema.json is what `jtok schema result` prints. */
@@ -294,16 +295,16 @@ static void the_schema_in_the_documentation_is_in_step(void **state)
     buf_done(&stored);
 }
 
-/* docs/CHECKS.md has a section for each code and mark. */
+/* docs/CHECKS.md has a section for each code and mark, which begins with what `jtok method` says of it. */
 static void every_code_is_documented(void **state)
 {
     struct bench *b = *state;
     struct buf text = {0};
     read_whole(JTOK_SOURCE "/docs/CHECKS.md", &text);
     for (int i = 0; i < CODE_COUNT; i++)
-        has(&text, arena_format(&b->a, "\n### `%s`\n", check_code_names[i]));
+        has(&text, arena_format(&b->a, "\n### `%s`\n\n%s\n", check_code_names[i], check_code_meaning(i)));
     for (int i = 0; i < RMARK_COUNT; i++)
-        has(&text, arena_format(&b->a, "\n### `%s`\n", mark_code_names[i]));
+        has(&text, arena_format(&b->a, "\n### `%s`\n\n%s\n", mark_code_names[i], mark_code_meaning(i)));
     buf_done(&text);
 }
 

@@ -483,6 +483,28 @@ static void each_code_comes_alone(void **state)
         assert_true(mark_seen[c]);
 }
 
+/* Where a mark names the gap, nothing was compared, so nothing passed. */
+static void what_a_mark_names_is_not_judged(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*spoil)(struct records *, struct arena *);
+        int check_code, mark_code;
+    } cases[] = {{no_metrics, CODE_USAGE_DISAGREES, RMARK_USAGE_NOT_VERIFIABLE},
+                 {no_server_count, CODE_USAGE_DISAGREES, RMARK_USAGE_NOT_VERIFIABLE},
+                 {without_buffer, CODE_COUNTER_DISAGREES, RMARK_NO_BUFFER}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct records r = life_records(&a, 1);
+        cases[i].spoil(&r, &a);
+        struct result result = judge(&r, &a);
+        assert_int_equal(result.marks[cases[i].mark_code].outcome, CHECK_FAILED);
+        assert_int_equal(result.checks[cases[i].check_code].outcome, CHECK_NOT_JUDGED);
+        assert_true(result.formal);
+        arena_done(&a);
+    }
+}
+
 /* The GPU is done 4 s before its streams: 4 of 30 s idle while owed. */
 static void a_front_end_that_lags_is_marked(void **state)
 {
@@ -779,6 +801,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_code_comes_alone),
+        cmocka_unit_test(what_a_mark_names_is_not_judged),
         cmocka_unit_test(a_front_end_that_lags_is_marked),
         cmocka_unit_test(what_was_not_recorded_is_not_judged),
         cmocka_unit_test(limits_are_inclusive_as_the_method_says),
