@@ -29,6 +29,7 @@ struct work {
     size_t order_count;
     double *energy_j[READING_COUNT]; /* by row; null: no energy could be split */
     const char *lack_requests;       /* null, or that some of the plan's are not recorded: nothing is divided by them */
+    struct result *ret;
 };
 
 static int64_t formal_start(const struct work *w)
