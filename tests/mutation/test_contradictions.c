@@ -494,6 +494,40 @@ static void stored_numbers_obey_their_ranges(void **state)
     }
 }
 
+/* The analysis itself takes none of them for a size or a divisor either. */
+static void wild_numbers_in_memory_break_nothing(void **state)
+{
+    static const double wild[] = {0, -1, 1e-300, 1e300, NAN, INFINITY, -INFINITY};
+    struct bench *b = *state;
+    struct method m = method_default();
+    struct err e = {0};
+
+    for (size_t i = 0; i < sizeof wild / sizeof *wild; i++) {
+        struct records r = life_records(&b->a, 1);
+        struct result x;
+
+        r.plan.method.grid_s = r.plan.method.hold_s = wild[i];
+        assert_ok(analyze_and_verify(&r, &m, &b->a, &x, &e), e);
+        assert_false(x.formal);
+        assert_false(x.release.closed);
+    }
+    for (int shift = 31; shift < 63; shift++) {
+        struct records r = life_records(&b->a, 1);
+        struct result x;
+
+        r.requests[7].completion_tokens = INT64_C(1) << shift;
+        r.plan.requests.count = shift % 2 ? INT64_C(1) << shift : r.plan.requests.count;
+        assert_ok(analyze_and_verify(&r, &m, &b->a, &x, &e), e);
+        assert_int_equal(x.load.successful, LIFE_REQUESTS - 1);
+        assert_int_equal(x.load.output_tokens, (LIFE_REQUESTS - 1) * 2 * LIFE_CHUNKS);
+        assert_false(x.formal);
+        if (shift % 2) {
+            assert_int_equal(x.checks[CODE_REQUEST_UNACCOUNTED].outcome, CHECK_FAILED);
+            assert_int_equal(x.metrics.formal_j_per_token.state, Q_NOT_RECORDED);
+        }
+    }
+}
+
 /* ---- files ---- */
 
 static void a_missing_file_is_named(void **state)
@@ -531,6 +565,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_right_is_not_damage, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_run_is_not_damaged, setup, teardown),
         cmocka_unit_test_setup_teardown(stored_numbers_obey_their_ranges, setup, teardown),
+        cmocka_unit_test_setup_teardown(wild_numbers_in_memory_break_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_missing_file_is_named, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
