@@ -189,7 +189,7 @@ static inline void life_warmups(struct records *r, struct arena *a)
         q.submit_ns = q.connect_ns = i ? 41 * LIFE_S : 39 * LIFE_S + 900 * LIFE_MS;
         q.sent_ns = q.connected_ns = q.submit_ns + LIFE_MS;
         q.head_ns = q.first_ns = q.first_visible_ns = q.submit_ns + 5 * LIFE_MS;
-        q.last_ns = q.finish_ns = q.usage_ns = q.end_ns = i ? 42 * LIFE_S : 40 * LIFE_S;
+        q.last_ns = q.finish_ns = q.usage_ns = q.end_ns = i ? 42 * LIFE_S + 450 * LIFE_MS : 40 * LIFE_S;
         q.closed_ns = q.end_ns + LIFE_MS;
         q.prompt_tokens = 10;
         q.completion_tokens = i ? 64 : 8;

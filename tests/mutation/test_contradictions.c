@@ -268,7 +268,7 @@ static const struct contradiction contradictions[] = {
     {"formal_start moved", formal_start_moved, 1, "marks.csv: formal_start is at 42.980000 s, but by requests.csv"},
     {"formal_end moved", formal_end_moved, 1, "marks.csv: formal_end is at 73.020000 s, but by requests.csv"},
     {"warmup_start moved", warmup_start_moved, 1, "marks.csv: warmup_start is at 40.500000 s"},
-    {"warmup_end moved", warmup_end_moved, 1, "marks.csv: warmup_end is at 42.500000 s"},
+    {"warmup_end moved", warmup_end_moved, 1, "marks.csv: warmup_end is at 42.950000 s"},
     {"ready before its proof", ready_before_its_proof, 1, "marks.csv: ready is at 39.000000 s"},
     {"release_end moved", release_end_moved, 1, "marks.csv: release_end is at 75.000000 s"},
     {"marks out of order", marks_out_of_order, 1, NULL},
