@@ -16,8 +16,11 @@
 #define LIFE_S  INT64_C(1000000000)
 #define LIFE_MS INT64_C(1000000)
 
+#ifndef LIFE_REQUESTS
+#define LIFE_REQUESTS 400
+#endif
+
 enum {
-    LIFE_REQUESTS = 400,
     LIFE_CHUNKS = 20, /* of two tokens each */
     LIFE_END_S = 108,
     LIFE_GPUS_MAX = 4,
@@ -146,11 +149,14 @@ static inline void life_requests(struct records *r, struct arena *a)
         q.role_ns = q.first_ns = q.first_visible_ns = first_ns;
         q.last_ns = first_ns + (LIFE_CHUNKS - 1) * 200 * LIFE_MS;
         q.finish_ns = q.usage_ns = q.end_ns = q.last_ns;
+        if (i == LIFE_REQUESTS - 1)
+            q.end_ns = 73 * LIFE_S; /* formal_end */
         q.closed_ns = q.end_ns + LIFE_MS;
         q.prompt_tokens = 30;
         q.completion_tokens = 2 * LIFE_CHUNKS;
         q.token_chunks = LIFE_CHUNKS;
         q.events = LIFE_CHUNKS;
+        q.text_bytes = 8 * LIFE_CHUNKS;
         q.prompt_digest = 1000 + i;
         q.finish_reason = "length";
         r->requests[i] = q;
@@ -167,6 +173,30 @@ static inline void life_requests(struct records *r, struct arena *a)
                                                                  .kind = CHUNK_TEXT,
                                                                  .stamp = STAMP_KERNEL};
         }
+}
+
+/* One that proves readiness, then eight together: 8 and 512 tokens. */
+static inline void life_warmups(struct records *r, struct arena *a)
+{
+    r->warmup_count = 9;
+    r->warmups = arena_array(a, r->warmup_count, sizeof *r->warmups);
+    for (uint32_t i = 0; i < r->warmup_count; i++) {
+        struct rec_request q = rec_request_absent();
+        q.id = i ? i - 1 : 0;
+        q.stage = i ? REQUEST_WARMUP : REQUEST_READY;
+        q.verdict = VERDICT_OK;
+        q.status = 200;
+        q.submit_ns = q.connect_ns = i ? 41 * LIFE_S : 39 * LIFE_S + 900 * LIFE_MS;
+        q.sent_ns = q.connected_ns = q.submit_ns + LIFE_MS;
+        q.head_ns = q.first_ns = q.first_visible_ns = q.submit_ns + 5 * LIFE_MS;
+        q.last_ns = q.finish_ns = q.usage_ns = q.end_ns = i ? 42 * LIFE_S + 450 * LIFE_MS : 40 * LIFE_S;
+        q.closed_ns = q.end_ns + LIFE_MS;
+        q.prompt_tokens = 10;
+        q.completion_tokens = i ? 64 : 8;
+        q.token_chunks = q.events = 2;
+        q.finish_reason = "length";
+        r->warmups[i] = q;
+    }
 }
 
 static inline void life_side(struct records *r, struct arena *a)

@@ -92,12 +92,12 @@ static int from_folder(const char *folder)
     struct result result;
     struct method m = method_default();
     struct err e = {0};
-    int64_t t = clock_process_cpu_ns();
+    int64_t t = clock_thread_cpu_ns();
     if (!records_load(folder, &a, &r, &e) || !analyze(&r, &m, &a, &result, &e)) {
         fprintf(stderr, "bench_analysis: %s\n", e.text);
         return 1;
     }
-    int64_t took = clock_process_cpu_ns() - t;
+    int64_t took = clock_thread_cpu_ns() - t;
     printf("folder  %11zu chunks: read and analysed %6.1f M/s\n", r.chunk_count, million_per_s(r.chunk_count, took));
     arena_done(&a);
     return 0;

@@ -1,6 +1,7 @@
 #include "analysis/analyze.h"
 
 #include <math.h>
+#include <string.h>
 #include "analysis/attribution.h"
 #include "analysis/energy.h"
 #include "analysis/known.h"
@@ -28,6 +29,7 @@ struct work {
     uint32_t *order; /* rows in completion order */
     size_t order_count;
     double *energy_j[READING_COUNT]; /* by row; null: no energy could be split */
+    const char *lack_requests;       /* null, or that some of the plan's are not recorded: nothing is divided by them */
     struct result *ret;
 };
 
@@ -39,6 +41,20 @@ static int64_t formal_start(const struct work *w)
 static int64_t formal_end(const struct work *w)
 {
     return w->ret->stages[STAGE_FORMAL].end_ns;
+}
+
+/* ---- what the records lack ---- */
+
+/* Each request of the plan is there, in order of id. */
+static const char *find_lack_of_requests(const struct records *r, struct arena *a)
+{
+    int64_t planned = r->plan.requests.count, there = 0;
+    for (size_t i = 0; i < r->request_count; i++)
+        there += r->requests[i].id < planned && (i == 0 || r->requests[i].id != r->requests[i - 1].id);
+    return planned == ABSENT_I64 || there >= planned
+               ? NULL
+               : arena_format(a, "%lld of the plan's %lld requests are not in the records",
+                              (long long)(planned - there), (long long)planned);
 }
 
 /* ---- who and what ---- */
@@ -511,7 +527,9 @@ static void measure_window(struct work *w, const struct bounds *b, int64_t from_
     meters_energy(&w->meters, from_ns, to_ns, false, &e, NULL, w->a);
     *ret_energy = *energy_series(&e, headline_of(w->m, STAGE_STEADY));
     *ret_w = quantity_over(ret_energy, (double)(to_ns - from_ns) * 1e-9, "the window has no duration");
-    *ret_per_token = quantity_over(ret_energy, (double)arrived(b, from_ns, to_ns), "no token arrived in the window");
+    *ret_per_token = w->lack_requests ? quantity_absent(Q_NOT_RECORDED, w->lack_requests)
+                                      : quantity_over(ret_energy, (double)arrived(b, from_ns, to_ns),
+                                                      "no token arrived in the window");
     *ret_edge = quantity_has_value(ret_per_token)
                     ? edge_j_per_token(w, b, from_ns, to_ns, true) + edge_j_per_token(w, b, from_ns, to_ns, false)
                     : (double)NAN;
@@ -535,7 +553,8 @@ static void fill_steady(struct work *w, const struct bounds *b, struct result_st
     struct sum sum = {0};
     for (size_t i = (size_t)s->window; i < w->order_count; i++)
         sum_add(&sum, w->energy_j[s->reading][w->order[i]]);
-    s->mean_request_j = quantity_of(sum_value(&sum) / (double)s->requests);
+    s->mean_request_j = w->lack_requests ? quantity_absent(Q_NOT_RECORDED, w->lack_requests)
+                                         : quantity_of(sum_value(&sum) / (double)s->requests);
 }
 
 static void find_steady(struct work *w)
@@ -670,7 +689,7 @@ static void fill_rows(struct work *w)
     for (size_t i = 0; i < w->order_count; i++)
         rows[w->order[i]].order = (int64_t)i;
     for (size_t i = 0; i < w->ret->request_count; i++) {
-        if (!rows[i].generates || !w->energy_j[READING_GAP])
+        if (!rows[i].generates || !w->energy_j[READING_GAP] || w->lack_requests)
             continue;
         rows[i].gap_j = w->energy_j[READING_GAP][i];
         rows[i].interval_j = w->energy_j[READING_INTERVAL][i];
@@ -686,6 +705,7 @@ bool analyze(const struct records *r, const struct method *m, struct arena *a, s
     struct work w = {.m = m, .a = a, .ret = &result, .r = records_sorted(r, a)};
     if (!streams_make(&w.r, m, a, &w.streams, e))
         return false;
+    w.lack_requests = find_lack_of_requests(&w.r, a);
     result_absent(&result, a, "the run did not reach the formal stage");
     make_meters(&w);
     describe(&w);
@@ -699,6 +719,8 @@ bool analyze(const struct records *r, const struct method *m, struct arena *a, s
         look_at_formal(&w);
     fill_rows(&w);
     metrics_fill(&w.r.plan, &result);
+    if (w.lack_requests)
+        metrics_lack_requests(&result, w.lack_requests);
     estimate_fill(&result, a);
     *ret = result;
     return true;

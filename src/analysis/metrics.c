@@ -101,6 +101,18 @@ void metrics_fill(const struct plan *plan, struct result *result)
     fill_cost(&plan->cost, m);
 }
 
+void metrics_lack_requests(struct result *result, const char *why)
+{
+    struct result_metrics *m = &result->metrics;
+    struct quantity *const divided[] = {
+        &m->lifecycle_j_per_token,  &m->formal_j_per_token,      &m->j_per_request,
+        &m->steady_j_per_token,     &m->saturated_j_per_token,   &m->throughput_tok_s,
+        &m->tokens_per_kwh,         &m->j_per_total_token,       &m->j_per_visible_token,
+        &m->kwh_per_million_tokens, &m->cost_per_million_tokens, &m->carbon_g_per_million_tokens};
+    for (size_t i = 0; i < sizeof divided / sizeof *divided; i++)
+        *divided[i] = quantity_absent(Q_NOT_RECORDED, why);
+}
+
 /* ---- E(N) ---- */
 
 static struct quantity smallest_n(const struct quantity *fixed, const struct quantity *each, double share)

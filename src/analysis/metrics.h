@@ -9,6 +9,10 @@
  * server factor, of the formal stage: kWh per token = J/token * server factor * PUE / 3.6e6. O(1). */
 void metrics_fill(const struct plan *plan, struct result *result);
 
+/* After metrics_fill, where the records lack requests: nothing that is divided by tokens or requests has a value. O(1).
+ */
+void metrics_lack_requests(struct result *result, const char *why);
+
 /* Fills result->estimate after metrics_fill. Its table: N = 1, 10 ... 10^6 and the run's own count. */
 void estimate_fill(struct result *result, struct arena *a);
 

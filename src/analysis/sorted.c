@@ -59,10 +59,10 @@ COMPARATOR(chunks, rec_chunk, {
     COMPARE(a->stamp, b->stamp);
 })
 
-/* The list itself where `in_order` says so, else a sorted copy. */
+/* The list itself where `in_order` says so or there is nothing in it, else a sorted copy. */
 static void *sorted(const void *list, size_t n, size_t size, bool in_order, order_compare *compare, struct arena *a)
 {
-    if (in_order)
+    if (in_order || n == 0)
         return (void *)(uintptr_t)list;
     void *copy = arena_array(a, n, size);
     memcpy(copy, list, n * size);

@@ -10,9 +10,11 @@ static double offset_s(int64_t t_ns, int64_t from_ns)
     return (double)(t_ns - from_ns) * 1e-9;
 }
 
+/* ABSENT_I64 where it is not known, or no time that a run could last. */
 static int64_t to_ns(double s)
 {
-    return (int64_t)(s * 1e9 + 0.5);
+    static const double LONGEST_S = 1e9;
+    return s >= 0 && s <= LONGEST_S ? (int64_t)(s * 1e9 + 0.5) : ABSENT_I64;
 }
 
 /* The grid samples from a time on, failed ones among them. */
@@ -126,9 +128,9 @@ static struct recovery power_recovered(const struct plan_method *plan, const str
 {
     struct recovery ret = {.t11_ns = ABSENT_I64, .first_ns = ABSENT_I64};
     struct arena scratch = {0};
-    int64_t period_ns = to_ns(plan->grid_s);
-    if (n == 0 || n > TICK_GPUS_MAX || period_ns <= 0) {
-        ret.why = "no GPU was recorded";
+    int64_t period_ns = to_ns(plan->grid_s), hold_ns = to_ns(plan->hold_s);
+    if (n == 0 || n > TICK_GPUS_MAX || period_ns <= 0 || hold_ns == ABSENT_I64) {
+        ret.why = n == 0 ? "no GPU was recorded" : "the stored plan's grid or hold can't be used";
         return ret;
     }
     double *baseline = arena_array(&scratch, n, sizeof *baseline);
@@ -140,7 +142,7 @@ static struct recovery power_recovered(const struct plan_method *plan, const str
         count[g] = grid_samples(&recorded[g], period_ns, formal_end_ns, s[g]);
     }
     struct release *rule = arena_alloc(&scratch, sizeof *rule);
-    release_init(rule, (uint32_t)n, baseline, period_ns, to_ns(plan->hold_s));
+    release_init(rule, (uint32_t)n, baseline, period_ns, hold_ns);
     rule->count_after_ns = count_after_ns;
     for (bool more = true; more;) {
         size_t next = n;

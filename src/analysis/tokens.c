@@ -48,7 +48,8 @@ static void begin_streams(struct streams *s)
     for (size_t i = 0; i < s->request_count; i++) {
         struct stream *q = &s->streams[i];
         bool first = !s->row_of || s->row_of[s->requests[i].id] == i;
-        q->success = first && s->requests[i].verdict == VERDICT_OK && s->requests[i].completion_tokens >= 1;
+        int64_t n = s->requests[i].completion_tokens;
+        q->success = first && s->requests[i].verdict == VERDICT_OK && n >= 1 && n <= INT32_MAX;
         q->tokens = s->requests[i].completion_tokens;
         q->first_ns = q->last_ns = ABSENT_I64;
     }

@@ -105,12 +105,54 @@ void verify_run(const struct records *r, const struct method *m, struct arena *a
             result->formal = false;
 }
 
+/* Every measured value of an object, and of those within it, as excluded. */
+static void exclude_values(const struct schema *s, char *object, const char *why)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct field *f = &s->fields[i];
+        char *at = object + f->offset;
+        if (f->type == FIELD_QUANTITY) {
+            struct quantity *q = (struct quantity *)(void *)at;
+            if (q->state != Q_MEASURED)
+                continue;
+            q->state = Q_EXCLUDED;
+            q->why = why;
+        } else if (f->type == FIELD_OBJECT) {
+            exclude_values(f->sub, at, why);
+        } else if (f->type == FIELD_LIST && f->item == FIELD_OBJECT) {
+            char *items = *(char **)(void *)at;
+            size_t n = *(const size_t *)(const void *)(object + f->count_offset);
+            for (size_t k = 0; k < n; k++)
+                exclude_values(f->sub, items + k * f->sub->size, why);
+        }
+    }
+}
+
+/* Why no value of a result is a measurement, whatever it is; null: it may be. */
+static const char *why_not_measured(const struct records *r, struct arena *a)
+{
+    if (r->damage)
+        return "the records are damaged or contradict each other";
+    for (size_t i = 0; i < r->plan.gpu_count; i++) {
+        const char *uuid = r->plan.gpus[i];
+        bool there = !uuid || !span_starts(span_of(uuid), "GPU-");
+        for (size_t g = 0; !there && g < r->gpu_count; g++)
+            there = r->gpus[g].uuid && strcmp(r->gpus[g].uuid, uuid) == 0;
+        if (!there)
+            return arena_format(a, "%s of the plan is not in the records", uuid);
+    }
+    return NULL;
+}
+
 bool analyze_and_verify(const struct records *r, const struct method *m, struct arena *a, struct result *ret_result,
                         struct err *e)
 {
     if (!analyze(r, m, a, ret_result, e))
         return false;
     verify_run(r, m, a, ret_result);
+    const char *why = why_not_measured(r, a);
+    if (why)
+        exclude_values(&result_schema, (char *)ret_result, why);
     return true;
 }
 

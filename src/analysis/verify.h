@@ -18,7 +18,8 @@
  * identity, preflight, gpu, release. Memory is taken from `a`. O(records but chunks, + requests log requests). */
 void verify_run(const struct records *r, const struct method *m, struct arena *a, struct result *result);
 
-/* analyze() and verify_run(): the whole result of a run, as result.json holds it. */
+/* analyze() and verify_run(): the whole result of a run, as result.json holds it. Of damaged records, and of
+ * records without some GPU of the plan, no value is called measured: each is excluded. */
 bool analyze_and_verify(const struct records *r, const struct method *m, struct arena *a, struct result *ret_result,
                         struct err *e);
 

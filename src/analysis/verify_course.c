@@ -1,5 +1,6 @@
 /* The course of the run: release_timed_out, release_not_closed, engine_failed, interrupted, clock_step,
  * records_damaged. */
+#include <string.h>
 #include "analysis/verify_internal.h"
 
 static const struct rec_mark *last_mark(const struct records *r, int id)
@@ -96,9 +97,21 @@ static const char *course_fault(struct verify *v)
     return NULL;
 }
 
+/* Lines as parts of one sentence. */
+static const char *in_one_line(struct arena *a, const char *lines)
+{
+    char *text = arena_alloc(a, 2 * strlen(lines) + 1), *to = text;
+    for (; *lines; lines++) {
+        *to++ = *lines == '\n' ? ';' : *lines;
+        if (*lines == '\n')
+            *to++ = ' ';
+    }
+    return text;
+}
+
 static void check_records(struct verify *v)
 {
-    const char *fault = v->r->damage ? v->r->damage
+    const char *fault = v->r->damage ? in_one_line(v->a, v->r->damage)
                         : !v->r->sealed
                             ? "the folder has no seal: the run was not finished, or its end did not reach the disk"
                             : course_fault(v);

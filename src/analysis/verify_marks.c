@@ -54,7 +54,7 @@ static void mark_client(struct verify *v)
 {
     const struct rec_client *c = &v->r->client;
     const double none = __builtin_nan("");
-    if (c->wall_ns <= 0) {
+    if (c->wall_ns <= 0 || c->cpu_ns < 0 || c->handle_p99_ns < 0 || c->submit_spread_ns < 0) {
         verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_NOT_RECORDED, none, none,
                     "The client's own condition was not recorded.");
         return;

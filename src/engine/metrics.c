@@ -45,6 +45,8 @@ static const struct metric metrics[] = {
     {"tgi_queue_size", AT(waiting)},
     {"tgi_batch_current_size", AT(running)},
 };
+static const double FIGURE_MAX = 9007199254740992.0; /* whole numbers are exact up to here; none is beyond */
+
 enum { METRICS = sizeof metrics / sizeof *metrics };
 
 /* vLLM counts by what ended a request, and among its "successes" those that were aborted or failed. */
@@ -81,7 +83,9 @@ struct rec_metrics engine_read_metrics(struct span text)
         if (!count[i] || !isnan(*field))
             continue;
         /* A share does not add up over engines: their mean. */
-        *field = metrics[i].offset == AT(kv_cache_used) ? sum[i] / count[i] : sum[i];
+        double value = metrics[i].offset == AT(kv_cache_used) ? sum[i] / count[i] : sum[i];
+        if (value >= 0 && value <= FIGURE_MAX)
+            *field = value;
     }
     return m;
 }

@@ -276,7 +276,8 @@ bool plan_is_shortened(const struct plan *p)
 {
     const struct plan_method *m = &p->method, *d = &method_default;
 
-    return m->baseline_s < d->baseline_s || m->baseline_wait_s < d->baseline_wait_s || m->hold_s < d->hold_s ||
-           m->release_wait_s < d->release_wait_s || m->grid_s < d->grid_s || m->warmup_requests < d->warmup_requests ||
-           m->warmup_tokens < d->warmup_tokens;
+    /* A duration that is not known is none that was kept. */
+    return !(m->baseline_s >= d->baseline_s && m->baseline_wait_s >= d->baseline_wait_s && m->hold_s >= d->hold_s &&
+             m->release_wait_s >= d->release_wait_s && m->grid_s >= d->grid_s &&
+             m->warmup_requests >= d->warmup_requests && m->warmup_tokens >= d->warmup_tokens);
 }

@@ -74,6 +74,15 @@ struct rec_fact {
 enum milestone { MILESTONE_WEIGHTS, MILESTONE_COMPILED, MILESTONE_GRAPHS, MILESTONE_SERVING, MILESTONE_COUNT };
 extern const char *const milestone_names[MILESTONE_COUNT + 1];
 
+/* What the recorder wrote into one record file, counted as it wrote: a row that is missing, added, moved in time or
+ * emptied later is found by it. */
+struct rec_series {
+    const char *file; /* "instant.csv" */
+    int64_t rows;
+    int64_t cells;       /* fields that are not empty, of all rows */
+    int64_t first, last; /* smallest and largest of the first column (requests: end_ns), as stored; ABSENT_I64: none */
+};
+
 struct rec_run {
     const char *id; /* the folder's name: 20261130T005313Z-slug */
     const char *jtok_version, *method_id;
@@ -95,6 +104,8 @@ struct rec_run {
     const char *engine_name;    /* as its output names itself, also where the plan's kind does not: "sglang" */
     int64_t own_request_tokens; /* that one of them generates */
     int64_t own_requests_max;   /* that can come in its whole life */
+    struct rec_series *series;  /* written when the run ends; none: not recorded */
+    size_t series_count;
 };
 
 /* ---- power ---- */
@@ -113,7 +124,7 @@ enum counter_why { COUNTER_LOCKED, COUNTER_REPEAT, COUNTER_SEARCH, COUNTER_BOUND
 
 struct rec_counter {
     int64_t t_ns;
-    int64_t mj; /* -1: the reading failed */
+    int64_t mj; /* negative: the reading failed */
     int32_t width_ns;
     uint8_t why; /* enum counter_why */
 };
@@ -267,7 +278,7 @@ struct records {
     struct plan plan;
     double given_parameters; /* total parameters, from whoever evaluates; 0: not given */
     bool sealed;             /* hashes were there and right */
-    const char *damage;      /* null, or what is wrong with the files */
+    const char *damage;      /* null, or what is wrong with the files: a line each, naming file and line */
     struct rec_mark *marks;
     size_t mark_count;
     struct rec_clock *clocks;

@@ -187,6 +187,12 @@ static const char *count_fault(const struct stream *s, const struct event_usage 
     return NULL;
 }
 
+/* A count beside the one that is judged: what is none is absent. */
+static int64_t count_told(int64_t count)
+{
+    return count >= 0 && count <= COUNT_MAX ? count : ABSENT_I64;
+}
+
 static void take_usage(struct stream *s, const struct event_usage *u, int64_t t_ns)
 {
     s->have_usage = true;
@@ -194,9 +200,9 @@ static void take_usage(struct stream *s, const struct event_usage *u, int64_t t_
     s->usage_count = u->count_kind == USAGE_COUNT_INTEGER ? u->count : 0;
     struct rec_request *r = &s->record;
     r->completion_tokens = u->count_kind == USAGE_COUNT_INTEGER ? u->count : ABSENT_I64;
-    r->prompt_tokens = u->prompt;
-    r->reasoning_tokens = u->reasoning;
-    r->cached_tokens = u->cached;
+    r->prompt_tokens = count_told(u->prompt);
+    r->reasoning_tokens = count_told(u->reasoning);
+    r->cached_tokens = count_told(u->cached);
     r->usage_ns = t_ns;
 }
 

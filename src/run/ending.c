@@ -20,7 +20,11 @@ bool ending_write(struct recorder *recorder, const char *folder, const struct re
     run->secrets_replaced += (int64_t)counts.secrets_replaced;
     if (client)
         note(archive_write_client(folder, client, &fault), &fault, &whole, &first);
+    run->series = counts.series;
+    run->series_count = counts.series_count;
     note(archive_write_run(folder, run, &fault), &fault, &whole, &first);
+    run->series = NULL; /* it stood here, and is in the file */
+    run->series_count = 0;
     if (!whole && e)
         *e = first;
     return whole;

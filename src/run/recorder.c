@@ -29,8 +29,9 @@ struct stream {
     struct buf masked[2]; /* texts without their secrets; under lock */
     struct buf writing;
     size_t written;
-    bool dirty; /* written to since its last fsync */
-    int fd;     /* -1: none */
+    struct rec_series taken; /* under lock */
+    bool dirty;              /* written to since its last fsync */
+    int fd;                  /* -1: none */
     const char *name;
 };
 
@@ -119,8 +120,36 @@ static struct stream *begin(struct recorder *r, int file, size_t *ret_before)
     return s;
 }
 
-/* Ends what begin began: `rows` rows were appended. */
-static void end(struct recorder *r, struct stream *s, size_t before, size_t rows)
+static struct rec_series nothing_taken(const char *file)
+{
+    return (struct rec_series){.file = file, .first = ABSENT_I64, .last = ABSENT_I64};
+}
+
+static void add_taken(struct rec_series *sum, const struct rec_series *more)
+{
+    sum->rows += more->rows;
+    sum->cells += more->cells;
+    if (more->first == ABSENT_I64)
+        return;
+    if (sum->first == ABSENT_I64 || more->first < sum->first)
+        sum->first = more->first;
+    sum->last = more->last > sum->last ? more->last : sum->last;
+}
+
+/* One row between begin and end. */
+static void put_row(struct stream *s, enum row_table t, uint32_t gpu, const void *record, struct rec_series *taken)
+{
+    int64_t time = rows_time(t, record);
+
+    taken->rows++;
+    taken->cells += (int64_t)rows_put(&s->filling, t, gpu, record);
+    if (time != ABSENT_I64 && (taken->first == ABSENT_I64 || time < taken->first))
+        taken->first = time;
+    taken->last = time > taken->last ? time : taken->last; /* ABSENT_I64 is the lowest */
+}
+
+/* Ends what begin began: what `more` counts was appended. */
+static void end(struct recorder *r, struct stream *s, size_t before, const struct rec_series *more)
 {
     size_t taken = s->filling.n - before;
     uint64_t pending = atomic_fetch_add(&r->pending, taken) + taken;
@@ -129,14 +158,16 @@ static void end(struct recorder *r, struct stream *s, size_t before, size_t rows
     if (too_much) {
         s->filling.n = before;
         atomic_fetch_sub(&r->pending, taken);
-        atomic_fetch_add(&r->lost, rows);
+        atomic_fetch_add(&r->lost, (uint64_t)more->rows);
+    } else {
+        add_taken(&s->taken, more);
     }
     pthread_mutex_unlock(&s->lock);
     if (too_much) {
         fail_memory(r, s);
         return;
     }
-    atomic_fetch_add(&r->rows, rows);
+    atomic_fetch_add(&r->rows, (uint64_t)more->rows);
     atomic_fetch_add(&r->bytes, taken);
     for (uint64_t peak = atomic_load(&r->peak);
          pending > peak && !atomic_compare_exchange_weak(&r->peak, &peak, pending);)
@@ -147,10 +178,11 @@ static void put_rows(struct recorder *r, enum row_table t, uint32_t gpu, const v
 {
     size_t before;
     struct stream *s = begin(r, (int)t, &before);
+    struct rec_series taken = nothing_taken(NULL);
 
     for (size_t i = 0; i < count; i++)
-        rows_put(&s->filling, t, gpu, (const char *)records + i * rows_size(t));
-    end(r, s, before, count);
+        put_row(s, t, gpu, (const char *)records + i * rows_size(t), &taken);
+    end(r, s, before, &taken);
 }
 
 /* The text without secrets, in the stream's buffer `which`; its lock is held. */
@@ -191,16 +223,19 @@ static uint64_t ask_turn(struct recorder *r)
     return ticket;
 }
 
+static const struct rec_series one_line = {.rows = 1, .first = ABSENT_I64, .last = ABSENT_I64};
+
 static void take_mark(void *self, const struct rec_mark *m)
 {
     struct recorder *r = self;
     struct rec_mark masked = *m;
     size_t before;
     struct stream *s = begin(r, ROWS_MARKS, &before);
+    struct rec_series taken = nothing_taken(NULL);
 
     masked.note = mask(r, s, 0, m->note);
-    rows_put(&s->filling, ROWS_MARKS, 0, &masked);
-    end(r, s, before, 1);
+    put_row(s, ROWS_MARKS, 0, &masked, &taken);
+    end(r, s, before, &taken);
     ask_turn(r);
 }
 
@@ -215,11 +250,12 @@ static void take_fact(void *self, const struct rec_fact *f)
     struct rec_fact masked = *f;
     size_t before;
     struct stream *s = begin(r, ROWS_FACTS, &before);
+    struct rec_series taken = nothing_taken(NULL);
 
     masked.expected = mask(r, s, 0, f->expected);
     masked.seen = mask(r, s, 1, f->seen);
-    rows_put(&s->filling, ROWS_FACTS, 0, &masked);
-    end(r, s, before, 1);
+    put_row(s, ROWS_FACTS, 0, &masked, &taken);
+    end(r, s, before, &taken);
 }
 
 static void take_instant(void *self, uint32_t gpu, const struct rec_instant *i)
@@ -251,11 +287,12 @@ static void take_request(void *self, const struct rec_request *request)
     struct rec_request masked = *request;
     size_t before;
     struct stream *s = begin(r, ROWS_REQUESTS, &before);
+    struct rec_series taken = nothing_taken(NULL);
 
     masked.finish_reason = mask(r, s, 0, request->finish_reason);
     masked.detail = mask(r, s, 1, request->detail);
-    rows_put(&s->filling, ROWS_REQUESTS, 0, &masked);
-    end(r, s, before, 1);
+    put_row(s, ROWS_REQUESTS, 0, &masked, &taken);
+    end(r, s, before, &taken);
 }
 
 static void take_chunk(void *self, const struct rec_chunk *c, size_t n)
@@ -278,7 +315,7 @@ static void take_metrics(void *self, const struct rec_metrics *m, struct span ra
     put_masked(r, s, raw, '\n');
     if (s->filling.p[s->filling.n - 1] != '\n')
         buf_byte(&s->filling, '\n');
-    end(r, s, before, 1);
+    end(r, s, before, &one_line);
 }
 
 static void take_log(void *self, int64_t t_ns, char stream, struct span line)
@@ -293,7 +330,7 @@ static void take_log(void *self, int64_t t_ns, char stream, struct span line)
     buf_byte(&s->filling, ',');
     put_masked(r, s, line, ' ');
     buf_byte(&s->filling, '\n');
-    end(r, s, before, 1);
+    end(r, s, before, &one_line);
 }
 
 struct record_sink recorder_sink(struct recorder *r)
@@ -454,7 +491,7 @@ static bool open_stream(struct recorder *r, int file, struct err *e)
     begin(r, file, &before);
     if (file < ROWS_COUNT)
         rows_header((enum row_table)file, &s->filling);
-    end(r, s, before, 0);
+    end(r, s, before, &(struct rec_series){.first = ABSENT_I64, .last = ABSENT_I64});
     return true;
 }
 
@@ -484,6 +521,7 @@ static void init_locks(struct recorder *r)
     for (int i = 0; i < FILE_COUNT; i++) {
         r->streams[i].fd = -1;
         r->streams[i].name = file_name(i);
+        r->streams[i].taken = nothing_taken(file_name(i));
         pthread_mutex_init(&r->streams[i].lock, NULL);
     }
 }
@@ -538,14 +576,26 @@ bool recorder_open(struct recorder **ret_recorder, const char *folder, const str
 
 struct recorder_counts recorder_counts(const struct recorder *r)
 {
-    return (struct recorder_counts){
-        .rows = atomic_load(&((struct recorder *)r)->rows),
-        .bytes = atomic_load(&((struct recorder *)r)->bytes),
-        .lost_rows = atomic_load(&((struct recorder *)r)->lost),
-        .secrets_replaced = atomic_load(&((struct recorder *)r)->secrets_replaced),
-        .memory_peak_bytes = atomic_load(&((struct recorder *)r)->peak),
-        .write_max_ns = atomic_load(&((struct recorder *)r)->write_max_ns),
+    struct recorder *self = (struct recorder *)r; /* its locks */
+    struct recorder_counts counts = {
+        .rows = atomic_load(&self->rows),
+        .bytes = atomic_load(&self->bytes),
+        .lost_rows = atomic_load(&self->lost),
+        .secrets_replaced = atomic_load(&self->secrets_replaced),
+        .memory_peak_bytes = atomic_load(&self->peak),
+        .write_max_ns = atomic_load(&self->write_max_ns),
     };
+
+    for (int i = 0; i < ROWS_COUNT; i++) {
+        struct stream *s = &self->streams[i];
+
+        if (s->fd < 0)
+            continue;
+        pthread_mutex_lock(&s->lock);
+        counts.series[counts.series_count++] = s->taken;
+        pthread_mutex_unlock(&s->lock);
+    }
+    return counts;
 }
 
 static size_t count_lines(const char *p, size_t n)

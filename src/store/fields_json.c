@@ -211,6 +211,12 @@ static bool read_quantity(struct reader *r, const struct field *f, struct quanti
     return true;
 }
 
+/* A stored number obeys its field's range as one that a user writes does: it may become a length or a divisor. */
+static bool in_range(const struct field *f, double value)
+{
+    return !(f->min < f->max) || (value >= f->min && value <= f->max);
+}
+
 /* The value whose first token was just read. */
 static bool read_value(struct reader *r, const struct field *f, enum field_type type, void *at)
 {
@@ -224,9 +230,10 @@ static bool read_value(struct reader *r, const struct field *f, enum field_type 
         *(bool *)at = k == JSON_TRUE;
         return true;
     case FIELD_I64:
-        return (k == JSON_NUMBER && json_i64(&r->j, at)) || fault(r, f, type);
+        return (k == JSON_NUMBER && json_i64(&r->j, at) && in_range(f, (double)*(const int64_t *)at)) ||
+               fault(r, f, type);
     case FIELD_F64:
-        return (k == JSON_NUMBER && json_f64(&r->j, at)) || fault(r, f, type);
+        return (k == JSON_NUMBER && json_f64(&r->j, at) && in_range(f, *(const double *)at)) || fault(r, f, type);
     case FIELD_TEXT:
         if (k != JSON_STRING)
             return fault(r, f, type);

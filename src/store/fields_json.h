@@ -16,7 +16,8 @@ void fields_json_write(const struct schema *s, const void *object, struct buf *b
 void fields_json_put(const struct schema *s, const void *object, struct json_writer *w);
 
 /* Reads what fields_json_write wrote. Every field is made absent first; keys that the table doesn't know are skipped
- * (files of later versions stay readable). A value of a wrong type is ERR_RECORDS with the key path; `source` names the
+ * (files of later versions stay readable). A value of a wrong type, or beyond its
+ * field's range, is ERR_RECORDS with the key path; `source` names the
  * document. Texts and lists go to the arena. O(bytes x depth). */
 bool fields_json_read(const struct schema *s, void *object, const char *source, struct span text, struct arena *a,
                       struct err *e);

@@ -14,6 +14,24 @@
         .key = #m, .type = FIELD_I64, .offset = offsetof(struct rec_run, m), .unit = (u), .doc = (d)                   \
     }
 
+#define SERIES(m, t, d)                                                                                                \
+    {                                                                                                                  \
+        .key = #m, .type = (t), .offset = offsetof(struct rec_series, m), .doc = (d)                                   \
+    }
+
+static const struct field series_fields[] = {
+    SERIES(file, FIELD_TEXT, "Record file."),
+    SERIES(rows, FIELD_I64, "Its rows."),
+    SERIES(cells, FIELD_I64, "Fields of these rows that are not empty."),
+    SERIES(first, FIELD_I64, "Smallest value of its first column (requests.csv: of end_ns)."),
+    SERIES(last, FIELD_I64, "Largest value of the same."),
+};
+static const struct schema series_schema = {.name = "rec_series",
+                                            .size = sizeof(struct rec_series),
+                                            .fields = series_fields,
+                                            .count = SCHEMA_COUNT(series_fields),
+                                            .doc = "What the recorder wrote into one file."};
+
 static const struct field run_fields[] = {
     TEXT(id, "Name of the run folder."),
     TEXT(jtok_version, "Version of jtok that made the records."),
@@ -43,6 +61,13 @@ static const struct field run_fields[] = {
     TEXT(engine_name, "How the engine's output names it, also where the plan's kind does not."),
     INT(own_request_tokens, "tokens", "That one request of the engine's own warm-up generates."),
     INT(own_requests_max, NULL, "Such requests that can come in the engine's whole life."),
+    {.key = "series",
+     .type = FIELD_LIST,
+     .offset = offsetof(struct rec_run, series),
+     .count_offset = offsetof(struct rec_run, series_count),
+     .item = FIELD_OBJECT,
+     .sub = &series_schema,
+     .doc = "What the recorder wrote into each record file."},
 };
 const struct schema rec_run_schema = {.name = "rec_run",
                                       .size = sizeof(struct rec_run),
@@ -52,7 +77,7 @@ const struct schema rec_run_schema = {.name = "rec_run",
 
 #define COUNT(m, u, d)                                                                                                 \
     {                                                                                                                  \
-        .key = #m, .type = FIELD_I64, .offset = offsetof(struct rec_client, m), .unit = (u), .doc = (d)                \
+        .key = #m, .type = FIELD_I64, .offset = offsetof(struct rec_client, m), .max = 1e18, .unit = (u), .doc = (d)   \
     }
 
 static const struct field client_fields[] = {

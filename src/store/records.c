@@ -1,51 +1,70 @@
 #include <errno.h>
-#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
-#include "store/archive.h"
 #include "store/fields_json.h"
-#include "store/rows.h"
+#include "store/records.h"
 #include "store/sort.h"
 #include "text/compress.h"
+#include "text/digest.h"
 
 struct loader {
+    const struct record_files *files;
     const char *folder;
     struct arena *a;
     struct records *r;
-    struct buf damage;
+    struct damage damage;
 };
 
-__attribute__((format(printf, 2, 3))) static void damaged(struct loader *l, const char *format, ...)
-{
-    char text[400];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    buf_str(&l->damage, text);
-    buf_byte(&l->damage, '\n');
-}
-
-/* The file's text, packed or not; false where there is none. The plain one goes first: beside it, a packed one comes
- * from a seal that was broken off. */
+/* The text of one file, or none where that is not there. One that a whole, sealed folder lacks was taken away. */
 static bool read_text(struct loader *l, const char *name, struct buf *b)
 {
-    static const char *const endings[] = {"", ".zst"};
-    char path[4200];
     struct err e;
+    bool there = false;
 
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s%s", l->folder, name, endings[i]);
-        if (access(path, F_OK) != 0)
-            continue;
-        if (file_read(path, 0, b, &e))
-            return true;
-        damaged(l, "%s", e.text);
-        return false;
-    }
+    if (l->files->read(l->files->self, name, b, &there, &e))
+        return true;
+    if (there)
+        damage_add(&l->damage, "%s", e.text);
+    else if (l->r->sealed)
+        damage_add(&l->damage, "%s is missing", name);
     return false;
+}
+
+/* What the recorder counted, against what was read: only of a file whose lines are all right, as the others are told
+ * of already. */
+static void check_series(struct loader *l, enum row_table t, const struct rows *rows)
+{
+    const struct rec_run *run = &l->r->run;
+    struct rec_series read = {
+        .rows = (int64_t)rows->count, .cells = (int64_t)rows->cells, .first = ABSENT_I64, .last = ABSENT_I64};
+    size_t i = 0;
+
+    while (i < run->series_count && !(run->series[i].file && strcmp(run->series[i].file, rows_file(t)) == 0))
+        i++;
+    if (i == run->series_count || rows->bad_count)
+        return;
+    for (size_t k = 0; k < rows->count; k++) {
+        int64_t time = rows_time(t, (const char *)rows->records + k * rows_size(t));
+
+        if (time != ABSENT_I64 && (read.first == ABSENT_I64 || time < read.first))
+            read.first = time;
+        read.last = time > read.last ? time : read.last;
+    }
+    const struct {
+        const char *what;
+        int64_t counted, read;
+    } sums[] = {{"rows", run->series[i].rows, read.rows},
+                {"filled fields", run->series[i].cells, read.cells},
+                {"as its first time", run->series[i].first, read.first},
+                {"as its last time", run->series[i].last, read.last}};
+    for (size_t k = 0; k < sizeof sums / sizeof *sums; k++)
+        if (sums[k].counted != sums[k].read) {
+            damage_add(&l->damage, "%s has %lld %s, but run.json counted %lld when it was written", rows_file(t),
+                       (long long)sums[k].read, sums[k].what, (long long)sums[k].counted);
+            return;
+        }
 }
 
 static struct rows load(struct loader *l, enum row_table t)
@@ -54,11 +73,14 @@ static struct rows load(struct loader *l, enum row_table t)
     struct rows rows = {0};
 
     if (read_text(l, rows_file(t), &text)) {
-        rows = rows_read(t, buf_span(&text), l->a);
+        rows = rows_read(t, buf_span(&text), l->r->gpu_count, l->a);
         if (rows.bad_count)
-            damaged(l, "%s: %s%s", rows_file(t), rows.bad, rows.bad_count > 1 ? ", and more lines" : "");
+            damage_add(&l->damage, "%s: %s%s", rows_file(t), rows.bad, rows.bad_count > 1 ? ", and more lines" : "");
         if (rows.cut && l->r->sealed)
-            damaged(l, "%s ends in the middle of a line", rows_file(t));
+            damage_add(&l->damage, "%s ends in the middle of a line", rows_file(t));
+        if (text.n == 0 && l->r->sealed)
+            damage_add(&l->damage, "%s is empty, without even its header", rows_file(t));
+        check_series(l, t, &rows);
     }
     buf_done(&text);
     return rows;
@@ -122,14 +144,10 @@ static const struct gpu_series gpu_series[] = {
 static void deal(struct loader *l, const struct gpu_series *s, const struct rows *rows)
 {
     struct records *r = l->r;
-    size_t size = rows_size(s->table), lost = 0;
+    size_t size = rows_size(s->table);
 
-    for (size_t i = 0; i < rows->count; i++) {
-        if (rows->gpus[i] < r->gpu_count)
-            ++*(size_t *)((char *)&r->gpus[rows->gpus[i]] + s->count);
-        else
-            lost++;
-    }
+    for (size_t i = 0; i < rows->count; i++)
+        ++*(size_t *)((char *)&r->gpus[rows->gpus[i]] + s->count);
     for (size_t g = 0; g < r->gpu_count; g++) {
         size_t *count = (size_t *)((char *)&r->gpus[g] + s->count);
 
@@ -137,8 +155,6 @@ static void deal(struct loader *l, const struct gpu_series *s, const struct rows
         *count = 0;
     }
     for (size_t i = 0; i < rows->count; i++) {
-        if (rows->gpus[i] >= r->gpu_count)
-            continue;
         char *gpu = (char *)&r->gpus[rows->gpus[i]];
 
         memcpy(*(char **)(gpu + s->items) + (*(size_t *)(gpu + s->count))++ * size, (char *)rows->records + i * size,
@@ -149,118 +165,146 @@ static void deal(struct loader *l, const struct gpu_series *s, const struct rows
 
         sort_stable(*(void **)(gpu + s->items), *(size_t *)(gpu + s->count), size, before_i64);
     }
-    if (lost)
-        damaged(l, "%s: %zu rows belong to no GPU of gpus.csv", rows_file(s->table), lost);
 }
 
+/* The series go by the lines of gpus.csv: with one of them wrong none can be dealt out. */
 static void load_gpus(struct loader *l)
 {
     struct rows gpus = load(l, ROWS_GPUS);
 
     l->r->gpus = gpus.records;
-    l->r->gpu_count = gpus.count;
-    for (size_t i = 0; i < sizeof gpu_series / sizeof *gpu_series; i++) {
+    l->r->gpu_count = gpus.bad_count ? 0 : gpus.count;
+    check_gpus(l->r, &l->damage);
+    for (size_t i = 0; i < sizeof gpu_series / sizeof *gpu_series && l->r->gpu_count; i++) {
         struct rows rows = load(l, gpu_series[i].table);
 
         deal(l, &gpu_series[i], &rows);
     }
 }
 
-static void load_requests(struct loader *l)
+/* True when no request was left out. */
+static bool load_requests(struct loader *l)
 {
-    struct rows rows = load(l, ROWS_REQUESTS);
+    struct rows rows = load(l, ROWS_REQUESTS), chunks = load(l, ROWS_CHUNKS);
     struct rec_request *all = rows.records;
+    struct records *r = l->r;
     size_t others = 0;
 
     sort_stable(all, rows.count, sizeof *all, before_request);
     while (others < rows.count && all[others].stage != REQUEST_FORMAL)
         others++;
-    l->r->warmups = all;
-    l->r->warmup_count = others;
-    l->r->requests = all + others;
-    l->r->request_count = rows.count - others;
+    r->warmups = all;
+    r->warmup_count = others;
+    r->requests = all + others;
+    r->request_count = rows.count - others;
+    check_requests(r, chunks.records, chunks.count, r->sealed && rows.bad_count == 0, &l->damage);
+    sort_stable(chunks.records, chunks.count, sizeof(struct rec_chunk), before_chunk);
+    r->chunks = chunks.records;
+    r->chunk_count = chunks.count;
+    return rows.bad_count == 0 && r->warmup_count + r->request_count == rows.count;
 }
 
-static void load_chunks(struct loader *l)
+/* Reads a document; its text's SHA-256 to ret_sha256, which may be null. */
+static bool load_document(struct loader *l, const struct schema *s, void *object, const char *name, bool *ret_there,
+                          char ret_sha256[DIGEST_HEX], struct err *e)
 {
-    struct rows rows = load(l, ROWS_CHUNKS);
-
-    sort_stable(rows.records, rows.count, sizeof(struct rec_chunk), before_chunk);
-    l->r->chunks = rows.records;
-    l->r->chunk_count = rows.count;
-}
-
-static bool load_document(struct loader *l, const struct schema *s, void *object, const char *name, struct err *e)
-{
-    char path[4200];
+    const char *path = arena_format(l->a, "%s/%s", l->folder, name);
     struct buf text = {0};
-    bool good;
+    bool good = l->files->read(l->files->self, name, &text, ret_there, e) &&
+                fields_json_read(s, object, path, buf_span(&text), l->a, e);
 
-    snprintf(path, sizeof path, "%s/%s", l->folder, name);
-    good = file_read(path, 1 << 26, &text, e) && fields_json_read(s, object, path, buf_span(&text), l->a, e);
+    if (good && ret_sha256)
+        digest_bytes(buf_span(&text), ret_sha256);
     buf_done(&text);
     return good;
 }
 
-static bool has(const struct loader *l, const char *name)
-{
-    char path[4200];
-
-    snprintf(path, sizeof path, "%s/%s", l->folder, name);
-    return access(path, F_OK) == 0;
-}
-
+/* stamp_source in run.json is known where there is a client.json. */
 static void load_client(struct loader *l)
 {
     struct err e;
+    bool there = false;
 
-    if (has(l, "client.json") && !load_document(l, &rec_client_schema, &l->r->client, "client.json", &e)) {
-        l->r->client = (struct rec_client){0};
-        damaged(l, "%s", e.text);
-    }
+    if (load_document(l, &rec_client_schema, &l->r->client, "client.json", &there, NULL, &e))
+        return;
+    l->r->client = (struct rec_client){0};
+    if (there)
+        damage_add(&l->damage, "%s", e.text);
+    else if (l->r->sealed && l->r->run.series_count && l->r->run.stamp_source)
+        damage_add(&l->damage, "client.json is missing");
 }
 
 /* A run that was cut before its first run.json: what can be had from elsewhere. */
-static void load_run(struct loader *l)
+static void load_run(struct loader *l, const char *plan_sha256)
 {
+    struct rec_run *run = &l->r->run;
     struct err e;
+    bool there = false;
 
-    if (!load_document(l, &rec_run_schema, &l->r->run, "run.json", &e)) {
-        fields_absent(&rec_run_schema, &l->r->run);
-        damaged(l, "%s", e.text);
+    if (!load_document(l, &rec_run_schema, run, "run.json", &there, NULL, &e)) {
+        fields_absent(&rec_run_schema, run);
+        damage_add(&l->damage, "%s", there ? e.text : "run.json is missing");
     }
-    if (!l->r->run.id)
-        l->r->run.id = archive_id(l->folder, l->a);
-    if (l->r->run.began_realtime_ns == ABSENT_I64 && l->r->clock_count)
-        l->r->run.began_realtime_ns = l->r->clocks[0].offset_ns;
+    if (!run->id)
+        run->id = archive_id(l->folder, l->a);
+    if (run->plan_sha256 && strcmp(run->plan_sha256, plan_sha256) != 0)
+        damage_add(&l->damage,
+                   "plan.json is not the plan that the run began with: its hash is not the plan_sha256 of run.json");
 }
 
-bool records_load(const char *folder, struct arena *a, struct records *ret_records, struct err *e)
+bool records_read(const struct record_files *files, const char *folder, const struct archive_check *seal,
+                  struct arena *a, struct records *ret_records, struct err *e)
 {
-    struct records r = {0};
-    struct loader l = {.folder = folder, .a = a, .r = &r};
-    struct archive_check check;
+    struct records r = {.sealed = seal->sealed && seal->bad_records == 0};
+    struct loader l = {.files = files, .folder = folder, .a = a, .r = &r};
+    char plan_sha256[DIGEST_HEX];
+    bool there = false;
 
-    if (access(folder, F_OK) != 0)
-        return err_set_errno(e, ERR_RECORDS, errno, "the run folder %s can't be read", folder);
-    if (!has(&l, "plan.json"))
-        return err_set(e, ERR_RECORDS, "%s is no run folder: it holds no plan.json", folder);
-    if (!load_document(&l, &plan_schema, &r.plan, "plan.json", e) || !archive_verify(folder, a, &check, e))
-        return false;
-    r.sealed = check.sealed && check.bad_records == 0;
-    buf_str(&l.damage, check.records_text);
+    if (!load_document(&l, &plan_schema, &r.plan, "plan.json", &there, plan_sha256, e))
+        return there ? false : err_set(e, ERR_RECORDS, "%s is no run folder: it holds no plan.json", folder);
+    buf_str(&l.damage.lines, seal->records_text);
+    load_run(&l, plan_sha256);
     load_series(&l, ROWS_MARKS, &r.marks, &r.mark_count);
     load_series(&l, ROWS_CLOCK, &r.clocks, &r.clock_count);
     load_series(&l, ROWS_FACTS, &r.facts, &r.fact_count);
     load_series(&l, ROWS_METRICS, &r.metrics, &r.metrics_count);
-    load_run(&l);
+    if (r.run.began_realtime_ns == ABSENT_I64 && r.clock_count)
+        r.run.began_realtime_ns = r.clocks[0].offset_ns;
     load_gpus(&l);
-    load_requests(&l);
-    load_chunks(&l);
+    bool whole = load_requests(&l);
     load_client(&l);
-    if (l.damage.n)
-        r.damage = arena_copy(a, l.damage.p, l.damage.n - 1);
-    buf_done(&l.damage);
+    check_course(&r, whole, &l.damage);
+    if (l.damage.lines.n)
+        r.damage = arena_copy(a, l.damage.lines.p, l.damage.lines.n - 1);
+    buf_done(&l.damage.lines);
     *ret_records = r;
     return true;
+}
+
+/* ---- a folder ---- */
+
+/* The plain file goes first: beside it, a packed one comes from a seal that was broken off. */
+static bool read_file(void *self, const char *name, struct buf *b, bool *ret_there, struct err *e)
+{
+    static const char *const endings[] = {"", ".zst"};
+    char path[4200];
+
+    *ret_there = false;
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s%s", (const char *)self, name, endings[i]);
+        *ret_there = access(path, F_OK) == 0;
+        if (*ret_there)
+            return file_read(path, 0, b, e);
+    }
+    return err_set(e, ERR_RECORDS, "%s/%s is missing", (const char *)self, name);
+}
+
+bool records_load(const char *folder, struct arena *a, struct records *ret_records, struct err *e)
+{
+    const struct record_files files = {(void *)(uintptr_t)folder, read_file};
+    struct archive_check check;
+
+    if (access(folder, F_OK) != 0)
+        return err_set_errno(e, ERR_RECORDS, errno, "the run folder %s can't be read", folder);
+    return archive_verify(folder, a, &check, e) && records_read(&files, folder, &check, a, ret_records, e);
 }

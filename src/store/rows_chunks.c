@@ -1,8 +1,10 @@
 #include "store/rows_chunks.h"
+#include "store/rows.h"
 
 const char rows_chunks_header[] = "t_ns,request,kind,bytes,running,stamp\n";
 
-/* No line of the usual form is longer, so no bound need be looked at within it. */
+/* No line of the usual form is longer, so no bound need be looked at within it. Its numbers of nine digits are within
+ * their columns' ranges. */
 enum { LINE_BYTES = 128 };
 
 /* Up to `most` digits and the byte behind them, which must be `stop`; null otherwise. */
@@ -42,11 +44,11 @@ static inline const char *name(const char *p, const char *const *names, char sto
     return at;
 }
 
-size_t rows_chunks_read(struct span *rest, struct rec_chunk *out)
+size_t rows_chunks_read(struct span *rest, struct rec_chunk *out, size_t *cells)
 {
     const char *p = rest->p, *end = rest->p + rest->n;
     unsigned kind = CHUNK_TEXT, stamp = STAMP_KERNEL;
-    size_t count = 0;
+    size_t count = 0, filled = 0;
 
     for (; end - p >= LINE_BYTES; count++) {
         uint64_t t_ns, request, bytes, running = 0;
@@ -60,6 +62,9 @@ size_t rows_chunks_read(struct span *rest, struct rec_chunk *out)
         at = has_running ? digits(at, 9, ',', &running) : at + 1;
         if (!at || !(at = name(at, chunk_stamp_names, '\n', &stamp)))
             break;
+        if (t_ns > ROWS_TIME_MAX)
+            break;
+        filled += has_running;
         out[count] = (struct rec_chunk){.t_ns = (int64_t)t_ns,
                                         .request = (uint32_t)request,
                                         .running = has_running ? (int32_t)running : -1,
@@ -68,6 +73,8 @@ size_t rows_chunks_read(struct span *rest, struct rec_chunk *out)
                                         .stamp = (uint8_t)stamp};
         p = at;
     }
+    enum { ALWAYS_FILLED = 5 };
+    *cells += ALWAYS_FILLED * count + filled;
     *rest = (struct span){p, (size_t)(end - p)};
     return count;
 }

@@ -10,7 +10,8 @@
 extern const char rows_chunks_header[];
 
 /* Takes lines off the front of *rest into `out` for as long as they have the usual form; stops before the first one
- * that hasn't (or is among the last bytes), which is the general reader's. Returns their number. O(bytes). */
-size_t rows_chunks_read(struct span *rest, struct rec_chunk *out);
+ * that hasn't (or is among the last bytes), which is the general reader's. Returns their number, and adds
+ * that of their filled fields to *cells. O(bytes). */
+size_t rows_chunks_read(struct span *rest, struct rec_chunk *out, size_t *cells);
 
 #endif

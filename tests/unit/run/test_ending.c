@@ -121,7 +121,9 @@ static struct ending end_of_a_run(const char *runs, struct arena *a, const char 
     bool on = fault.on;
     fault.on = false;
     assert_ok(archive_create(runs, "end", LIFE_OFFSET_NS, a, &folder, &e), e);
-    assert_ok(archive_write_plan(folder, &r.plan, NULL, &e), e);
+    char sha256[65];
+    assert_ok(archive_write_plan(folder, &r.plan, sha256, &e), e);
+    r.run.plan_sha256 = sha256;
     assert_ok(archive_write_gpus(folder, r.gpus, r.gpu_count, &e), e);
     assert_ok(archive_write_run(folder, &r.run, &e), e);
     /* Nothing is written before the end: the fault comes there. */

@@ -41,10 +41,15 @@ static int teardown(void **state)
     return 0;
 }
 
-static void finish_documents(struct fixture *f, size_t gpus)
+static void finish_documents(struct fixture *f, size_t gpus, struct recorder_counts *counts)
 {
-    struct rec_gpu gpu[4] = {{.uuid = "a"}, {.uuid = "b"}, {.uuid = "c"}, {.uuid = "d"}};
+    struct rec_gpu gpu[4] = {
+        {.uuid = "a"}, {.uuid = "b", .index = 1}, {.uuid = "c", .index = 2}, {.uuid = "d", .index = 3}};
     struct rec_run run = {.id = "r"};
+    if (counts) {
+        run.series = counts->series;
+        run.series_count = counts->series_count;
+    }
 
     assert_ok(archive_write_run(f->folder, &run, &f->e), f->e);
     assert_ok(archive_write_gpus(f->folder, gpu, gpus, &f->e), f->e);
@@ -63,7 +68,7 @@ static size_t file_lines(struct fixture *f, const char *name, struct buf *b)
 
 /* ---- what went in comes out ---- */
 
-enum { THREADS = 4, ROUNDS = 2000 };
+enum { THREADS = 4, ROUNDS = 2000, WITH_CHUNKS = 1 };
 
 struct feeder {
     struct record_sink sink;
@@ -75,11 +80,30 @@ struct feeder {
 static struct rec_chunk chunk_of(uint32_t thread, uint32_t i, uint32_t k)
 {
     return (struct rec_chunk){.t_ns = (int64_t)i * 1000 + thread * 10 + k,
-                              .request = thread,
+                              .request = thread * ROUNDS + WITH_CHUNKS,
                               .running = i % 3 ? (int32_t)i : -1,
                               .bytes = i * 7 % 50,
                               .kind = (uint8_t)(i % 7),
                               .stamp = (uint8_t)(i % 3)};
+}
+
+/* The sums of its thread's chunks. */
+static void add_chunks(struct rec_request *r, uint32_t thread)
+{
+    r->submit_ns = ABSENT_I64;
+    for (uint32_t i = 0; i < ROUNDS; i++)
+        for (uint32_t k = 0; k < 3; k++) {
+            struct rec_chunk c = chunk_of(thread, i, k);
+
+            r->events++;
+            r->text_bytes += c.bytes;
+            if (!chunk_has_tokens(&c))
+                continue;
+            r->token_chunks++;
+            r->shared_stamps += c.stamp == STAMP_SHARED;
+            r->first_ns = r->token_chunks == 1 ? c.t_ns : r->first_ns;
+            r->last_ns = c.t_ns;
+        }
 }
 
 static struct rec_request request_of(uint32_t thread, uint32_t i)
@@ -92,11 +116,13 @@ static struct rec_request request_of(uint32_t thread, uint32_t i)
     r.notes = (uint16_t)(i % 64);
     r.status = i % 2 ? 200 : -1;
     r.submit_ns = i % 4 ? (int64_t)i * 1000003 : ABSENT_I64;
-    r.end_ns = INT64_MAX - i;
-    r.completion_tokens = -(int64_t)i;
+    r.end_ns = INT64_C(5000000000) - i;
+    r.completion_tokens = i;
     r.prompt_digest = i % 5 ? 0x0123456789abcdefu + i : 0;
     r.finish_reason = i % 2 ? "stop" : "";
     r.detail = i % 3 ? NULL : "it said \"no\",\nthen closed";
+    if (i == WITH_CHUNKS)
+        add_chunks(&r, thread);
     return r;
 }
 
@@ -120,7 +146,7 @@ static void *feed(void *self)
                                           .processes = 1};
         struct rec_process process = {.t_ns = i, .pid = 1234, .memory_bytes = ABSENT_I64, .own = (int8_t)(i % 3) - 1};
         struct rec_request request = request_of(t, i);
-        struct rec_clock clock = {(int64_t)i * THREADS + t, 1795999993000000000, 70};
+        struct rec_clock clock = {(int64_t)i * THREADS + t, 0, 70};
         struct rec_metrics metrics = {
             .t_ns = (int64_t)i * THREADS + t, .took_ns = ABSENT_I64, .running = 0.1 * i, .waiting = NAN};
 
@@ -208,6 +234,35 @@ static void check_loaded(const struct records *r)
     assert_string_equal(r->facts[0].seen, "y");
 }
 
+/* What the recorder counted of some files, against the feed. */
+static void check_series(const struct records *r, const struct recorder_counts *counts)
+{
+    static const struct rec_series right[] = {
+        /* t_ns, gpu, width_ns, tag are always there; mw in each second round */
+        {"instant.csv", THREADS * ROUNDS, THREADS * ROUNDS * 4 + THREADS * ROUNDS / 2, 0, ROUNDS - 1},
+        {"buffer.csv", THREADS * ROUNDS * 2, THREADS * ROUNDS * 2 * 3, 0, 2 * ROUNDS - 1},
+        /* running in two of three rounds, but not in round 0 */
+        {"chunks.csv", THREADS * ROUNDS * 3, THREADS * 3 * (ROUNDS * 5 + ROUNDS - (ROUNDS + 2) / 3), 0,
+         (ROUNDS - 1) * 1000 + (THREADS - 1) * 10 + 2},
+        {"facts.csv", THREADS * ROUNDS / 500, THREADS * ROUNDS / 500 * 5, 0, ROUNDS - 500},
+    };
+
+    assert_int_equal(counts->series_count, ROWS_COUNT - 1); /* gpus.csv is no stream */
+    assert_int_equal(r->run.series_count, counts->series_count);
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        size_t at = 0;
+
+        while (at < r->run.series_count && strcmp(r->run.series[at].file, right[i].file) != 0)
+            at++;
+        assert_true(at < r->run.series_count);
+        const struct rec_series *s = &r->run.series[at];
+        assert_int_equal(s->rows, right[i].rows);
+        assert_int_equal(s->cells, right[i].cells);
+        assert_int_equal(s->first, right[i].first);
+        assert_int_equal(s->last, right[i].last);
+    }
+}
+
 static void replay_equality(void **state)
 {
     struct fixture *f = *state;
@@ -230,16 +285,18 @@ static void replay_equality(void **state)
     assert_int_equal(counts.lost_rows, 0);
     /* 3 chunks, 2 buffer rows, 9 others (metrics are two files), and 2 each 500 rounds. */
     assert_int_equal(counts.rows, THREADS * ROUNDS * 14 + THREADS * ROUNDS / 500 * 2);
-    finish_documents(f, THREADS);
+    finish_documents(f, THREADS, &counts);
     assert_ok(records_load(f->folder, &f->arena, &loaded, &f->e), f->e);
-    assert_null(loaded.damage);
+    assert_string_equal(loaded.damage ? loaded.damage : "", "");
     check_loaded(&loaded);
     assert_int_equal(file_lines(f, "engine.log", &text), THREADS * ROUNDS);
     assert_int_equal(file_lines(f, "metrics.prom", &text), 3 * THREADS * ROUNDS);
     assert_ok(archive_seal(f->folder, &f->e), f->e);
     assert_ok(records_load(f->folder, &f->arena, &loaded, &f->e), f->e);
     assert_true(loaded.sealed);
+    assert_null(loaded.damage);
     check_loaded(&loaded);
+    check_series(&loaded, &counts);
     buf_done(&text);
 }
 
@@ -318,7 +375,7 @@ static void check_prefix(struct fixture *f, uint32_t least)
 {
     struct records loaded;
 
-    finish_documents(f, 1);
+    finish_documents(f, 1, NULL);
     assert_ok(records_load(f->folder, &f->arena, &loaded, &f->e), f->e);
     assert_null(loaded.damage);
     assert_true(loaded.chunk_count >= least);
@@ -397,7 +454,7 @@ static void full_disk_names_the_free_space(void **state)
     }
     plan_defaults(&plan);
     assert_ok(archive_write_plan(f->folder, &plan, NULL, &f->e), f->e);
-    finish_documents(f, 1);
+    finish_documents(f, 1, NULL);
     assert_ok(recorder_open(&r, f->folder, &fast, &f->e), f->e);
     feed_until_failed(r, &e);
     bool closed = recorder_close(r, NULL, &f->e);

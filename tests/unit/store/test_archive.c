@@ -56,6 +56,36 @@ static int shell(struct fixture *f, const char *command)
     return system(arena_format(&f->arena, "cd %s && { %s; } >/dev/null 2>&1", f->folder, command));
 }
 
+static void append_request(struct buf *b, uint32_t id, int64_t events, int64_t token_chunks, int64_t t_ns,
+                           int64_t bytes)
+{
+    struct rec_request q = rec_request_absent();
+
+    q.stage = REQUEST_FORMAL;
+    q.id = id;
+    q.events = events;
+    q.token_chunks = token_chunks;
+    q.shared_stamps = id == 0;
+    q.text_bytes = bytes;
+    q.submit_ns = 1;
+    q.first_ns = q.last_ns = token_chunks ? t_ns : ABSENT_I64;
+    q.end_ns = 9;
+    rows_put(b, ROWS_REQUESTS, 0, &q);
+}
+
+/* Of the chunks below. */
+static void spill_requests(struct fixture *f)
+{
+    struct buf b = {0};
+
+    rows_header(ROWS_REQUESTS, &b);
+    append_request(&b, 2, 1, 0, 8, 0);
+    append_request(&b, 0, 1, 1, 9, 0);
+    append_request(&b, 1, 2, 1, 9, 4);
+    spill(f, "requests.csv", buf_text(&b));
+    buf_done(&b);
+}
+
 /* A small whole run. */
 static void make_run(struct fixture *f)
 {
@@ -82,6 +112,12 @@ static void make_run(struct fixture *f)
     spill(f, "instant.csv", "t_ns,gpu,mw,width_ns,late_ns,tag\n3,1,700,2,0,grid\n2,0,,2,,mark\n1,0,5,2,1,mark_after\n");
     spill(f, "counter.csv", "t_ns,gpu,mj,width_ns,why\n1,0,,3,locked\n2,1,10,3,boundary\n");
     spill(f, "buffer.csv", "realtime_us,gpu,mw\n20,0,5\n10,0,6\n");
+    spill(f, "gpu_state.csv", "t_ns,gpu,memory_used_bytes,utilisation,sm_mhz,temperature_c,reasons,processes\n");
+    spill(f, "processes.csv", "t_ns,gpu,pid,memory_bytes,own\n");
+    spill(f, "metrics.csv",
+          "t_ns,took_ns,running,waiting,kv_cache_used,preemptions,prompt_tokens,generation_tokens,"
+          "prefix_queries,prefix_hits\n");
+    spill_requests(f);
     spill(f, "engine.log", "1,o,hello\n");
     spill(f, "chunks.csv",
           "t_ns,request,kind,bytes,running,stamp\n9,1,text,4,,kernel\n8,2,usage,0,12,read\n9,0,held,0,3,shared\n"
@@ -165,7 +201,7 @@ static void seal_then_verify(void **state)
     assert_true(r.sealed);
     assert_ok(archive_verify(f->folder, &f->arena, &check, &f->e), f->e);
     assert_int_equal(check.bad, 0);
-    assert_int_equal(check.files, 12);
+    assert_int_equal(check.files, 16);
     assert_false(archive_seal(f->folder, &f->e));
     assert_false(archive_write_run(f->folder, &r.run, &f->e));
     assert_false(archive_write_file(f->folder, "new.txt", span_of("x"), &f->e));
@@ -268,10 +304,11 @@ static void other_columns_are_readable(void **state)
     struct records r;
 
     make_run(f);
-    spill(f, "instant.csv", "gpu,new,t_ns,mw\n0,\"x,y\",5,100\n1,,6,200\n9,,7,1\n");
+    spill(f, "instant.csv",
+          "gpu,new,t_ns,mw,tag,late_ns,width_ns\n0,\"x,y\",5,100,grid,,\n1,,6,200,grid,,\n9,,7,1,grid,,\n");
     spill(f, "marks.csv", "note,mark,t_ns\nx,ready,1\n");
     assert_ok(records_load(f->folder, &f->arena, &r, &f->e), f->e);
-    assert_string_equal(r.damage, "instant.csv: 1 rows belong to no GPU of gpus.csv");
+    assert_string_equal(r.damage, "instant.csv: line 4: gpu: gpus.csv has no line for GPU 9");
     assert_int_equal(r.gpus[0].instant[0].mw, 100);
     assert_true(r.gpus[0].instant[0].late_ns == ABSENT_I64);
     assert_int_equal(r.marks[0].id, MARK_READY);
@@ -292,6 +329,12 @@ static void bad_rows_are_told(void **state)
         {"1,0,text,1,99999999999,kernel", "running: '99999999999' is out of range"},
         {"1,0,text,,,kernel", "bytes: '' is no whole number"},
         {"99999999999999999999,0,text,1,,kernel", "t_ns: '99999999999999999999' is no whole number"},
+        {"-3600000000001,0,text,1,,kernel", "t_ns: '-3600000000001' is out of range"},
+        {"315360000000000001,0,text,1,,kernel", "t_ns: '315360000000000001' is out of range"},
+        {"1,0,text,2147483648,,kernel", "bytes: '2147483648' is out of range"},
+        {"1,0,text,1,-7,kernel", "running: '-7' is out of range"},
+        {",0,text,1,,kernel", "t_ns: '' is no whole number"},
+        {"1,0,,1,,kernel", "kind: '' is none of the known names"},
         {"1,0,text,1,,kernel,9", "too many fields"},
         {"", "too few fields"},
     };
@@ -303,7 +346,7 @@ static void bad_rows_are_told(void **state)
                                         "t_ns,request,kind,bytes,running,stamp\n1,0,text,1,,kernel\n%s\n"
                                         "2,0,text,1,,kernel\n",
                                         cases[i].row);
-        struct rows rows = rows_read(ROWS_CHUNKS, span_of(text), &a);
+        struct rows rows = rows_read(ROWS_CHUNKS, span_of(text), 0, &a);
 
         assert_int_equal(rows.count, 2);
         assert_int_equal(rows.bad_count, 1);
@@ -412,8 +455,8 @@ static void quick_reader_agrees(void **state)
         buf_fmt(&usual, "%s\n", line);
         buf_fmt(&wide, "%s,\n", line);
     }
-    struct rows quick = rows_read(ROWS_CHUNKS, buf_span(&usual), &a);
-    struct rows general = rows_read(ROWS_CHUNKS, buf_span(&wide), &a);
+    struct rows quick = rows_read(ROWS_CHUNKS, buf_span(&usual), 0, &a);
+    struct rows general = rows_read(ROWS_CHUNKS, buf_span(&wide), 0, &a);
     assert_true(quick.count > 2500);
     assert_true(quick.bad_count > 0);
     assert_int_equal(quick.count, general.count);
