@@ -1,8 +1,9 @@
 /* What the simulated engine and the simulated libnvidia-ml.so.1 share: one mapped file, named by the environment
  * variable JTOK_SIM_STATE. Whoever comes first creates it (O_CREAT | O_EXCL, else waits for `ready`).
  *
- * A GPU's true power is a step function: step i holds from its time to the next one's. The engine appends steps; the
- * library computes every reading from them. So the true energy of any stretch of time is a sum of rectangles. */
+ * A GPU's true power is a step function times the state's factor: step i holds from its time to the next one's. The
+ * engine appends steps; the library computes every reading from them. So the true energy of any stretch of time is a
+ * sum of rectangles. */
 #ifndef JTOK_SIM_STATE_H
 #define JTOK_SIM_STATE_H
 
@@ -31,6 +32,7 @@ struct sim_state {
     uint32_t gpu_count;
     int64_t created_ns;         /* CLOCK_MONOTONIC; before the first step a GPU idles */
     _Atomic uint32_t replaying; /* 1: the steps are a recording's, put there at once; the engine adds none */
+    double power_factor;        /* on every step and on idle power (sim/seed.h); 1 without a seed */
     struct sim_gpu gpus[SIM_GPUS_MAX];
 };
 

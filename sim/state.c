@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "sim/seed.h"
 
 enum { READY_WAIT_MS = 5000 };
 
@@ -22,8 +23,9 @@ static uint32_t gpus_wanted(uint32_t gpu_count)
     return gpu_count > SIM_GPUS_MAX ? SIM_GPUS_MAX : gpu_count;
 }
 
-static void state_create(struct sim_state *s, uint32_t gpu_count)
+static void state_create(struct sim_state *s, uint32_t gpu_count, double power_factor)
 {
+    s->power_factor = power_factor;
     s->gpu_count = gpus_wanted(gpu_count);
     s->created_ns = clock_now_ns();
     atomic_store(&s->ready, SIM_MAGIC);
@@ -60,10 +62,13 @@ bool sim_state_open(const char *path, uint32_t gpu_count, struct sim_state **ret
     if (!path)
         path = getenv("JTOK_SIM_STATE");
     struct sim_state *s;
+    double power_factor;
+    if (!sim_seed_factor(SIM_SEED_POWER, &power_factor, e))
+        return false;
     if (!path || !*path) {
         if (!(s = map(-1)))
             return err_set_errno(e, ERR_SYSTEM, errno, "The simulation's state could not be mapped");
-        state_create(s, gpu_count);
+        state_create(s, gpu_count, power_factor);
         *ret_state = s;
         return true;
     }
@@ -77,7 +82,7 @@ bool sim_state_open(const char *path, uint32_t gpu_count, struct sim_state **ret
     if (created) {
         good = ftruncate(fd, sizeof *s) == 0 && (s = map(fd));
         if (good) {
-            state_create(s, gpu_count);
+            state_create(s, gpu_count, power_factor);
             *ret_state = s;
         } else {
             err_set_errno(e, ERR_SYSTEM, errno, "The simulation's state file %s could not be made", path);

@@ -22,7 +22,8 @@ static int64_t power_of(const struct sim_gpu *g, uint64_t steps_begun)
 int64_t sim_power_mw(const struct sim_state *s, uint32_t gpu, int64_t t_ns)
 {
     const struct sim_gpu *g = &s->gpus[gpu];
-    return power_of(g, steps_until(g, atomic_load_explicit(&g->step_count, memory_order_acquire), t_ns));
+    uint64_t begun = steps_until(g, atomic_load_explicit(&g->step_count, memory_order_acquire), t_ns);
+    return (int64_t)((double)power_of(g, begun) * s->power_factor + 0.5);
 }
 
 double sim_energy_mj(const struct sim_state *s, uint32_t gpu, int64_t from_ns, int64_t to_ns)
@@ -36,5 +37,5 @@ double sim_energy_mj(const struct sim_state *s, uint32_t gpu, int64_t from_ns, i
         mj += (double)power_of(g, next) * ((double)(end_ns - t_ns) / 1e9);
         t_ns = end_ns;
     }
-    return mj;
+    return mj * s->power_factor;
 }

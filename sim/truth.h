@@ -1,11 +1,11 @@
-/* What a simulated GPU truly drew: the sum of rectangles under its steps. For tests. */
+/* What a simulated GPU truly drew: the sum of rectangles under its steps, times the state's factor. For tests. */
 #ifndef JTOK_SIM_TRUTH_H
 #define JTOK_SIM_TRUTH_H
 
 #include <stdint.h>
 #include "sim/sim_state.h"
 
-/* Power at a moment, mW. Before the first step SIM_IDLE_MW. O(log steps). */
+/* Power at a moment, mW. Before the first step SIM_IDLE_MW times the factor. O(log steps). */
 int64_t sim_power_mw(const struct sim_state *s, uint32_t gpu, int64_t t_ns);
 
 /* Energy of [from, to], mJ, both CLOCK_MONOTONIC. Steps yet to come are not known: the last one goes on.

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/buf.h"
 #include "base/num.h"
+#include "sim/seed.h"
 
 enum kind { TEXT, INTEGER, REAL, ON, OFF };
 
@@ -207,6 +208,9 @@ static void defaults(struct options *o)
 bool options_read(struct options *o, int argc, char **argv, struct err *e)
 {
     defaults(o);
+    double slower;
+    if (!sim_seed_factor(SIM_SEED_SPEED, &slower, e))
+        return false;
     if (argc < 1 || strcmp(argv[0], "serve") != 0)
         return err_set(e, ERR_USAGE,
                        "Usage: jtok-sim-engine serve MODEL [options of vllm serve] [--sim-...]; "
@@ -225,6 +229,7 @@ bool options_read(struct options *o, int argc, char **argv, struct err *e)
         return err_set(e, ERR_USAGE, "No model: jtok-sim-engine serve MODEL ...");
     if (!o->served_name)
         o->served_name = o->model;
+    o->time_scale *= slower;
     if (!o->gpus)
         o->gpus = o->tensor_parallel;
     if (o->stop_s < 0)

@@ -51,7 +51,7 @@ struct options {
 
     int64_t gpus; /* default: the tensor parallel size */
     uint64_t seed;
-    double time_scale; /* every duration below is multiplied by it */
+    double time_scale; /* every duration below is multiplied by it; JTOK_SIM_SEED moves it (sim/seed.h) */
     double start_s;    /* from exec to the first accepted connection */
     double stop_s;     /* from SIGTERM to the last process' exit; default 0.6, with several API servers 3.1 */
     double release_s;  /* from the last process' exit to idle power */

@@ -2,186 +2,196 @@
 
 #include <math.h>
 #include <string.h>
+#include "analysis/order.h"
+
+const char *const compare_verdict_names[] = {"none", "no_difference", "lower", "higher", NULL};
+
+#define METRIC(key, name, unit, kind, member)                                                                          \
+    {                                                                                                                  \
+        key, name, unit, kind, offsetof(struct result, member)                                                         \
+    }
+const struct compare_metric compare_metrics[COMPARE_METRICS] = {
+    METRIC("steady_j_per_token", "steady-state energy", "J/token", METRIC_STEADY, metrics.steady_j_per_token),
+    METRIC("lifecycle_j_per_token", "full-lifecycle energy", "J/token", METRIC_ENERGY, metrics.lifecycle_j_per_token),
+    METRIC("formal_j_per_token", "formal-stage energy", "J/token", METRIC_ENERGY, metrics.formal_j_per_token),
+    METRIC("saturated_j_per_token", "saturated energy", "J/token", METRIC_STEADY, metrics.saturated_j_per_token),
+    METRIC("startup_j", "startup energy", "J", METRIC_ENERGY, metrics.startup_j),
+    METRIC("release_j", "release energy", "J", METRIC_ENERGY, metrics.release_j),
+    METRIC("j_per_request", "energy per request", "J", METRIC_ENERGY, metrics.j_per_request),
+    METRIC("throughput_tok_s", "output throughput", "tok/s", METRIC_OTHER, metrics.throughput_tok_s),
+    METRIC("formal_w", "average power, formal", "W", METRIC_ENERGY, metrics.formal_w),
+    METRIC("steady_w", "average power, steady", "W", METRIC_STEADY, metrics.steady_w),
+    METRIC("lifecycle_w", "average power, lifecycle", "W", METRIC_ENERGY, metrics.lifecycle_w),
+    METRIC("ttft_p50_s", "TTFT P50", "s", METRIC_TTFT, load.ttft_s.p50),
+    METRIC("ttft_p99_s", "TTFT P99", "s", METRIC_TTFT, load.ttft_s.p99),
+    METRIC("tpot_p50_s", "TPOT P50", "s", METRIC_TPOT, load.tpot_s.p50),
+    METRIC("tpot_p99_s", "TPOT P99", "s", METRIC_TPOT, load.tpot_s.p99),
+};
+
+struct side {
+    const struct compare_run *runs;
+    size_t count;
+};
 
 struct compare {
-    const struct result *x, *y;
+    struct side x, y;
     struct arena *a;
     struct comparison *out;
 };
 
-enum { REASONS_MAX = 16, NOTES_MAX = 16, ROWS_MAX = 24 };
-
-static void against(struct compare *c, const char *reason)
+static const struct compare_run *all_at(const struct compare *c, size_t i)
 {
-    if (c->out->reason_count < REASONS_MAX)
-        c->out->reasons[c->out->reason_count++] = reason;
+    return i < c->x.count ? &c->x.runs[i] : &c->y.runs[i - c->x.count];
+}
+
+static const struct result *run_at(const struct compare *c, size_t i)
+{
+    return all_at(c, i)->result;
+}
+
+static size_t runs_of(const struct compare *c)
+{
+    return c->x.count + c->y.count;
+}
+
+static bool carries(const struct result *r, int mark)
+{
+    return (size_t)mark < r->mark_count && r->marks[mark].outcome == CHECK_FAILED;
 }
 
 static void note(struct compare *c, const char *text)
 {
-    if (c->out->note_count < NOTES_MAX)
-        c->out->notes[c->out->note_count++] = text;
+    sentences_add(&c->out->notes, c->a, text);
 }
 
-static int mark_outcome(const struct result *r, int code)
+/* ---- may they be compared? ---- */
+
+static void take(struct compare *c, const struct findings *f)
 {
-    return (size_t)code < r->mark_count ? r->marks[code].outcome : CHECK_NOT_CHECKED;
+    for (size_t i = 0; i < f->reasons.count; i++)
+        sentences_add(&c->out->reasons, c->a, f->reasons.items[i]);
+    for (size_t i = 0; i < f->notes.count; i++)
+        note(c, f->notes.items[i]);
 }
 
-static bool carries(const struct result *r, int code)
+static void want_other_runs(struct compare *c)
 {
-    return mark_outcome(r, code) == CHECK_FAILED;
+    for (size_t i = 1; i < runs_of(c); i++)
+        for (size_t j = 0; j < i; j++)
+            if (compare_same_run(all_at(c, i), all_at(c, j)))
+                sentences_add(&c->out->reasons, c->a,
+                              arena_format(c->a, "It is the same run twice: %s.", compare_id(run_at(c, i))));
 }
 
-static const char *text_of(const char *text)
-{
-    return text ? text : "not stated";
-}
-
-/* ---- is it a pair? ---- */
-
-static bool same_text(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) == 0;
-}
-
-static void want_same(struct compare *c, const char *what, const char *a, const char *b)
-{
-    if (!same_text(a, b))
-        against(c, arena_format(c->a, "The %s differs: %s and %s.", what, text_of(a), text_of(b)));
-}
-
-const char *compare_not_formal(const struct result *r, struct arena *a)
-{
-    const char *text = NULL;
-    for (size_t i = 0; i < r->check_count; i++)
-        if (check_excludes(r->checks[i].outcome))
-            text = arena_format(a, "%s%s%s (%s)", text ? text : "", text ? ", " : "",
-                                check_code_names[r->checks[i].code], check_outcome_names[r->checks[i].outcome]);
-    return r->formal ? NULL : text ? text : "not verified";
-}
-
-static void want_formal(struct compare *c, const struct result *r)
-{
-    const char *why = compare_not_formal(r, c->a);
-    if (why)
-        against(c, arena_format(c->a, "Run %s is not formal: %s.", text_of(r->run_id), why));
-}
-
-static bool has_uuid(const struct result *r, const char *uuid)
-{
-    for (size_t i = 0; i < r->gpu_count; i++)
-        if (same_text(r->gpus[i].uuid, uuid))
-            return true;
-    return false;
-}
-
-static const char *limit_text(struct arena *a, double w)
-{
-    return isnan(w) ? "an unknown limit" : arena_format(a, "%.0f W", w);
-}
-
-/* The same number of boards of the same name and power limit, in any order; for a pair the same boards by UUID will do.
- */
-static void want_same_gpus(struct compare *c, bool pair)
-{
-    const struct result *x = c->x, *y = c->y;
-    if (x->gpu_count != y->gpu_count) {
-        against(c, arena_format(c->a, "The number of GPUs differs: %zu and %zu.", x->gpu_count, y->gpu_count));
-        return;
-    }
-    c->out->same_boards = x->gpu_count > 0;
-    for (size_t i = 0; i < x->gpu_count; i++)
-        c->out->same_boards = c->out->same_boards && has_uuid(y, x->gpus[i].uuid);
-    if (c->out->same_boards && pair)
-        return;
-    for (size_t i = 0; i < x->gpu_count; i++)
-        for (size_t j = 0; j < y->gpu_count; j++) {
-            const struct result_gpu *g = &x->gpus[i], *h = &y->gpus[j];
-            if (same_text(g->name, h->name) && g->power_limit_w == h->power_limit_w)
-                continue;
-            against(c, arena_format(c->a, "The GPUs differ: %s at %s and %s at %s.", text_of(g->name),
-                                    limit_text(c->a, g->power_limit_w), text_of(h->name),
-                                    limit_text(c->a, h->power_limit_w)));
-            return;
-        }
-    if (!c->out->same_boards)
-        note(c, "The boards differ, so the sensors' limit of both is in the ratios, too.");
-}
-
-static void want_same_tokens(struct compare *c)
-{
-    int64_t t = c->x->load.output_tokens, u = c->y->load.output_tokens;
-    if (t == ABSENT_I64 || u == ABSENT_I64 || t <= 0 || u <= 0) {
-        c->out->tokens_difference = quantity_absent(Q_NOT_RECORDED, "a run has no output tokens");
-        against(c, "A run has no output tokens.");
-        return;
-    }
-    int64_t high = t > u ? t : u, apart = t > u ? t - u : u - t;
-    double share = (double)apart / (double)high;
-    c->out->tokens_difference = quantity_of(share);
-    if (share > COMPARE_TOKENS_LIMIT)
-        against(c,
-                arena_format(c->a, "The output tokens differ by %.1f %% (%lld and %lld); over 20 %% is no comparison.",
-                             100 * share, (long long)t, (long long)u));
-}
-
-static void want_alike(struct compare *c)
-{
-    const struct result *x = c->x, *y = c->y;
-    if (x->simulated != y->simulated)
-        against(c, arena_format(c->a, "Run %s is simulated and the other is real.",
-                                text_of(x->simulated ? x->run_id : y->run_id)));
-    if (mark_outcome(x, RMARK_REPEATED_PROMPTS) != mark_outcome(y, RMARK_REPEATED_PROMPTS))
-        against(c, "One run repeats prompts with the prefix cache on (repeated_prompts) and the other does not.");
-    if (!same_text(x->method_id, y->method_id))
-        against(c, arena_format(c->a, "The method differs: %s and %s.", text_of(x->method_id), text_of(y->method_id)));
-    if (strcmp(x->differences ? x->differences : "", y->differences ? y->differences : "") != 0)
-        against(c, arena_format(c->a, "The analyses differ: \"%s\" and \"%s\".",
-                                x->differences ? x->differences : "the method's defaults",
-                                y->differences ? y->differences : "the method's defaults"));
-}
-
-/* The same work on the same hardware. */
-static void want_same_work(struct compare *c, bool pair)
-{
-    want_same(c, "scenario", c->x->scenario, c->y->scenario);
-    want_same(c, "request set (SHA-256)", c->x->requests_sha256, c->y->requests_sha256);
-    want_same_gpus(c, pair);
-}
-
+/* The first of each side as a pair; the others by being its repetitions, and by what each run has of its own. */
 static void want_pair(struct compare *c)
 {
-    const struct result *x = c->x, *y = c->y;
-    if (same_text(x->run_id, y->run_id))
-        against(c, "It is the same run twice.");
-    want_formal(c, x);
-    want_formal(c, y);
-    want_same(c, "model", x->model, y->model);
-    /* A revision that neither run states can't be told to differ. */
-    if (x->revision || y->revision)
-        want_same(c, "model's revision", x->revision, y->revision);
-    want_same_work(c, true);
-    want_same_tokens(c);
-    want_alike(c);
+    struct findings f = {0};
+    want_other_runs(c);
+    compare_pair(&c->x.runs[0], &c->y.runs[0], c->a, &f);
+    const struct side *const sides[] = {&c->x, &c->y};
+    for (int s = 0; s < 2; s++)
+        for (size_t i = 1; i < sides[s]->count; i++) {
+            const struct result *r = sides[s]->runs[i].result;
+            const char *why = compare_not_formal(r, c->a);
+            if (why)
+                sentences_add(&f.reasons, c->a, arena_format(c->a, "Run %s is not formal: %s.", compare_id(r), why));
+            compare_repetition(&sides[s]->runs[0], &sides[s]->runs[i], c->a, &f);
+        }
+    take(c, &f);
 }
 
-void compare_conditions(const struct result *x, const struct result *y, struct arena *a, struct comparison *ret)
+/* The two runs that are farthest apart. */
+static void want_tokens(struct compare *c)
 {
-    *ret = (struct comparison){.reasons = arena_array(a, REASONS_MAX, sizeof *ret->reasons),
-                               .notes = arena_array(a, NOTES_MAX, sizeof *ret->notes)};
-    struct compare c = {x, y, a, ret};
-    want_same_work(&c, false);
-    want_alike(&c);
+    struct quantity *worst = &c->out->tokens_difference;
+    *worst = compare_tokens_difference(c->x.runs[0].result, c->y.runs[0].result);
+    for (size_t i = 0; i < c->x.count; i++)
+        for (size_t j = 0; j < c->y.count; j++) {
+            struct quantity q = compare_tokens_difference(c->x.runs[i].result, c->y.runs[j].result);
+            if (q.state != Q_MEASURED || (worst->state == Q_MEASURED && q.value > worst->value))
+                *worst = q;
+        }
+    /* The first of both were looked at as a pair. */
+    if (c->x.count == 1 && c->y.count == 1)
+        return;
+    if (worst->state != Q_MEASURED)
+        sentences_add(&c->out->reasons, c->a, "A run has no output tokens.");
+    else if (worst->value > COMPARE_TOKENS_LIMIT)
+        sentences_add(&c->out->reasons, c->a,
+                      arena_format(c->a,
+                                   "The output tokens of two runs differ by %.1f %%; over 20 %% is no comparison.",
+                                   100 * worst->value));
+}
+
+/* ---- in what order were they taken? ---- */
+
+struct begun {
+    int64_t t_ns;
+    char side;
+};
+
+static int by_time(const void *x, const void *y, const void *unused)
+{
+    (void)unused;
+    const struct begun *a = x, *b = y;
+    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
+}
+
+static void find_order(struct compare *c)
+{
+    size_t n = runs_of(c);
+    struct begun *begun = arena_array(c->a, n, sizeof *begun);
+    for (size_t i = 0; i < n; i++) {
+        const struct compare_run *r = all_at(c, i);
+        if (!r->run || r->run->began_realtime_ns == ABSENT_I64)
+            return;
+        begun[i] = (struct begun){r->run->began_realtime_ns, i < c->x.count ? 'A' : 'B'};
+    }
+    order_sort(begun, n, sizeof *begun, by_time, NULL);
+    char *order = arena_alloc(c->a, n + 1);
+    for (size_t i = 0; i < n; i++)
+        order[i] = begun[i].side;
+    c->out->order = order;
+    c->out->in_turn = compare_in_turn(order);
+}
+
+bool compare_in_turn(const char *order)
+{
+    int64_t places[2] = {0}, n[2] = {0};
+    for (int64_t i = 0; order[i]; i++) {
+        places[order[i] == 'B'] += i;
+        n[order[i] == 'B']++;
+    }
+    if (!n[0] || !n[1])
+        return false;
+    /* |mean place of A - mean place of B| against half of (n + m) / 2, all times the two numbers. */
+    int64_t apart = places[0] * n[1] - places[1] * n[0];
+    return 4 * (apart < 0 ? -apart : apart) <= (n[0] + n[1]) * n[0] * n[1];
+}
+
+static void note_order(struct compare *c)
+{
+    const char *order = c->out->order;
+    if (c->x.count < 2 || c->y.count < 2 || c->out->in_turn)
+        return;
+    if (!order) {
+        note(c, "When the runs were taken is not recorded, so a drift of the machine can't be told from a difference.");
+        return;
+    }
+    char first = order[0], last = first == 'A' ? 'B' : 'A';
+    bool apart = strchr(order, last) > strrchr(order, first);
+    note(c, arena_format(c->a,
+                         "%s runs of %c came before those of %c (%s): a drift of the machine would look like a "
+                         "difference. Take them in turn: A B B A.",
+                         apart ? "All" : "Most", first, last, order));
 }
 
 /* ---- the rows ---- */
 
-enum row_kind { ROW_ENERGY, ROW_STEADY, ROW_LATENCY, ROW_OTHER };
-
-static double relative(double uncertainty, double value)
+static double relative(double doubt, double value)
 {
-    return value != 0 ? fabs(uncertainty / value) : __builtin_nan("");
+    return value != 0 ? fabs(doubt / value) : __builtin_nan("");
 }
 
 /* The larger one; NaN where either is. */
@@ -199,136 +209,266 @@ static struct quantity difference_of(const struct comparison *out, const struct 
     return d;
 }
 
-static struct quantity ratio_of(const struct comparison *out, const struct quantity *a, const struct quantity *b)
+static struct quantity ratio_of(const struct comparison *out, double ratio, const struct quantity *a,
+                                const struct quantity *b)
 {
-    if (a->value == 0)
-        return quantity_absent(Q_UNDEFINED, "the first value is 0");
-    struct quantity q = quantity_of(b->value / a->value);
+    if (isnan(ratio))
+        return quantity_absent(Q_UNDEFINED, "a value is not above 0");
+    struct quantity q = quantity_of(ratio);
     double ra = relative(a->instrument, a->value), rb = relative(b->instrument, b->value);
-    q.instrument = fabs(q.value) * sqrt(ra * ra + rb * rb);
+    q.instrument = ratio * sqrt(ra * ra + rb * rb);
     double sa = relative(a->calibration, a->value), sb = relative(b->calibration, b->value);
-    /* NaN stays NaN: a value without a sensor's limit has none in its ratio either. */
-    q.calibration = out->same_boards ? 0 * (sa + sb) : fabs(q.value) * (sa + sb);
+    /* NaN stays NaN: a value without a calibration has none in its ratio either. */
+    q.calibration = out->same_boards ? 0 * (sa + sb) : ratio * (sa + sb);
     return q;
 }
 
-/* Why this row is not compared, or null. */
-static const char *row_fault(struct compare *c, enum row_kind kind, const struct quantity *a, const struct quantity *b)
+static const struct quantity *value_of(const struct result *r, const struct compare_metric *m)
 {
-    const struct result *marked = carries(c->x, RMARK_DELIVERY_LAG)   ? c->x
-                                  : carries(c->y, RMARK_DELIVERY_LAG) ? c->y
-                                                                      : NULL;
-    if (kind == ROW_STEADY && marked)
-        return arena_format(c->a, "run %s has delivery lag", text_of(marked->run_id));
-    marked = carries(c->x, RMARK_CLIENT_LIMITED) ? c->x : carries(c->y, RMARK_CLIENT_LIMITED) ? c->y : NULL;
-    if (kind == ROW_LATENCY && marked)
-        return arena_format(c->a, "the client was the bottleneck of run %s", text_of(marked->run_id));
-    const struct quantity *without = a->state != Q_MEASURED ? a : b->state != Q_MEASURED ? b : NULL;
-    if (!without)
-        return NULL;
-    return arena_format(c->a, "run %s: %s", text_of(without == a ? c->x->run_id : c->y->run_id),
-                        without->why ? without->why : "not recorded");
+    return (const struct quantity *)(const void *)((const char *)r + m->at);
 }
 
-static void row(struct compare *c, enum row_kind kind, const char *metric, const char *unit, const struct quantity *a,
-                const struct quantity *b)
+/* Why this run has no such value to compare, or null. */
+static const char *run_fault(const struct result *r, const struct compare_metric *m, struct arena *a)
 {
-    struct comparison_row *r = &c->out->rows[c->out->row_count++];
-    *r = (struct comparison_row){.metric = metric, .unit = unit, .a = *a, .b = *b, .why = row_fault(c, kind, a, b)};
-    if (r->why) {
-        r->difference = r->ratio = quantity_absent(Q_UNDEFINED, r->why);
-    } else {
-        r->difference = difference_of(c->out, a, b);
-        r->ratio = ratio_of(c->out, a, b);
+    bool latency = m->kind == METRIC_TTFT || m->kind == METRIC_TPOT;
+    const struct quantity *q = value_of(r, m);
+    if (m->kind == METRIC_STEADY && carries(r, RMARK_DELIVERY_LAG))
+        return arena_format(a, "run %s has delivery lag", compare_id(r));
+    if (latency && carries(r, RMARK_CLIENT_LIMITED))
+        return arena_format(a, "the client was the bottleneck of run %s", compare_id(r));
+    if (m->kind == METRIC_TPOT && carries(r, RMARK_ARRIVALS_MERGED))
+        return arena_format(a, "arrivals are merged in run %s, so the times between tokens are not the server's",
+                            compare_id(r));
+    if (q->state != Q_MEASURED || isnan(q->value))
+        return arena_format(a, "run %s: %s", compare_id(r), q->why ? q->why : "not recorded");
+    return NULL;
+}
+
+/* Mean over the runs of a side, with the mean of their doubts: what a reading is off by, all of them may be. */
+static struct quantity mean_of(const struct side *s, const struct compare_metric *m, const struct sample *values)
+{
+    struct quantity q = quantity_of(values->mean);
+    q.instrument = q.calibration = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        q.instrument += value_of(s->runs[i].result, m)->instrument / (double)s->count;
+        q.calibration += value_of(s->runs[i].result, m)->calibration / (double)s->count;
     }
+    return q;
 }
 
-static void rows(struct compare *c)
+static double *values_of(const struct side *s, const struct compare_metric *m, struct arena *a)
 {
-    const struct result_metrics *m = &c->x->metrics, *n = &c->y->metrics;
-    const struct result_load *l = &c->x->load, *k = &c->y->load;
-    row(c, ROW_STEADY, "steady-state energy", "J/token", &m->steady_j_per_token, &n->steady_j_per_token);
-    row(c, ROW_ENERGY, "full-lifecycle energy", "J/token", &m->lifecycle_j_per_token, &n->lifecycle_j_per_token);
-    row(c, ROW_ENERGY, "formal-stage energy", "J/token", &m->formal_j_per_token, &n->formal_j_per_token);
-    row(c, ROW_STEADY, "saturated energy", "J/token", &m->saturated_j_per_token, &n->saturated_j_per_token);
-    row(c, ROW_ENERGY, "startup energy", "J", &m->startup_j, &n->startup_j);
-    row(c, ROW_ENERGY, "release energy", "J", &m->release_j, &n->release_j);
-    row(c, ROW_ENERGY, "energy per request", "J", &m->j_per_request, &n->j_per_request);
-    row(c, ROW_OTHER, "output throughput", "tok/s", &m->throughput_tok_s, &n->throughput_tok_s);
-    row(c, ROW_ENERGY, "average power, formal", "W", &m->formal_w, &n->formal_w);
-    row(c, ROW_STEADY, "average power, steady", "W", &m->steady_w, &n->steady_w);
-    row(c, ROW_ENERGY, "average power, lifecycle", "W", &m->lifecycle_w, &n->lifecycle_w);
-    row(c, ROW_LATENCY, "TTFT P50", "s", &l->ttft_s.p50, &k->ttft_s.p50);
-    row(c, ROW_LATENCY, "TTFT P99", "s", &l->ttft_s.p99, &k->ttft_s.p99);
-    row(c, ROW_LATENCY, "TPOT P50", "s", &l->tpot_s.p50, &k->tpot_s.p50);
-    row(c, ROW_LATENCY, "TPOT P99", "s", &l->tpot_s.p99, &k->tpot_s.p99);
+    double *values = arena_array(a, s->count, sizeof *values);
+    for (size_t i = 0; i < s->count; i++)
+        values[i] = value_of(s->runs[i].result, m)->value;
+    return values;
+}
+
+static int verdict_of(const struct between_runs *b)
+{
+    if (isnan(b->low))
+        return COMPARED_NONE;
+    return b->low > 1 ? COMPARED_HIGHER : b->high < 1 ? COMPARED_LOWER : COMPARED_ALIKE;
+}
+
+static void compare_values(struct compare *c, const struct compare_metric *m, struct comparison_row *r)
+{
+    size_t n = c->x.count, k = c->y.count;
+    const double *x = values_of(&c->x, m, c->a), *y = values_of(&c->y, m, c->a);
+    r->a_runs = sample_of(x, n);
+    r->b_runs = sample_of(y, k);
+    r->a = mean_of(&c->x, m, &r->a_runs);
+    r->b = mean_of(&c->y, m, &r->b_runs);
+    struct sample_ratio w = sample_ratio_of(x, n, y, k, c->a);
+    r->difference = difference_of(c->out, &r->a, &r->b);
+    r->ratio = ratio_of(c->out, w.ratio, &r->a, &r->b);
+    r->between = (struct between_runs){.low = w.low,
+                                       .high = w.high,
+                                       .degrees = w.degrees ? w.degrees : ABSENT_I64,
+                                       .p = sample_permutation(x, n, y, k, c->a),
+                                       .p_least = sample_permutation_least(n, k)};
+    if (n >= COMPARE_DECIDES && k >= COMPARE_DECIDES)
+        r->verdict = verdict_of(&r->between);
+    c->out->compared += r->verdict != COMPARED_NONE;
+}
+
+static void row(struct compare *c, const struct compare_metric *m, struct comparison_row *r)
+{
+    const double none = __builtin_nan("");
+    *r = (struct comparison_row){.key = m->key, .metric = m->name, .unit = m->unit};
+    for (size_t i = 0; i < runs_of(c) && !r->why; i++)
+        r->why = run_fault(run_at(c, i), m, c->a);
+    if (!r->why) {
+        compare_values(c, m, r);
+        return;
+    }
+    /* One run a side: its own value and state. */
+    struct quantity absent = quantity_absent(Q_UNDEFINED, r->why);
+    r->a = c->x.count == 1 ? *value_of(c->x.runs[0].result, m) : absent;
+    r->b = c->y.count == 1 ? *value_of(c->y.runs[0].result, m) : absent;
+    r->a_runs = r->b_runs = sample_of(NULL, 0);
+    r->difference = r->ratio = absent;
+    r->between = (struct between_runs){none, none, ABSENT_I64, none, none};
+}
+
+/* ---- notes ---- */
+
+static void note_mark(struct compare *c, int mark)
+{
+    const char *ids = NULL, *why = NULL;
+    for (size_t i = 0; i < runs_of(c); i++) {
+        const struct result *r = run_at(c, i);
+        if (!carries(r, mark))
+            continue;
+        ids = ids ? arena_format(c->a, "%s, %s", ids, compare_id(r)) : compare_id(r);
+        why = why ? why : r->marks[mark].why;
+    }
+    if (ids)
+        note(c, arena_format(c->a, "Marked %s: %s.%s%s", mark_code_names[mark], ids, why ? " " : "", why ? why : ""));
+}
+
+static void note_runs(struct compare *c)
+{
+    struct comparison *out = c->out;
+    if (c->x.count == 1 && c->y.count == 1)
+        note(c, "One run each: spread between runs unknown; no statement about the set-ups.");
+    else if (c->x.count < COMPARE_DECIDES || c->y.count < COMPARE_DECIDES)
+        note(c, arena_format(c->a, "Under %d runs a side: no statement about the set-ups.", COMPARE_DECIDES));
+    note_order(c);
+    double none_false = 1;
+    for (int64_t i = 0; i < out->compared; i++)
+        none_false *= 0.95;
+    out->chance = 1 - none_false;
 }
 
 static void notes(struct compare *c)
 {
-    for (int i = 0; i < 2; i++) {
-        const struct result *r = i ? c->y : c->x;
-        if (carries(r, RMARK_DELIVERY_LAG))
-            note(c, arena_format(c->a, "Run %s has delivery lag: its formal and lifecycle values carry the mark.",
-                                 text_of(r->run_id)));
-        if (carries(r, RMARK_THROTTLED))
-            note(c, arena_format(c->a, "Run %s was throttled: %s", text_of(r->run_id), r->marks[RMARK_THROTTLED].why));
-        if (carries(r, RMARK_IDENTITY_NOT_VERIFIABLE))
-            note(c, arena_format(c->a, "Run %s: %s", text_of(r->run_id), r->marks[RMARK_IDENTITY_NOT_VERIFIABLE].why));
+    struct comparison *out = c->out;
+    note_runs(c);
+    for (int mark = 0; mark < RMARK_COUNT; mark++)
+        if (mark != RMARK_SIMULATED && mark != RMARK_STEADY_NOT_REACHED)
+            note_mark(c, mark);
+    if (!out->same_boards)
+        note(c, "The boards differ, so the calibration of both is in the ratios, too.");
+    const struct compare_run *x = &c->x.runs[0], *y = &c->y.runs[0];
+    if (x->plan && y->plan) {
+        compare_differences(x, y, c->a, &out->differences, &out->notes);
+        if (!out->differences.count)
+            note(c, "Both sides have the same plan, but for what names a run or a place.");
     }
-    if (!c->x->revision && !c->y->revision)
-        note(c, "Neither plan states the model's revision, so it was not compared.");
-    note(c, "One run per configuration: mean, standard deviation, interval and test over repetitions are absent.");
-    if (c->x->simulated)
-        note(c, "Both runs are simulated.");
+    if (x->result->simulated)
+        note(c, "All runs are simulated.");
 }
 
-void compare_runs(const struct result *x, const struct result *y, struct arena *a, struct comparison *ret)
+static const char **ids_of(const struct side *s, struct arena *a)
 {
-    *ret = (struct comparison){.a_id = x->run_id,
-                               .b_id = y->run_id,
-                               .reasons = arena_array(a, REASONS_MAX, sizeof *ret->reasons),
-                               .notes = arena_array(a, NOTES_MAX, sizeof *ret->notes),
-                               .rows = arena_array(a, ROWS_MAX, sizeof *ret->rows)};
-    struct compare c = {x, y, a, ret};
+    const char **ids = arena_array(a, s->count, sizeof *ids);
+    for (size_t i = 0; i < s->count; i++)
+        ids[i] = s->runs[i].result->run_id;
+    return ids;
+}
+
+void compare_sides(const struct compare_run *x, size_t n, const struct compare_run *y, size_t m, struct arena *a,
+                   struct comparison *ret)
+{
+    *ret = (struct comparison){.a_count = n, .b_count = m, .chance = __builtin_nan("")};
+    struct compare c = {{x, n}, {y, m}, a, ret};
+    ret->a_ids = ids_of(&c.x, a);
+    ret->b_ids = ids_of(&c.y, a);
     want_pair(&c);
-    if (ret->reason_count) {
-        ret->note_count = 0;
+    want_tokens(&c);
+    if (ret->reasons.count) {
+        ret->notes.count = 0;
         return;
     }
-    rows(&c);
+    ret->same_boards = true;
+    for (size_t i = 1; i < n + m; i++)
+        ret->same_boards = ret->same_boards && compare_same_boards(run_at(&c, 0), run_at(&c, i));
+    find_order(&c);
+    ret->row_count = COMPARE_METRICS;
+    ret->rows = arena_array(a, ret->row_count, sizeof *ret->rows);
+    for (size_t i = 0; i < ret->row_count; i++)
+        row(&c, &compare_metrics[i], &ret->rows[i]);
     notes(&c);
 }
 
 /* ---- as a document ---- */
 
+#define AT(member) .offset = offsetof(struct sample, member)
+static const struct field sample_fields[] = {
+    {"n", FIELD_I64, AT(n), .doc = "Runs."},
+    {"mean", FIELD_F64, AT(mean), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Mean."},
+    {"sd", FIELD_F64, AT(sd), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Sample standard deviation; null: one run."},
+    {"low", FIELD_F64, AT(low), .flags = FIELD_UNIT_OF_OBJECT,
+     .doc = "Lower end of Student's 95 % interval of the mean; null: one run."},
+    {"high", FIELD_F64, AT(high), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Upper end."},
+};
+static const struct schema sample_schema = {"sample", sizeof(struct sample), sample_fields, SCHEMA_COUNT(sample_fields),
+                                            "One metric over the runs of a side."};
+#undef AT
+
+#define AT(member) .offset = offsetof(struct between_runs, member)
+static const struct field between_fields[] = {
+    {"low", FIELD_F64, AT(low), .doc = "Lower end of Welch's 95 % interval of b / a; null: under two runs a side."},
+    {"high", FIELD_F64, AT(high), .doc = "Upper end."},
+    {"degrees", FIELD_I64, AT(degrees), .doc = "Degrees of freedom, by Welch and Satterthwaite, rounded down."},
+    {"p", FIELD_F64, AT(p), .doc = "Two-sided permutation test of the means; decides nothing."},
+    {"p_least", FIELD_F64, AT(p_least), .doc = "The least that p can be with so many runs."},
+};
+static const struct schema between_schema = {"between_runs", sizeof(struct between_runs), between_fields,
+                                             SCHEMA_COUNT(between_fields), "The doubt between runs, of b / a."};
+#undef AT
+
 #define AT(member) .offset = offsetof(struct comparison_row, member)
 static const struct field row_fields[] = {
-    {"metric", FIELD_TEXT, AT(metric), .doc = "Metric."},
+    {"key", FIELD_TEXT, AT(key), .doc = "Key of the metric; it stays the same in later versions."},
+    {"metric", FIELD_TEXT, AT(metric), .doc = "The same in English."},
     {"unit", FIELD_TEXT, AT(unit), .doc = "Its unit."},
-    {"a", FIELD_QUANTITY, AT(a), .doc = "Of the first run."},
-    {"b", FIELD_QUANTITY, AT(b), .doc = "Of the second run."},
-    {"difference", FIELD_QUANTITY, AT(difference), .doc = "b - a, in the metric's unit."},
-    {"ratio", FIELD_QUANTITY, AT(ratio), .doc = "b / a."},
-    {"why", FIELD_TEXT, AT(why), .doc = "Why this metric is not compared."},
+    {"a", FIELD_QUANTITY, AT(a), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Of the first side: mean over its runs."},
+    {"b", FIELD_QUANTITY, AT(b), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Of the second side: mean over its runs."},
+    {"a_runs", FIELD_OBJECT, AT(a_runs), .sub = &sample_schema, .doc = "Spread of the first side."},
+    {"b_runs", FIELD_OBJECT, AT(b_runs), .sub = &sample_schema, .doc = "Spread of the second side."},
+    {"difference", FIELD_QUANTITY, AT(difference), .flags = FIELD_UNIT_OF_OBJECT, .doc = "b - a."},
+    {"ratio", FIELD_QUANTITY, AT(ratio), .doc = "b / a; with several runs, of the geometric means."},
+    {"between_runs", FIELD_OBJECT, AT(between), .sub = &between_schema, .doc = "The doubt between runs."},
+    {"verdict", FIELD_ENUM, AT(verdict), .names = compare_verdict_names,
+     .doc = "b against a, by Welch's interval from three runs a side on; none: fewer, or no value."},
+    {"why", FIELD_TEXT, AT(why), .doc = "Why this metric is not compared; null: it is."},
 };
 static const struct schema row_schema = {"comparison_row", sizeof(struct comparison_row), row_fields,
-                                         SCHEMA_COUNT(row_fields), "One metric of both runs."};
+                                         SCHEMA_COUNT(row_fields), "One metric of both sides."};
+#undef AT
+
+#define AT(member) .offset = offsetof(struct plan_difference, member)
+static const struct field difference_fields[] = {
+    {"key", FIELD_TEXT, AT(key), .doc = "Key of the plan, or environment.NAME."},
+    {"a", FIELD_TEXT, AT(a), .doc = "Of the first side's first run."},
+    {"b", FIELD_TEXT, AT(b), .doc = "Of the second side's first run."},
+};
+static const struct schema difference_schema = {"plan_difference", sizeof(struct plan_difference), difference_fields,
+                                                SCHEMA_COUNT(difference_fields), "One difference of the plans."};
 #undef AT
 
 #define AT(member)    .offset = offsetof(struct comparison, member)
 #define COUNT(member) .count_offset = offsetof(struct comparison, member)
 static const struct field comparison_fields[] = {
-    {"a", FIELD_TEXT, AT(a_id), .doc = "The first run."},
-    {"b", FIELD_TEXT, AT(b_id), .doc = "The second run."},
-    {"reasons", FIELD_LIST, AT(reasons), COUNT(reason_count), .item = FIELD_TEXT,
+    {"a_runs", FIELD_LIST, AT(a_ids), COUNT(a_count), .item = FIELD_TEXT, .doc = "Runs of the first side."},
+    {"b_runs", FIELD_LIST, AT(b_ids), COUNT(b_count), .item = FIELD_TEXT, .doc = "Runs of the second side."},
+    {"reasons", FIELD_LIST, AT(reasons.items), COUNT(reasons.count), .item = FIELD_TEXT,
      .doc = "Why they are not compared; empty: they are."},
-    {"notes", FIELD_LIST, AT(notes), COUNT(note_count), .item = FIELD_TEXT, .doc = "What a reader must know."},
-    {"same_boards", FIELD_BOOL, AT(same_boards), .doc = "Same GPUs by UUID: the sensors' limit cancels in ratios."},
+    {"notes", FIELD_LIST, AT(notes.items), COUNT(notes.count), .item = FIELD_TEXT, .doc = "What a reader must know."},
+    {"same_boards", FIELD_BOOL, AT(same_boards), .doc = "Same GPUs by UUID: the calibration cancels in ratios."},
     {"tokens_difference", FIELD_QUANTITY, AT(tokens_difference),
-     .doc = "|T1 - T2| / max(T1, T2) of the output tokens."},
+     .doc = "|T1 - T2| / max(T1, T2) of the output tokens, of the two runs farthest apart."},
+    {"order", FIELD_TEXT, AT(order), .doc = "The runs in order of time, a letter each; null: not recorded."},
+    {"in_turn", FIELD_BOOL, AT(in_turn), .doc = "They were taken in turn, so that a drift of the machine cancels."},
+    {"differences", FIELD_LIST, AT(differences.items), COUNT(differences.count), .item = FIELD_OBJECT,
+     .sub = &difference_schema, .doc = "Where the plans of both sides differ."},
+    {"compared", FIELD_I64, AT(compared), .doc = "Metrics with a verdict."},
+    {"chance", FIELD_F64, AT(chance), .doc = "1 - 0.95^compared: of a false difference among them, at most."},
     {"rows", FIELD_LIST, AT(rows), COUNT(row_count), .item = FIELD_OBJECT, .sub = &row_schema,
      .doc = "The metrics; none where refused."},
 };
 const struct schema comparison_schema = {"comparison", sizeof(struct comparison), comparison_fields,
-                                         SCHEMA_COUNT(comparison_fields), "Two runs side by side."};
+                                         SCHEMA_COUNT(comparison_fields), "Two set-ups side by side."};

@@ -1,49 +1,82 @@
-/* Two runs side by side, by the rules of METHOD section 9.
+/* Two set-ups side by side, by the rules of METHOD section 9.
  *
- * Only formal runs that form a pair are compared; otherwise every reason against it is named and nothing is subtracted.
- * Steady-state and full-lifecycle values share a unit and not a boundary: no row mixes them. */
+ * A side is one run or several repetitions of one plan. Only formal runs that form a pair are compared; otherwise every
+ * reason against it is named and nothing is subtracted. Steady-state and full-lifecycle values share a unit and not a
+ * boundary: no row mixes them. Whether two set-ups differ is decided between runs alone, from COMPARE_DECIDES runs on
+ * each side: the instrument's doubt and the calibration say how well each reading is known, not how far the next run
+ * may be away. */
 #ifndef JTOK_ANALYSIS_COMPARE_H
 #define JTOK_ANALYSIS_COMPARE_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "base/arena.h"
-#include "model/result.h"
+#include "analysis/compare_same.h"
+#include "analysis/sample.h"
 
-#define COMPARE_TOKENS_LIMIT 0.20 /* |T1 - T2| / max(T1, T2), inclusive */
+enum { COMPARE_DECIDES = 3 };
 
-/* One metric of both runs. */
+/* Which doubts and marks a metric has. */
+enum metric_kind { METRIC_ENERGY, METRIC_STEADY, METRIC_TTFT, METRIC_TPOT, METRIC_OTHER };
+
+struct compare_metric {
+    const char *key; /* stable: "formal_j_per_token" */
+    const char *name, *unit;
+    enum metric_kind kind;
+    size_t at; /* of its struct quantity in struct result */
+};
+enum { COMPARE_METRICS = 15 };
+extern const struct compare_metric compare_metrics[COMPARE_METRICS];
+
+/* What Welch's interval says of b against a. NONE: too few runs, or no value. */
+enum compare_verdict { COMPARED_NONE, COMPARED_ALIKE, COMPARED_LOWER, COMPARED_HIGHER };
+extern const char *const compare_verdict_names[5];
+
+/* The doubt between runs of b over a. */
+struct between_runs {
+    double low, high; /* Welch's 95 % interval of the ratio; NaN under two runs on a side */
+    int64_t degrees;  /* of freedom; ABSENT_I64 likewise */
+    double p;         /* of the permutation test: shown, decides nothing */
+    double p_least;   /* the least that it can be for so many runs */
+};
+
 struct comparison_row {
-    const char *metric, *unit;
-    struct quantity a, b;
-    struct quantity difference; /* b - a */
-    struct quantity ratio;      /* b / a */
-    const char *why;            /* not compared: the reason; null: it is compared */
+    const char *key, *metric, *unit;
+    struct quantity a, b;         /* mean over the runs of a side, with the mean of their doubts */
+    struct sample a_runs, b_runs; /* over the runs */
+    struct quantity difference;   /* b - a */
+    struct quantity ratio;        /* b / a; with several runs of the geometric means */
+    struct between_runs between;
+    int verdict;     /* enum compare_verdict */
+    const char *why; /* not compared: the reason; null: it is compared */
 };
 
 struct comparison {
-    const char *a_id, *b_id;
-    const char **reasons; /* against comparing, each a sentence; none: compared */
-    size_t reason_count;
-    const char **notes; /* for the reader of a comparison that stands */
-    size_t note_count;
-    bool same_boards;                  /* same GPU UUIDs: the sensors' limit cancels in ratios */
-    struct quantity tokens_difference; /* |T1 - T2| / max(T1, T2) */
-    struct comparison_row *rows;       /* absent where refused */
+    const char **a_ids, **b_ids; /* of the runs */
+    size_t a_count, b_count;
+    struct sentences reasons;            /* against comparing; none: compared */
+    struct sentences notes;              /* for the reader of a comparison that stands */
+    bool same_boards;                    /* same GPU UUIDs on all: the calibration cancels in ratios */
+    struct quantity tokens_difference;   /* |T1 - T2| / max(T1, T2), of the two runs that are farthest apart */
+    const char *order;                   /* of the runs in time, "ABBA"; null: not recorded */
+    bool in_turn;                        /* a drift of the machine would cancel: see compare_in_turn */
+    struct plan_differences differences; /* between the plans of both sides' first runs */
+    int64_t compared;                    /* metrics that have a verdict */
+    double chance;                       /* 1 - 0.95^compared: of some false difference among them */
+    struct comparison_row *rows;         /* COMPARE_METRICS; absent where refused */
     size_t row_count;
 };
 
-/* Uncertainties (k = 2) of a difference and of a ratio: instrument by the root of the sum of squares. The sensor's
- * limit on the same boards is one common factor: it scales the difference and cancels in the ratio; on other boards
- * both limits are added. Fills *ret; its memory is the arena's. O(1). */
-void compare_runs(const struct result *x, const struct result *y, struct arena *a, struct comparison *ret);
+/* x: runs of one set-up, y: of another; n and m at least 1. The runs of a side must be repetitions of its first.
+ *
+ * Doubts: of a difference and of a ratio, the instrument's by the root of the sum of squares of both sides; the
+ * calibration on the same boards is one common factor: it scales the difference and cancels in the ratio; on other
+ * boards both are added. Fills *ret; its memory is the arena's. O((n + m) plan + splits of the permutation test). */
+void compare_sides(const struct compare_run *x, size_t n, const struct compare_run *y, size_t m, struct arena *a,
+                   struct comparison *ret);
 
-/* Why a run is no formal one, a phrase that names its checks; null: it is. O(checks). */
-const char *compare_not_formal(const struct result *r, struct arena *a);
-
-/* What any comparison asks, of other models too: the same scenario, request content, hardware, method and analysis.
- * Only ret->reasons and ret->same_boards are filled. O(1). */
-void compare_conditions(const struct result *x, const struct result *y, struct arena *a, struct comparison *ret);
+/* Were the runs of two sides taken in turn? `order` is one letter a run. Their mean places are then apart by at most
+ * half of what they are when all of one side come first. O(runs). */
+bool compare_in_turn(const char *order);
 
 extern const struct schema comparison_schema;
 

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <string.h>
-#include "analysis/compare.h"
 #include "analysis/order.h"
 
 const char *const size_group_names[] = {"unknown", "up to 50e9", "above 50e9, below 200e9", "from 200e9", NULL};
@@ -71,13 +70,14 @@ static bool usable(const struct quantity *q)
     return q->state == Q_MEASURED && !isnan(q->value);
 }
 
-static const char *drop_reason(const struct ranking_entry *m, struct arena *a)
+/* Why an entry or a run with these values is in no median; null: it is. */
+static const char *drop_reason(const struct quantity *steady, const struct quantity *lifecycle, struct arena *a)
 {
-    bool steady = usable(&m->steady);
-    const struct quantity *q = steady ? &m->lifecycle : &m->steady;
-    if (steady && usable(q))
+    bool has = usable(steady);
+    const struct quantity *q = has ? lifecycle : steady;
+    if (has && usable(q))
         return NULL;
-    return arena_format(a, "no %s value%s%s", steady ? "full-lifecycle" : "steady-state", q->why ? ": " : "",
+    return arena_format(a, "no %s value%s%s", has ? "full-lifecycle" : "steady-state", q->why ? ": " : "",
                         q->why ? q->why : "");
 }
 
@@ -109,16 +109,33 @@ static int by_place(const void *x, const void *y, const void *unused)
     return strcmp(a->model, b->model);
 }
 
+struct rank_figures rank_figures_of(const struct ranking_entry *entries, size_t n, struct arena *a)
+{
+    struct rank_figures f = {0};
+    double *steady = arena_array(a, n, sizeof *steady), *lifecycle = arena_array(a, n, sizeof *lifecycle);
+    for (size_t i = 0; i < n; i++)
+        if (entries[i].n && usable(&entries[i].steady) && usable(&entries[i].lifecycle)) {
+            steady[f.n] = entries[i].steady.value;
+            lifecycle[f.n++] = entries[i].lifecycle.value;
+        }
+    f.median_steady = rank_median(steady, (size_t)f.n, a);
+    f.median_lifecycle = rank_median(lifecycle, (size_t)f.n, a);
+    f.ratio = f.median_lifecycle / f.median_steady;
+    f.rho = rank_spearman(steady, lifecycle, (size_t)f.n, a);
+    return f;
+}
+
 void rank_models(struct ranking *k, struct arena *a)
 {
     const double none = __builtin_nan("");
-    size_t n = 0, count = k->count;
+    size_t count = k->count;
+    bool known = k->group != GROUP_UNKNOWN;
     double *steady = arena_array(a, count, sizeof *steady), *lifecycle = arena_array(a, count, sizeof *lifecycle),
            *ranks = arena_array(a, 2 * count, sizeof *ranks);
     for (size_t i = 0; i < count; i++) {
         const struct ranking_entry *m = &k->entries[i];
-        steady[i] = !m->why && usable(&m->steady) ? m->steady.value : none;
-        lifecycle[i] = !m->why && usable(&m->lifecycle) ? m->lifecycle.value : none;
+        steady[i] = known && m->n && usable(&m->steady) ? m->steady.value : none;
+        lifecycle[i] = known && m->n && usable(&m->lifecycle) ? m->lifecycle.value : none;
     }
     rank_column(steady, count, a, ranks);
     rank_column(lifecycle, count, a, ranks + count);
@@ -127,121 +144,274 @@ void rank_models(struct ranking *k, struct arena *a)
         m->steady_rank = ranks[i];
         m->lifecycle_rank = ranks[count + i];
         if (!m->why)
-            m->why = drop_reason(m, a);
-        if (m->why)
-            continue;
-        steady[n] = steady[i];
-        lifecycle[n++] = lifecycle[i];
+            m->why = drop_reason(&m->steady, &m->lifecycle, a);
+        if (!m->why && !known)
+            m->why = "its total parameters are unknown, so it has no rank";
     }
-    k->n = (int64_t)n;
-    k->median_steady = rank_median(steady, n, a);
-    k->median_lifecycle = rank_median(lifecycle, n, a);
-    k->ratio = k->median_lifecycle / k->median_steady;
-    k->rho = rank_spearman(steady, lifecycle, n, a);
+    k->figures = rank_figures_of(k->entries, known ? count : 0, a);
     order_sort(k->entries, count, sizeof *k->entries, by_place, NULL);
 }
 
 /* ---- runs ---- */
-
-enum { REASONS_MAX = 32 };
-
-static void against(struct ranked_runs *k, const char *reason)
-{
-    if (k->reason_count < REASONS_MAX)
-        k->reasons[k->reason_count++] = reason;
-}
 
 static const char *text_of(const char *text)
 {
     return text ? text : "not stated";
 }
 
-static void want_conditions(struct ranked_runs *k, const struct result *first, const struct result *r, struct arena *a)
+struct ranker {
+    const struct compare_run *runs;
+    size_t count;
+    struct arena *a;
+    struct ranked_runs *out;
+    struct ranking_entry *entries;
+    size_t entry_count;
+};
+
+static bool same_subject(const struct result *x, const struct result *y)
 {
-    struct comparison c;
-    compare_conditions(first, r, a, &c);
-    for (size_t i = 0; i < c.reason_count; i++)
-        against(k, arena_format(a, "Runs %s and %s: %s", text_of(first->run_id), text_of(r->run_id), c.reasons[i]));
+    return strcmp(text_of(x->model), text_of(y->model)) == 0 && strcmp(text_of(x->engine), text_of(y->engine)) == 0;
 }
 
-/* Repetitions of one model would count twice in the medians. */
-static void want_one_run(struct ranked_runs *k, const struct result *runs, size_t i, struct arena *a)
+static const struct compare_run *first_formal(const struct ranker *k)
 {
-    for (size_t j = 0; j < i; j++)
-        if (runs[i].formal && runs[j].formal && strcmp(text_of(runs[i].model), text_of(runs[j].model)) == 0)
-            against(k, arena_format(a, "Runs %s and %s are both of model %s: give one run of each model.",
-                                    text_of(runs[j].run_id), text_of(runs[i].run_id), text_of(runs[i].model)));
+    for (size_t i = 0; i < k->count; i++)
+        if (k->runs[i].result->formal)
+            return &k->runs[i];
+    return NULL;
 }
 
-static struct ranking_entry entry_of(const struct result *r, struct arena *a)
+/* What is not formal is only listed, so it need not be alike. */
+static void want_conditions(struct ranker *k)
 {
+    const struct compare_run *first = first_formal(k);
+    for (size_t i = 0; i < k->count; i++) {
+        const struct compare_run *r = &k->runs[i];
+        struct findings f = {0};
+        if (!r->result->formal || r == first)
+            continue;
+        compare_conditions(first, r, k->a, &f);
+        for (size_t n = 0; n < f.reasons.count; n++)
+            sentences_add(&k->out->reasons, k->a,
+                          arena_format(k->a, "Runs %s and %s: %s", compare_id(first->result), compare_id(r->result),
+                                       f.reasons.items[n]));
+        for (size_t n = 0; n < f.notes.count; n++)
+            sentences_add(&k->out->notes, k->a, f.notes.items[n]);
+    }
+}
+
+/* Several formal runs of one model on one engine stand for one, as their mean. */
+static void want_repetitions(struct ranker *k)
+{
+    for (size_t i = 0; i < k->count; i++) {
+        const struct result *r = k->runs[i].result;
+        struct findings f = {0};
+        for (size_t j = 0; j < i; j++) {
+            if (compare_same_run(&k->runs[i], &k->runs[j]))
+                sentences_add(&f.reasons, k->a, arena_format(k->a, "It is the same run twice: %s.", r->run_id));
+        }
+        for (size_t j = 0; r->formal && j < i; j++)
+            if (k->runs[j].result->formal && same_subject(k->runs[j].result, r)) {
+                compare_repetition(&k->runs[j], &k->runs[i], k->a, &f);
+                break;
+            }
+        for (size_t n = 0; n < f.reasons.count; n++)
+            sentences_add(&k->out->reasons, k->a, f.reasons.items[n]);
+        for (size_t n = 0; n < f.notes.count; n++)
+            sentences_add(&k->out->notes, k->a, f.notes.items[n]);
+    }
+}
+
+/* Statuses by which a server says that it can't do what is asked, whoever asks and whenever. */
+static bool is_unsupported(int64_t status)
+{
+    return status == 400 || status == 404 || status == 405 || status == 415 || status == 422 || status == 501;
+}
+
+static const char *not_formal_reason(const struct result *r, struct arena *a)
+{
+    const struct result_load *l = &r->load;
+    if (l->requests > 0 && l->successful == 0 && l->failure_count == 1 &&
+        l->failures[0].verdict == VERDICT_HTTP_STATUS && is_unsupported(l->failures[0].status))
+        return arena_format(a, "not applicable: the engine refused every request with HTTP %lld%s%s",
+                            (long long)l->failures[0].status, l->failures[0].detail ? ": " : "",
+                            l->failures[0].detail ? l->failures[0].detail : "");
     const char *excluded = compare_not_formal(r, a);
-    return (struct ranking_entry){.run_id = r->run_id,
-                                  .model = text_of(r->model),
-                                  .engine = r->engine_version
-                                                ? arena_format(a, "%s %s", text_of(r->engine), r->engine_version)
-                                                : text_of(r->engine),
-                                  .total_parameters = r->total_parameters,
-                                  .steady = r->metrics.steady_j_per_token,
-                                  .lifecycle = r->metrics.lifecycle_j_per_token,
-                                  .why = excluded ? arena_format(a, "not formal: %s", excluded) : NULL};
+    return excluded ? arena_format(a, "not formal: %s", excluded) : NULL;
 }
 
-void rank_runs(const struct result *runs, size_t n, struct arena *a, struct ranked_runs *ret)
+static void drop(struct ranker *k, const struct result *r, const char *why)
+{
+    k->out->dropped[k->out->dropped_count++] = (struct ranking_drop){r->run_id, text_of(r->model), why};
+}
+
+/* Mean of one value over the runs of an entry, with the mean of their doubts. Absent as in the first run where none
+ * has it. */
+static struct quantity mean_over(const struct result *const *runs, size_t n, bool lifecycle)
+{
+    struct quantity mean = quantity_of(0);
+    mean.instrument = mean.calibration = 0;
+    size_t has = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct result_metrics *m = &runs[i]->metrics;
+        const struct quantity *q = lifecycle ? &m->lifecycle_j_per_token : &m->steady_j_per_token;
+        if (!usable(q))
+            continue;
+        has++;
+        mean.value += q->value;
+        mean.instrument += q->instrument;
+        mean.calibration += q->calibration;
+    }
+    if (!has)
+        return lifecycle ? runs[0]->metrics.lifecycle_j_per_token : runs[0]->metrics.steady_j_per_token;
+    mean.value /= (double)has;
+    mean.instrument /= (double)has;
+    mean.calibration /= (double)has;
+    return mean;
+}
+
+/* All runs of the model and engine of run `first`. Those with both values make the mean; only where there is none,
+ * those with one. */
+static void add_entry(struct ranker *k, size_t first)
+{
+    const struct result *head = k->runs[first].result;
+    const struct result **formal = arena_array(k->a, k->count, sizeof *formal),
+                        **both = arena_array(k->a, k->count, sizeof *both);
+    const char **ids = arena_array(k->a, k->count, sizeof *ids), *excluded = NULL;
+    size_t n = 0, whole = 0, all = 0;
+    for (size_t i = first; i < k->count; i++) {
+        const struct result *r = k->runs[i].result;
+        if (!same_subject(head, r))
+            continue;
+        const char *why = r->formal
+                              ? drop_reason(&r->metrics.steady_j_per_token, &r->metrics.lifecycle_j_per_token, k->a)
+                              : not_formal_reason(r, k->a);
+        ids[all++] = r->run_id;
+        if (r->formal)
+            formal[n++] = r;
+        else
+            excluded = excluded ? excluded : why;
+        if (why)
+            drop(k, r, why);
+        else
+            both[whole++] = r;
+    }
+    const struct result **used = whole ? both : formal;
+    size_t count = whole ? whole : n;
+    struct ranking_entry *e = &k->entries[k->entry_count++];
+    *e = (struct ranking_entry){.ids = ids,
+                                .id_count = count ? count : all,
+                                .model = text_of(head->model),
+                                .total_parameters = head->total_parameters,
+                                .n = (int64_t)count,
+                                .why = count ? NULL : excluded};
+    for (size_t i = 0; i < count; i++)
+        ids[i] = used[i]->run_id;
+    const struct result *shown = count ? used[0] : head;
+    e->engine = shown->engine_version ? arena_format(k->a, "%s %s", text_of(shown->engine), shown->engine_version)
+                                      : text_of(shown->engine);
+    e->total_parameters = shown->total_parameters;
+    e->steady = count ? mean_over(used, count, false) : head->metrics.steady_j_per_token;
+    e->lifecycle = count ? mean_over(used, count, true) : head->metrics.lifecycle_j_per_token;
+}
+
+static void make_entries(struct ranker *k)
+{
+    k->entries = arena_array(k->a, k->count, sizeof *k->entries);
+    for (size_t i = 0; i < k->count; i++) {
+        size_t j = 0;
+        while (j < i && !same_subject(k->runs[i].result, k->runs[j].result))
+            j++;
+        if (j == i)
+            add_entry(k, i);
+    }
+}
+
+static void make_groups(struct ranker *k)
 {
     static const int order[] = {GROUP_SMALL, GROUP_MEDIUM, GROUP_LARGE, GROUP_UNKNOWN};
-    *ret = (struct ranked_runs){.reasons = arena_array(a, REASONS_MAX, sizeof *ret->reasons),
-                                .scenario = runs[0].scenario,
-                                .hardware = result_gpus_text(&runs[0], a),
-                                .simulated = runs[0].simulated};
-    for (size_t i = 1; i < n; i++) {
-        want_conditions(ret, &runs[0], &runs[i], a);
-        want_one_run(ret, runs, i, a);
-    }
-    if (ret->reason_count)
-        return;
-    ret->groups = arena_array(a, SCHEMA_COUNT(order), sizeof *ret->groups);
+    struct ranked_runs *out = k->out;
+    out->groups = arena_array(k->a, SCHEMA_COUNT(order), sizeof *out->groups);
     for (size_t g = 0; g < SCHEMA_COUNT(order); g++) {
-        struct ranking *k = &ret->groups[ret->group_count];
-        *k = (struct ranking){.group = order[g], .entries = arena_array(a, n, sizeof *k->entries)};
-        for (size_t i = 0; i < n; i++)
-            if ((int)size_group_of(runs[i].total_parameters) == order[g])
-                k->entries[k->count++] = entry_of(&runs[i], a);
-        if (!k->count)
+        struct ranking *r = &out->groups[out->group_count];
+        *r = (struct ranking){.group = order[g], .entries = arena_array(k->a, k->entry_count, sizeof *r->entries)};
+        for (size_t i = 0; i < k->entry_count; i++)
+            if ((int)size_group_of(k->entries[i].total_parameters) == order[g])
+                r->entries[r->count++] = k->entries[i];
+        if (!r->count)
             continue;
-        rank_models(k, a);
-        ret->group_count++;
+        rank_models(r, k->a);
+        for (size_t i = 0; i < r->count; i++)
+            out->ranked += !isnan(r->entries[i].lifecycle_rank) || !isnan(r->entries[i].steady_rank);
+        out->group_count++;
     }
+}
+
+void rank_runs(const struct compare_run *runs, size_t n, struct arena *a, struct ranked_runs *ret)
+{
+    *ret = (struct ranked_runs){.caveat = "Grouping does not imply equal computation.",
+                                .dropped = arena_array(a, n, sizeof *ret->dropped)};
+    struct ranker k = {.runs = runs, .count = n, .a = a, .out = ret};
+    const struct compare_run *first = first_formal(&k);
+    const struct result *shown = first ? first->result : runs[0].result;
+    ret->scenario = shown->scenario;
+    ret->hardware = result_gpus_text(shown, a);
+    ret->simulated = shown->simulated;
+    ret->all = rank_figures_of(NULL, 0, a);
+    want_conditions(&k);
+    want_repetitions(&k);
+    if (ret->reasons.count)
+        return;
+    make_entries(&k);
+    ret->all = rank_figures_of(k.entries, k.entry_count, a);
+    make_groups(&k);
 }
 
 /* ---- as a document ---- */
 
-#define AT(member) .offset = offsetof(struct ranking_entry, member)
+#define AT(member)    .offset = offsetof(struct ranking_entry, member)
+#define COUNT(member) .count_offset = offsetof(struct ranking_entry, member)
 static const struct field entry_fields[] = {
-    {"run", FIELD_TEXT, AT(run_id), .doc = "The run."},
+    {"runs", FIELD_LIST, AT(ids), COUNT(id_count), .item = FIELD_TEXT,
+     .doc = "The runs in the mean; of a model without a formal run, its runs."},
     {"model", FIELD_TEXT, AT(model), .doc = "Its model."},
     {"engine", FIELD_TEXT, AT(engine), .doc = "Engine and version."},
-    {"total_parameters", FIELD_F64, AT(total_parameters), .doc = "Of the model; null: not stated."},
+    {"total_parameters", FIELD_F64, AT(total_parameters), .doc = "Of the model; null: unknown."},
+    {"n", FIELD_I64, AT(n), .doc = "Runs in the mean; 0: none is formal."},
     {"lifecycle_rank", FIELD_F64, AT(lifecycle_rank),
-     .doc = "By full-lifecycle energy, from 1; ties share a place; null: not formal, or no value."},
-    {"lifecycle_j_per_token", FIELD_QUANTITY, AT(lifecycle), .unit = "J/token", .doc = "Full-lifecycle energy."},
+     .doc = "By full-lifecycle energy, from 1; ties share a place; null: not formal, no value, or size unknown."},
+    {"lifecycle_j_per_token", FIELD_QUANTITY, AT(lifecycle), .unit = "J/token", .doc = "Full-lifecycle energy, mean."},
     {"steady_rank", FIELD_F64, AT(steady_rank), .doc = "By steady-state energy, likewise."},
-    {"steady_j_per_token", FIELD_QUANTITY, AT(steady), .unit = "J/token", .doc = "Steady-state energy."},
-    {"why", FIELD_TEXT, AT(why), .doc = "Why it is in no median and not in rho; null: it is."},
+    {"steady_j_per_token", FIELD_QUANTITY, AT(steady), .unit = "J/token", .doc = "Steady-state energy, mean."},
+    {"why", FIELD_TEXT, AT(why), .doc = "Why it has no rank or is in no median; null: neither."},
 };
 static const struct schema entry_schema = {"ranking_entry", sizeof(struct ranking_entry), entry_fields,
-                                           SCHEMA_COUNT(entry_fields), "One model."};
+                                           SCHEMA_COUNT(entry_fields), "One model on one engine."};
+#undef AT
+#undef COUNT
+
+#define AT(member) .offset = offsetof(struct rank_figures, member)
+static const struct field figures_fields[] = {
+    {"n", FIELD_I64, AT(n), .doc = "Models with both values."},
+    {"median_lifecycle", FIELD_F64, AT(median_lifecycle), .unit = "J/token", .doc = "Median over these n."},
+    {"median_steady", FIELD_F64, AT(median_steady), .unit = "J/token", .doc = "Median over these n."},
+    {"ratio", FIELD_F64, AT(ratio), .doc = "Median of the full lifecycle over median of the steady state."},
+    {"rho", FIELD_F64, AT(rho),
+     .doc = "Spearman's rho between the two orders; null where n is below 2, or all of one order tie."},
+};
+static const struct schema figures_schema = {"rank_figures", sizeof(struct rank_figures), figures_fields,
+                                             SCHEMA_COUNT(figures_fields), "Figures over several models."};
 #undef AT
 
 #define AT(member)    .offset = offsetof(struct ranking, member)
 #define COUNT(member) .count_offset = offsetof(struct ranking, member)
 static const struct field ranking_fields[] = {
     {"group", FIELD_ENUM, AT(group), .names = size_group_names, .doc = "Size group, by total parameters."},
-    {"n", FIELD_I64, AT(n), .doc = "Models with both values."},
-    {"median_lifecycle", FIELD_F64, AT(median_lifecycle), .unit = "J/token", .doc = "Median over these n."},
-    {"median_steady", FIELD_F64, AT(median_steady), .unit = "J/token", .doc = "Median over these n."},
-    {"ratio", FIELD_F64, AT(ratio), .doc = "Median of the full lifecycle over median of the steady state."},
-    {"rho", FIELD_F64, AT(rho),
+    {"n", FIELD_I64, AT(figures.n), .doc = "Models with both values."},
+    {"median_lifecycle", FIELD_F64, AT(figures.median_lifecycle), .unit = "J/token", .doc = "Median over these n."},
+    {"median_steady", FIELD_F64, AT(figures.median_steady), .unit = "J/token", .doc = "Median over these n."},
+    {"ratio", FIELD_F64, AT(figures.ratio), .doc = "Median of the full lifecycle over median of the steady state."},
+    {"rho", FIELD_F64, AT(figures.rho),
      .doc = "Spearman's rho between the two orders; null where n is below 2, or all of one order tie."},
     {"models", FIELD_LIST, AT(entries), COUNT(count), .item = FIELD_OBJECT, .sub = &entry_schema,
      .doc = "By full-lifecycle rank; those without one last."},
@@ -251,16 +421,33 @@ static const struct schema ranking_schema = {"ranking", sizeof(struct ranking), 
 #undef AT
 #undef COUNT
 
+#define AT(member) .offset = offsetof(struct ranking_drop, member)
+static const struct field drop_fields[] = {
+    {"run", FIELD_TEXT, AT(run_id), .doc = "The run."},
+    {"model", FIELD_TEXT, AT(model), .doc = "Its model."},
+    {"why", FIELD_TEXT, AT(why), .doc = "Why it is in no median."},
+};
+static const struct schema drop_schema = {"ranking_drop", sizeof(struct ranking_drop), drop_fields,
+                                          SCHEMA_COUNT(drop_fields), "A run that is in no median."};
+#undef AT
+
 #define AT(member)    .offset = offsetof(struct ranked_runs, member)
 #define COUNT(member) .count_offset = offsetof(struct ranked_runs, member)
 static const struct field ranked_runs_fields[] = {
     {"scenario", FIELD_TEXT, AT(scenario), .doc = "Scenario of all runs."},
     {"hardware", FIELD_TEXT, AT(hardware), .doc = "GPUs of all runs."},
     {"simulated", FIELD_BOOL, AT(simulated), .doc = "The runs are simulated."},
-    {"reasons", FIELD_LIST, AT(reasons), COUNT(reason_count), .item = FIELD_TEXT,
+    {"reasons", FIELD_LIST, AT(reasons.items), COUNT(reasons.count), .item = FIELD_TEXT,
      .doc = "Why they are not ranked; empty: they are."},
+    {"notes", FIELD_LIST, AT(notes.items), COUNT(notes.count), .item = FIELD_TEXT, .doc = "What a reader must know."},
+    {"caveat", FIELD_TEXT, AT(caveat), .doc = "Holds for every ranking."},
+    {"ranked", FIELD_I64, AT(ranked), .doc = "Models with a rank."},
+    {"all", FIELD_OBJECT, AT(all), .sub = &figures_schema,
+     .doc = "Over all models of the scenario, those of unknown size too."},
     {"groups", FIELD_LIST, AT(groups), COUNT(group_count), .item = FIELD_OBJECT, .sub = &ranking_schema,
      .doc = "The size groups that have runs; none where refused."},
+    {"dropped", FIELD_LIST, AT(dropped), COUNT(dropped_count), .item = FIELD_OBJECT, .sub = &drop_schema,
+     .doc = "Runs that are in no median."},
 };
 const struct schema ranked_runs_schema = {"ranking", sizeof(struct ranked_runs), ranked_runs_fields,
                                           SCHEMA_COUNT(ranked_runs_fields),

@@ -137,11 +137,14 @@ static void list_failures(const struct streams *s, struct arena *a, struct resul
 {
     int64_t count[VERDICT_COUNT] = {0};
     uint32_t first[VERDICT_COUNT] = {0};
+    int64_t status[VERDICT_COUNT] = {0};
     for (size_t i = s->request_count; i-- > 0;) {
         /* An ok without usage, or an id that is there twice, is a fault of the records. */
         int verdict = s->streams[i].success                  ? VERDICT_OK
                       : s->requests[i].verdict == VERDICT_OK ? VERDICT_NOT_RECORDED
                                                              : s->requests[i].verdict;
+        int32_t seen = s->requests[i].status;
+        status[verdict] = seen > 0 && (!count[verdict] || status[verdict] == seen) ? seen : ABSENT_I64;
         count[verdict]++;
         first[verdict] = (uint32_t)i;
     }
@@ -149,7 +152,7 @@ static void list_failures(const struct streams *s, struct arena *a, struct resul
     for (int v = VERDICT_OK + 1; v < VERDICT_COUNT; v++)
         if (count[v])
             ret->failures[ret->failure_count++] =
-                (struct result_failure){v, count[v], s->requests[first[v]].id, s->requests[first[v]].detail};
+                (struct result_failure){v, count[v], s->requests[first[v]].id, status[v], s->requests[first[v]].detail};
 }
 
 static struct quantity submit_spread(const struct streams *s)

@@ -3,9 +3,9 @@
 #include "analysis/compare_rank.h"
 #include "cli/args.h"
 #include "cli/commands.h"
-#include "cli/evaluate.h"
 #include "cli/exit.h"
 #include "cli/show.h"
+#include "cli/sides.h"
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
@@ -20,11 +20,24 @@ static const char *parameters_text(struct arena *a, double n)
     return isnan(n) ? "not stated" : arena_format(a, "%s B", number_text(a, n / 1e9, 3));
 }
 
-static void put_group(const struct ranking *k, struct arena *a, struct buf *out)
+static void put_figures(const char *over, const struct rank_figures *f, struct arena *a, struct buf *out)
 {
-    static const char *const head[] = {"lifecycle", "J/token", "steady", "J/token", "model", "engine", "parameters"};
+    if (!f->n)
+        return;
+    const char *medians =
+        arena_format(a, "Medians over %s, n = %lld: full lifecycle %s, steady state %s J/token, ratio %s.", over,
+                     (long long)f->n, number_text(a, f->median_lifecycle, NUMBER_DIGITS),
+                     number_text(a, f->median_steady, NUMBER_DIGITS), number_text(a, f->ratio, 4));
+    show_item(isnan(f->rho) ? medians : arena_format(a, "%s Spearman's rho between the orders: %.3f.", medians, f->rho),
+              out);
+}
+
+static void put_group(const struct ranking *k, const char *caveat, struct arena *a, struct buf *out)
+{
+    static const char *const head[] = {"lifecycle", "J/token", "steady", "J/token",
+                                       "n",         "model",   "engine", "parameters"};
     struct table t;
-    table_init(&t, a, "rdrdlll");
+    table_init(&t, a, "rdrdrlll");
     for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
         table_cell(&t, head[i]);
     for (size_t i = 0; i < k->count; i++) {
@@ -33,6 +46,7 @@ static void put_group(const struct ranking *k, struct arena *a, struct buf *out)
         table_cell(&t, number_text_repeatable(a, &m->lifecycle));
         table_cell(&t, rank_text(a, m->steady_rank));
         table_cell(&t, number_text_repeatable(a, &m->steady));
+        table_fmt(&t, "%lld", (long long)m->n);
         table_cell(&t, m->model);
         table_cell(&t, m->engine);
         table_cell(&t, parameters_text(a, m->total_parameters));
@@ -41,30 +55,36 @@ static void put_group(const struct ranking *k, struct arena *a, struct buf *out)
     table_put(&t, out, 2);
     for (size_t i = 0; i < k->count; i++)
         if (k->entries[i].why)
-            show_item(arena_format(a, "%s (%s) is not in the medians: %s.", k->entries[i].model,
-                                   k->entries[i].run_id ? k->entries[i].run_id : "without id", k->entries[i].why),
+            show_item(arena_format(a, "%s (%s): %s.", k->entries[i].model, k->entries[i].engine, k->entries[i].why),
                       out);
-    if (!k->n)
-        return;
-    const char *medians = arena_format(a, "Medians over %lld: full lifecycle %s, steady state %s J/token, ratio %s.",
-                                       (long long)k->n, number_text(a, k->median_lifecycle, NUMBER_DIGITS),
-                                       number_text(a, k->median_steady, NUMBER_DIGITS), number_text(a, k->ratio, 4));
-    show_item(isnan(k->rho) ? medians : arena_format(a, "%s Spearman's rho between the orders: %.3f.", medians, k->rho),
-              out);
+    put_figures("this group", &k->figures, a, out);
+    buf_fmt(out, "  %s\n", caveat);
 }
 
 static void put_text(const struct ranked_runs *k, struct arena *a, struct buf *out)
 {
     buf_fmt(out, "Models by energy per output token%s: scenario %s on %s\n", k->simulated ? ", SIMULATED" : "",
             k->scenario ? k->scenario : "not stated", k->hardware);
-    if (k->reason_count)
+    if (k->reasons.count) {
         buf_str(out, "\nNot ranked: the method refuses it.\n");
-    for (size_t i = 0; i < k->reason_count; i++)
-        show_item(k->reasons[i], out);
+        sides_put_items(&k->reasons, out);
+        return;
+    }
+    if (!k->ranked)
+        buf_str(out, "\nNo model has a rank: no run is formal, has a value and names the size of its model.\n");
     for (size_t i = 0; i < k->group_count; i++)
-        put_group(&k->groups[i], a, out);
-    if (k->group_count)
-        buf_str(out, "\n± is the instrument's own doubt.\n");
+        put_group(&k->groups[i], k->caveat, a, out);
+    buf_str(out, "\nAll models of the scenario\n");
+    put_figures("all models", &k->all, a, out);
+    if (!k->all.n)
+        show_item("No model has both values, so there are no medians.", out);
+    for (size_t i = 0; i < k->dropped_count; i++)
+        show_item(arena_format(a, "In no median: %s (%s): %s.",
+                               k->dropped[i].run_id ? k->dropped[i].run_id : "without id", k->dropped[i].model,
+                               k->dropped[i].why),
+                  out);
+    sides_put_items(&k->notes, out);
+    buf_str(out, "\n± is the instrument's own doubt, n the runs in a mean.\n");
 }
 
 static bool rank(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
@@ -72,9 +92,9 @@ static bool rank(void *self, const struct args *args, struct arena *a, struct bu
     const char *format = *(const char **)self;
     if (!show_knows(format, e))
         return false;
-    struct result *runs = arena_array(a, args->operand_count, sizeof *runs);
+    struct compare_run *runs = arena_array(a, args->operand_count, sizeof *runs);
     for (size_t i = 0; i < args->operand_count; i++)
-        if (!evaluate_stored(args->operands[i], a, &runs[i], e))
+        if (!sides_read_run(args->operands[i], a, &runs[i], e))
             return false;
     struct ranked_runs k;
     rank_runs(runs, args->operand_count, a, &k);
@@ -82,7 +102,7 @@ static bool rank(void *self, const struct args *args, struct arena *a, struct bu
         put_text(&k, a, out);
     else
         show_document(&ranked_runs_schema, &k, format, out);
-    *ret_code = k.reason_count ? EXIT_REFUSED : EXIT_OK;
+    *ret_code = k.reasons.count ? EXIT_REFUSED : k.ranked ? EXIT_OK : EXIT_EXCLUDED;
     return true;
 }
 
@@ -97,9 +117,11 @@ int cmd_rank(int argc, char **argv)
         .operands_max = ARGS_OPERANDS_MAX,
         .summary =
             "Ranks models by their energy per output token, full lifecycle and steady state, within size groups.",
-        .more = "One run of each model, all of the same scenario, request set, hardware and analysis: otherwise every\n"
-                "reason against it is named. Runs that are not formal are listed without a rank; those that lack one\n"
-                "of the two values are in no median. Exit code: 0 ranked, 8 refused.",
+        .more = "All formal runs must be of the same scenario, work, machine and analysis: otherwise every reason\n"
+                "against it is named. Several runs of one model on one engine must be repetitions, and their mean\n"
+                "stands for them. Runs that are not formal are listed without a rank, models of unknown size\n"
+                "likewise; runs that lack one of the two values are in no median.\n"
+                "Exit code: 0 ranked, 1 no model has a rank, 8 refused.",
         .example = "jtok rank runs/*",
         .options = options,
         .option_count = 1,

@@ -18,6 +18,8 @@ enum exit_code {
     EXIT_RECORDS = 7,  /* a run folder is damaged, unreadable or inconsistent */
     EXIT_REFUSED = 8,  /* the method forbids it */
     EXIT_SYSTEM = 9,   /* the operating system refused, or a fault in jtok */
+    EXIT_GATE_FAILED = 10,  /* gate: the metric is over its limit */
+    EXIT_UNDECIDED = 11,    /* gate: the runs do not decide it */
     EXIT_INTERRUPTED = 130, /* stopped by the user */
 };
 

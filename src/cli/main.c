@@ -17,7 +17,8 @@ static const struct command commands[] = {
     {"report", cmd_report, "print the stored result of a run: text, JSON, CSV or a picture"},
     {"analyze", cmd_analyze, "compute the result again from the records, under any reading of the method"},
     {"verify", cmd_verify, "check a run's seal and recompute its result byte for byte"},
-    {"compare", cmd_compare, "two runs side by side, where the method allows it"},
+    {"compare", cmd_compare, "two set-ups side by side, one run each or repetitions, where the method allows it"},
+    {"gate", cmd_gate, "pass or fail a candidate against a base by one metric and a limit"},
     {"rank", cmd_rank, "models by their energy per output token, within size groups"},
     {"list", cmd_list, "the runs of a folder"},
     {"estimate", cmd_estimate, "lifecycle energy of a service that handles N requests"},
@@ -38,7 +39,8 @@ static void print_help(FILE *out)
             "  jtok --version        the version\n\n"
             "example: jtok run --gpus 0 --requests prompts.jsonl -- vllm serve meta-llama/Llama-3.1-8B-Instruct\n\n"
             "exit codes: 0 formal or done, 1 run excluded, 2 usage, 3 plan or input, 4 no GPU to measure, 5 machine\n"
-            "busy, 6 engine failed, 7 records damaged, 8 refused by the method, 9 system, 130 interrupted\n");
+            "busy, 6 engine failed, 7 records damaged, 8 refused by the method, 9 system, 10 gate failed,\n"
+            "11 gate undecided, 130 interrupted\n");
 }
 
 int main(int argc, char **argv)

@@ -27,7 +27,8 @@ enum field_flags {
     FIELD_REQUIRED = 1, /* the user must give it */
     FIELD_RESOLVED = 2, /* jtok fills it in; a user may not give it in a plan */
     FIELD_OMIT_ABSENT = 4,
-    FIELD_SECRET_VALUES = 8 /* of a MAP: values may be secrets, never shown in errors */
+    FIELD_SECRET_VALUES = 8,  /* of a MAP: values may be secrets, never shown in errors */
+    FIELD_UNIT_OF_OBJECT = 16 /* its unit is the value of `unit`, a TEXT of this object or of the one around it */
 };
 
 struct field_pair {

@@ -18,7 +18,7 @@ extern const char *const q_state_names[8];
 /* `value` means something in MEASURED, NOT_CLOSED and EXCLUDED only. Two of METHOD section 2's three doubts, in the
  * value's unit, NaN where not known: `instrument`, how far this reading may be from what the board's own sensor saw in
  * this run, meant to hold in at least 95 % of cases; `calibration`, the assumed limit of that sensor. The third,
- * between runs, comes from repetitions only (analysis/compare_repeats.h). `why` is a short sentence for every state but
+ * between runs, comes from repetitions only (analysis/sample.h). `why` is a short sentence for every state but
  * MEASURED; static text or memory of the owning arena. */
 struct quantity {
     double value;

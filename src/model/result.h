@@ -118,6 +118,7 @@ struct result_gpu {
     const char *uuid, *name;
     int64_t index;
     double power_limit_w;
+    int64_t mig; /* 1 on, 0 off, ABSENT_I64 not supported or not recorded */
     const char *instant_source;
     /* basis `precise` */
     struct quantity factor;        /* counter over buffer on [t2, release_end] */
@@ -161,7 +162,8 @@ struct result_failure {
     int verdict; /* enum verdict */
     int64_t count;
     int64_t first_request; /* lowest id */
-    const char *detail;    /* of that one; null */
+    int64_t status;        /* HTTP, where all of them have the same; else ABSENT_I64 */
+    const char *detail;    /* of the first; null */
 };
 
 struct result_load {

@@ -88,6 +88,7 @@ static const struct field gpu_fields[] = {
     {"name", FIELD_TEXT, AT(name), .doc = "Product name."},
     {"index", FIELD_I64, AT(index), .doc = "Index as the driver gives it."},
     {"power_limit_w", FIELD_F64, AT(power_limit_w), .unit = "W", .doc = "Enforced limit."},
+    {"mig", FIELD_I64, AT(mig), .doc = "MIG: 1 on, 0 off; null: not supported, or not recorded."},
     {"instant_source", FIELD_TEXT, AT(instant_source), .doc = "Which reading answered as instantaneous power."},
     {"factor", FIELD_QUANTITY, AT(factor), .doc = "Counter over buffer from service_start to release_end."},
     {"counter_lag_s", FIELD_QUANTITY, AT(counter_lag_s), .unit = "s", .doc = "L, the delay of the counter."},
@@ -154,7 +155,8 @@ static const struct field failure_fields[] = {
     {"verdict", FIELD_ENUM, AT(verdict), .names = verdict_names, .doc = "Reason."},
     {"count", FIELD_I64, AT(count), .doc = "Requests."},
     {"first_request", FIELD_I64, AT(first_request), .doc = "Lowest id."},
-    {"detail", FIELD_TEXT, AT(detail), .doc = "What was seen in that one."},
+    {"status", FIELD_I64, AT(status), .doc = "HTTP status, where all of them have the same."},
+    {"detail", FIELD_TEXT, AT(detail), .doc = "What was seen in the first."},
 };
 static const struct schema failure_schema = {"failure", sizeof(struct result_failure), failure_fields,
                                              SCHEMA_COUNT(failure_fields), "Failed requests of one reason."};

@@ -45,9 +45,10 @@ static void put_quantity(struct buf *out, const char *path, const char *unit, co
     put_number(out, quantity_has_value(q) ? q->calibration : NAN, '\n');
 }
 
-static void put_object(struct buf *out, const struct schema *s, const char *object, const char *path, struct arena *a);
+static void put_object(struct buf *out, const struct schema *s, const char *object, const char *path, const char *unit,
+                       struct arena *a);
 
-/* What a list calls its item: the value of its first field where that is a name, else its position. */
+/* What a list calls its item: the value of its first field where that is a name or a key, else its position. */
 static const char *item_name(const struct schema *s, const char *item, size_t i, struct arena *a)
 {
     const struct field *f = s->count ? &s->fields[0] : NULL;
@@ -59,17 +60,23 @@ static const char *item_name(const struct schema *s, const char *item, size_t i,
             return arena_format(a, "%s.%s", name, g->names[*(const int *)(item + g->offset)]);
         return name;
     }
+    const char *key = f && f->type == FIELD_TEXT && strcmp(f->key, "key") == 0
+                          ? *(const char *const *)(const void *)(item + f->offset)
+                          : NULL;
+    if (key)
+        return key;
     return arena_format(a, "%zu", i);
 }
 
-static void put_list(struct buf *out, const struct field *f, const char *object, const char *path, struct arena *a)
+static void put_list(struct buf *out, const struct field *f, const char *object, const char *path, const char *unit,
+                     struct arena *a)
 {
     const char *items = *(const char *const *)(object + f->offset);
     size_t n = *(const size_t *)(const void *)(object + f->count_offset);
     for (size_t i = 0; i < n; i++) {
         if (f->item == FIELD_OBJECT) {
             const char *item = items + i * f->sub->size;
-            put_object(out, f->sub, item, arena_format(a, "%s.%s", path, item_name(f->sub, item, i, a)), a);
+            put_object(out, f->sub, item, arena_format(a, "%s.%s", path, item_name(f->sub, item, i, a)), unit, a);
         } else if (f->item == FIELD_TEXT) {
             put_plain(out, arena_format(a, "%s.%zu", path, i), f->unit, ((const char *const *)(const void *)items)[i]);
         } else if (f->item == FIELD_F64) {
@@ -79,54 +86,61 @@ static void put_list(struct buf *out, const struct field *f, const char *object,
     }
 }
 
-static void put_field(struct buf *out, const struct field *f, const char *object, const char *path, struct arena *a)
+/* `unit`: of the object, for fields that have no other. */
+static void put_field(struct buf *out, const struct field *f, const char *object, const char *path, const char *unit,
+                      struct arena *a)
 {
+    const char *own = f->flags & FIELD_UNIT_OF_OBJECT ? unit : f->unit;
     const void *at = object + f->offset;
     switch (f->type) {
     case FIELD_BOOL:
-        put_plain(out, path, f->unit, *(const bool *)at ? "true" : "false");
+        put_plain(out, path, own, *(const bool *)at ? "true" : "false");
         break;
     case FIELD_I64: {
         int64_t value = *(const int64_t *)at;
-        put_plain(out, path, f->unit, value == ABSENT_I64 ? NULL : arena_format(a, "%lld", (long long)value));
+        put_plain(out, path, own, value == ABSENT_I64 ? NULL : arena_format(a, "%lld", (long long)value));
         break;
     }
     case FIELD_F64: {
         struct quantity q = quantity_of(*(const double *)at);
-        put_quantity(out, path, f->unit, &q);
+        put_quantity(out, path, own, &q);
         break;
     }
     case FIELD_TEXT:
-        put_plain(out, path, f->unit, *(const char *const *)at);
+        put_plain(out, path, own, *(const char *const *)at);
         break;
     case FIELD_ENUM:
-        put_plain(out, path, f->unit, *(const int *)at < 0 ? NULL : f->names[*(const int *)at]);
+        put_plain(out, path, own, *(const int *)at < 0 ? NULL : f->names[*(const int *)at]);
         break;
     case FIELD_QUANTITY:
-        put_quantity(out, path, f->unit, at);
+        put_quantity(out, path, own, at);
         break;
     case FIELD_OBJECT:
-        put_object(out, f->sub, at, path, a);
+        put_object(out, f->sub, at, path, unit, a);
         break;
     case FIELD_LIST:
-        put_list(out, f, object, path, a);
+        put_list(out, f, object, path, unit, a);
         break;
     case FIELD_MAP:
         break;
     }
 }
 
-static void put_object(struct buf *out, const struct schema *s, const char *object, const char *path, struct arena *a)
+static void put_object(struct buf *out, const struct schema *s, const char *object, const char *path, const char *unit,
+                       struct arena *a)
 {
     for (size_t i = 0; i < s->count; i++)
+        if (s->fields[i].type == FIELD_TEXT && strcmp(s->fields[i].key, "unit") == 0)
+            unit = *(const char *const *)(const void *)(object + s->fields[i].offset);
+    for (size_t i = 0; i < s->count; i++)
         put_field(out, &s->fields[i], object,
-                  path[0] ? arena_format(a, "%s.%s", path, s->fields[i].key) : s->fields[i].key, a);
+                  path[0] ? arena_format(a, "%s.%s", path, s->fields[i].key) : s->fields[i].key, unit, a);
 }
 
 void report_csv_rows(const struct schema *s, const void *object, const char *prefix, struct buf *out)
 {
     struct arena a = {0};
-    put_object(out, s, object, prefix, &a);
+    put_object(out, s, object, prefix, NULL, &a);
     arena_done(&a);
 }
 

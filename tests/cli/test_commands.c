@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/evaluate.h"
 #include "cli/exit.h"
+#include "report/table.h"
 #include "text/compress.h"
 #include "text/digest.h"
 
@@ -16,7 +17,9 @@ struct bench {
     char root[64];
     struct arena a;
     const char *runs, *first, *second, *third; /* formal */
+    const char *more[3];                       /* formal, too */
     const char *other, *open;                  /* of another scenario; not sealed */
+    const char *slower, *excluded;             /* formal, of another engine command; with method_shortened */
     struct buf out, err;
 };
 
@@ -83,6 +86,19 @@ static int setup(void **state)
     b->first = finished(b, &r, "first", 0);
     b->second = finished(b, &r, "second", 1);
     b->third = finished(b, &r, "third", 4);
+    for (int i = 0; i < 3; i++)
+        b->more[i] = finished(b, &r, "more", 7 + i);
+    const char *command[] = {"vllm", "serve", "--slower"}, **usual = r.plan.engine.command;
+    size_t usual_count = r.plan.engine.command_count;
+    r.plan.engine.command = command;
+    r.plan.engine.command_count = 3;
+    b->slower = finished(b, &r, "slower", 5);
+    r.plan.engine.command = usual;
+    r.plan.engine.command_count = usual_count;
+    double baseline_s = r.plan.method.baseline_s;
+    r.plan.method.baseline_s = 1;
+    b->excluded = finished(b, &r, "excluded", 6);
+    r.plan.method.baseline_s = baseline_s;
     r.plan.scenario = "code";
     b->other = finished(b, &r, "other", 2);
     b->open = write_folder(&r, b->runs, "open", LIFE_OFFSET_NS + 3 * 86400 * LIFE_S, &b->a);
@@ -181,15 +197,39 @@ static void pairs_are_compared_and_others_refused(void **state)
     struct bench *b = *state;
     assert_int_equal(CALL(b, cmd_compare, b->first, b->second), EXIT_OK);
     has(&b->out, "on the same boards, scenario chat; output tokens differ by 0.0 %");
-    has(&b->out, "no difference seen");
-    has(&b->out, "One run per configuration");
+    has(&b->out, "One run each: spread between runs unknown; no statement about the set-ups.");
+    has(&b->out, "\n  formal_j_per_token ");
+    assert_null(strstr(buf_text(&b->out), "higher"));
+    assert_null(strstr(buf_text(&b->out), "lower"));
     assert_int_equal(CALL(b, cmd_compare, b->first, b->other), EXIT_REFUSED);
     has(&b->out, "Not compared: the method refuses it.\n  - The scenario differs: chat and code.\n");
     assert_int_equal(CALL(b, cmd_compare, b->first, b->first), EXIT_REFUSED);
-    has(&b->out, "It is the same run twice.");
+    has(&b->out, "It is the same run twice: ");
     assert_int_equal(CALL(b, cmd_compare, b->first, b->second, "--format=json"), EXIT_OK);
     has(&b->out, "\"reasons\": []");
+    has(&b->out, "\"key\": \"formal_j_per_token\"");
+    has(&b->out, "\"verdict\": \"none\"");
     assert_int_equal(CALL(b, cmd_compare, b->first), EXIT_USAGE);
+    assert_int_equal(CALL(b, cmd_compare, ",", b->first), EXIT_USAGE);
+}
+
+/* Each line of a metric has its key in front and its unit beside it; what is a share or a count has none. */
+static void lines_of_a_comparison_carry_key_and_unit(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(CALL(b, cmd_compare, b->first, b->second, "--format=csv"), EXIT_OK);
+    static const char *const lines[] = {
+        "\nrows.formal_j_per_token.a,J/token,",
+        "\nrows.formal_j_per_token.b_runs.mean,J/token,",
+        "\nrows.formal_j_per_token.difference,J/token,",
+        "\nrows.formal_j_per_token.ratio,,",
+        "\nrows.startup_j.a,J,",
+        "\nrows.throughput_tok_s.difference,tok/s,",
+        "\nrows.formal_w.b,W,",
+        "\nrows.ttft_p99_s.a_runs.sd,s,",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        has(&b->out, lines[i]);
 }
 
 static void models_are_ranked_and_mixtures_refused(void **state)
@@ -197,18 +237,24 @@ static void models_are_ranked_and_mixtures_refused(void **state)
     struct bench *b = *state;
     assert_int_equal(CALL(b, cmd_rank, b->first), EXIT_OK);
     has(&b->out, "scenario chat on 2 x NVIDIA H200 at 700 W\n");
-    has(&b->out, "Medians over 1: full lifecycle ");
+    has(&b->out, "Medians over this group, n = 1: full lifecycle ");
+    has(&b->out, "Medians over all models, n = 1: full lifecycle ");
+    has(&b->out, "Grouping does not imply equal computation.\n");
     assert_int_equal(CALL(b, cmd_rank, b->first, b->other), EXIT_REFUSED);
     has(&b->out, "Not ranked: the method refuses it.\n");
     has(&b->out, "The scenario differs: chat and code.");
-    assert_int_equal(CALL(b, cmd_rank, b->first, b->second), EXIT_REFUSED);
-    has(&b->out, "are both of model example/Model-8B: give");
+    assert_int_equal(CALL(b, cmd_rank, b->first, b->second, "--format=json"), EXIT_OK); /* repetitions */
+    has(&b->out, "\"n\": 2");
     assert_int_equal(CALL(b, cmd_rank, b->first, "--format=json"), EXIT_OK);
     has(&b->out, "\"lifecycle_rank\": 1");
+    has(&b->out, "\"caveat\": \"Grouping does not imply equal computation.\"");
     assert_int_equal(CALL(b, cmd_rank, b->first, "--format=csv"), EXIT_OK);
     has(&b->out, "\ngroups.up to 50e9.models.0.lifecycle_rank,,1,");
     assert_int_equal(CALL(b, cmd_rank, b->first, "--format=xml"), EXIT_USAGE);
     assert_int_equal(CALL(b, cmd_rank, "/nowhere/at/all"), EXIT_RECORDS);
+    assert_int_equal(CALL(b, cmd_rank, b->excluded), EXIT_EXCLUDED);
+    has(&b->out, "No model has a rank: ");
+    has(&b->out, "not formal: ");
 }
 
 static void repetitions_have_a_spread(void **state)
@@ -216,14 +262,117 @@ static void repetitions_have_a_spread(void **state)
     struct bench *b = *state;
     const char *both = arena_format(&b->a, "%s,%s", b->first, b->second);
     assert_int_equal(CALL(b, cmd_compare, both, b->third), EXIT_OK);
-    has(&b->out, "A  2 runs of vllm 0.24.0, the first is ");
-    has(&b->out, ", sd 0 [");
-    has(&b->out, ", one run");
-    has(&b->out, "absent");
+    has(&b->out, "A 2 runs of vllm 0.24.0: ");
+    has(&b->out, " (0.00 %) ");
+    has(&b->out, "Under 3 runs a side: no statement about the set-ups.");
     assert_int_equal(CALL(b, cmd_compare, both, b->other), EXIT_REFUSED);
     has(&b->out, "  - The scenario differs: chat and code.\n");
     assert_int_equal(CALL(b, cmd_compare, both, b->third, "--format=json"), EXIT_OK);
     has(&b->out, "\"sd\": null");
+    /* A run with another engine command is not pooled with these, and the key is named. */
+    assert_int_equal(CALL(b, cmd_compare, arena_format(&b->a, "%s,%s", b->first, b->slower), b->third), EXIT_REFUSED);
+    has(&b->out, "is not a repetition of");
+    has(&b->out, "engine.command is");
+    assert_int_equal(CALL(b, cmd_compare, both, b->slower), EXIT_OK);
+    has(&b->out, "The plans differ in engine.command");
+}
+
+/* Six runs of one plan: the page says how many false differences to expect, and fits a terminal of 100 columns. */
+static void groups_fit_the_page_and_say_what_chance_does(void **state)
+{
+    struct bench *b = *state;
+    const char *a = arena_format(&b->a, "%s,%s,%s", b->first, b->third, b->more[1]),
+               *other = arena_format(&b->a, "%s,%s,%s", b->second, b->more[0], b->more[2]);
+    assert_int_equal(CALL(b, cmd_compare, a, other), EXIT_OK);
+    has(&b->out, "About one in twenty comparisons of the same thing comes out as different, by construction;");
+    has(&b->out, "not seen");
+    has(&b->out, "Both sides have the same plan, but for what names a run or a place.");
+    for (const char *p = buf_text(&b->out); *p; p += strcspn(p, "\n") + 1) {
+        struct buf line = {0};
+        buf_add(&line, p, strcspn(p, "\n"));
+        assert_true(text_columns(buf_text(&line)) <= 100);
+        buf_done(&line);
+    }
+}
+
+/* Each outcome has its exit code. */
+static void a_gate_passes_fails_or_does_not_decide(void **state)
+{
+    struct bench *b = *state;
+    const char *metric = "--metric=formal_j_per_token", *out = NULL;
+    assert_int_equal(CALL(b, cmd_gate, b->first, b->second, metric, "--max-rise", "5%"), EXIT_UNDECIDED);
+    has(&b->out, "undecided: formal_j_per_token may rise by at most 5 %\n");
+    assert_int_equal(CALL(b, cmd_gate, b->first, b->second, metric, "--max-rise=5%", "--spread=1.5%"), EXIT_OK);
+    has(&b->out, "passed: ");
+    assert_int_equal(CALL(b, cmd_gate, b->first, b->second, metric, "--max-rise=4%", "--spread=1.5%"), EXIT_UNDECIDED);
+    assert_int_equal(CALL(b, cmd_gate, b->first, b->second, metric, "--max-rise=-5%", "--spread=1.5%"),
+                     EXIT_GATE_FAILED);
+    has(&b->out, "failed: ");
+    assert_int_equal(CALL(b, cmd_gate, b->first, b->other, metric, "--max-rise=5%"), EXIT_REFUSED);
+    has(&b->out, "The scenario differs");
+    assert_int_equal(CALL(b, cmd_gate, b->first, b->second, metric, "--max-fall=5%", "-f", "json", "--spread=1.5%"),
+                     EXIT_OK);
+    has(&b->out, "\"outcome\": \"passed\"");
+    has(&b->out, "\"change\": \"fall\"");
+    out = arena_text(&b->a, buf_text(&b->out));
+    assert_int_equal(CALL(b, cmd_schema, "gate"), EXIT_OK);
+    has(&b->out, "\"outcome\"");
+    assert_non_null(strstr(out, "\"comparison\""));
+    static const struct {
+        const char *words[6];
+        const char *error;
+    } wrong[] = {
+        {{"--max-rise=5%"}, "gate: --metric is missing"},
+        {{"--metric=formal_j_token", "--max-rise=5%"}, "did you mean formal_j_per_token?"},
+        {{"--metric=startup_j"}, "gate: give one limit"},
+        {{"--metric=startup_j", "--max-rise=5%", "--max-fall=5%"}, "gate: give one limit"},
+        {{"--metric=startup_j", "--max-rise=5"}, "gate: --max-rise takes a percentage such as 5%, not \"5\"."},
+        {{"--metric=startup_j", "--max-fall=x%"}, "gate: --max-fall takes a percentage such as 5%, not \"x%\"."},
+        {{"--metric=startup_j", "--max-rise=%"}, "not \"%\"."},
+        {{"--metric=startup_j", "--max-rise=5%", "--spread=0%"}, "gate: --spread takes a percentage above 0"},
+        {{"--metric=startup_j", "--max-rise=5%", "--spread=-1%"}, "gate: --spread takes a percentage above 0"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *words[10] = {"gate", b->first, b->second};
+        for (int k = 0; wrong[i].words[k]; k++)
+            words[3 + k] = wrong[i].words[k];
+        assert_int_equal(call(b, cmd_gate, words), EXIT_USAGE);
+        has(&b->err, wrong[i].error);
+    }
+}
+
+/* The plan decides what is a repetition, so a changed one is damage like a changed result. */
+static void a_changed_plan_or_run_document_is_damage(void **state)
+{
+    struct bench *b = *state;
+    static const char *const names[] = {"plan.json", "run.json", "result.json"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *folder = arena_format(&b->a, "%s/changed-%zu", b->root, i);
+        char command[400];
+        snprintf(command, sizeof command, "cp -r %s %s && sed -i '1s/$/ /' %s/%s", b->third, folder, folder, names[i]);
+        assert_int_equal(system(command), 0);
+        assert_int_equal(CALL(b, cmd_compare, b->first, folder), EXIT_RECORDS);
+        has(&b->err, names[i]);
+        assert_int_equal(CALL(b, cmd_gate, b->first, folder, "-m", "startup_j", "--max-rise=5%"), EXIT_RECORDS);
+        assert_int_equal(CALL(b, cmd_rank, folder), EXIT_RECORDS);
+    }
+}
+
+/* What was published without its records: a pair it can be where what was asked can be told, a repetition never. */
+static void a_result_alone_is_a_pair_and_no_repetition(void **state)
+{
+    struct bench *b = *state;
+    const char *bare = arena_format(&b->a, "%s/bare", b->root);
+    char command[300];
+    snprintf(command, sizeof command, "cp -r %s %s && rm %s/run.json", b->third, bare, bare);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(CALL(b, cmd_compare, b->first, bare), EXIT_OK);
+    assert_int_equal(CALL(b, cmd_compare, b->first, arena_format(&b->a, "%s,%s", b->second, bare)), EXIT_REFUSED);
+    has(&b->out, "has no run.json, so it");
+    snprintf(command, sizeof command, "rm %s/plan.json", bare);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(CALL(b, cmd_compare, b->first, bare), EXIT_REFUSED);
+    has(&b->out, "Whether the same was asked can't be told");
 }
 
 static void runs_are_listed(void **state)
@@ -258,8 +407,8 @@ static void estimates_follow_the_formula(void **state)
 static void every_command_has_help_with_an_example(void **state)
 {
     struct bench *b = *state;
-    int (*const commands[])(int, char **) = {cmd_analyze, cmd_verify,   cmd_report, cmd_compare, cmd_rank,
-                                             cmd_list,    cmd_estimate, cmd_method, cmd_schema};
+    int (*const commands[])(int, char **) = {cmd_analyze, cmd_verify, cmd_report,   cmd_compare, cmd_gate,
+                                             cmd_rank,    cmd_list,   cmd_estimate, cmd_method,  cmd_schema};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         assert_int_equal(call(b, commands[i], (const char *const[]){"x", "--help", NULL}), EXIT_OK);
         has(&b->out, "Usage: jtok ");
@@ -358,7 +507,12 @@ int main(void)
         cmocka_unit_test(other_readings_leave_the_folder_alone),
         cmocka_unit_test(a_run_without_seal_is_analysed_and_excluded),
         cmocka_unit_test(pairs_are_compared_and_others_refused),
+        cmocka_unit_test(lines_of_a_comparison_carry_key_and_unit),
         cmocka_unit_test(models_are_ranked_and_mixtures_refused),
+        cmocka_unit_test(groups_fit_the_page_and_say_what_chance_does),
+        cmocka_unit_test(a_gate_passes_fails_or_does_not_decide),
+        cmocka_unit_test(a_changed_plan_or_run_document_is_damage),
+        cmocka_unit_test(a_result_alone_is_a_pair_and_no_repetition),
         cmocka_unit_test(repetitions_have_a_spread),
         cmocka_unit_test(runs_are_listed),
         cmocka_unit_test(estimates_follow_the_formula),

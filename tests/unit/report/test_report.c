@@ -105,7 +105,7 @@ static struct result a_result(struct arena *a)
     r.load.itl_s = spread(0.051);
     r.load.failures = arena_array(a, 1, sizeof *r.load.failures);
     r.load.failure_count = 1;
-    r.load.failures[0] = (struct result_failure){VERDICT_HTTP_STATUS, 1, 2483,
+    r.load.failures[0] = (struct result_failure){VERDICT_HTTP_STATUS, 1, 2483, 400,
                                                  "HTTP 400: This model's maximum context length is 8192 tokens."};
     r.metrics.formal_j_per_token = q(0.0423653, 0.000106);
     r.metrics.saturated_j_per_token = q(0.0336423, 0.0000084);
