@@ -450,20 +450,16 @@ struct plans {
     struct plan_differences *out;
 };
 
-/* Digests that both plans have agree, and there is one. */
-static bool digests_agree(const struct plans *p, const char *prefix)
+/* The digest that covers the weights decides where either plan has it, else the older one, which covers small files. */
+static bool snapshots_agree(const struct plans *p)
 {
-    bool agree = false;
-    for (size_t i = 0; i < p->x.count; i++) {
-        const struct leaf *l = &p->x.items[i];
-        const char *other = leaf_value(&p->y, l->path);
-        if (!begins(l->path, prefix) || !*l->value || !*other)
-            continue;
-        if (strcmp(l->value, other) != 0)
-            return false;
-        agree = true;
+    static const char *const keys[] = {"model.snapshot_digest", "model.snapshot_sha256"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *x = leaf_value(&p->x, keys[i]), *y = leaf_value(&p->y, keys[i]);
+        if (*x || *y)
+            return strcmp(x, y) == 0;
     }
-    return agree;
+    return false;
 }
 
 static bool is_request_digest(const char *path)
@@ -627,7 +623,7 @@ void compare_differences(const struct compare_run *x, const struct compare_run *
     *ret = (struct plan_differences){0};
     struct plans p = {.x = leaves_of(x->plan, a), .y = leaves_of(y->plan, a), .a = a, .out = ret};
     p.same_requests = requests_agree(&p);
-    p.same_snapshot = digests_agree(&p, "model.snapshot_");
+    p.same_snapshot = snapshots_agree(&p);
     p.at_x = places_of(&p, x);
     p.at_y = places_of(&p, y);
     compare_commands(&p, x->plan, y->plan);

@@ -1,5 +1,4 @@
-/* What ran, as far as anybody says: the plan, else the engine, else the snapshot (METHOD section 8, "A formal run
- * names"). */
+/* What ran, as far as anybody says: the plan, else the engine, else the snapshot (METHOD section 8). */
 #ifndef JTOK_ANALYSIS_KNOWN_H
 #define JTOK_ANALYSIS_KNOWN_H
 

@@ -91,8 +91,8 @@ static void mark_merged(struct verify *v)
     }
     double share = l->later_tokens > 0 ? (double)l->merged_tokens / (double)l->later_tokens : 0;
     verify_mark(v, RMARK_ARRIVALS_MERGED, share > MERGED_SHARE ? CHECK_FAILED : CHECK_PASSED, share, MERGED_SHARE,
-                "%.3g %% of the tokens that came after each request's first arrival came over %lld at a time "
-                "(limit %g %%)%s.",
+                "%.3g %% of the tokens that came after their request's first arrival, or in its only one, came over %lld "
+                "at a time (limit %g %%)%s.",
                 100 * share, (long long)l->merged_limit, 100 * MERGED_SHARE,
                 share > MERGED_SHARE
                     ? ": a proxy, a gateway or the server's front end holds them back, so TTFT, TPOT and "

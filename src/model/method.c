@@ -284,8 +284,8 @@ const struct method_decision method_decisions[] = {
      "it comes from the tokens allotted to chunks and is marked as spread."},
     {"request.arrivals_merged", "4",
      "A run is marked arrivals_merged, and its TPOT and ITL are shown but not compared, where over half of the output "
-     "tokens of successful requests came, after each request's first stamp, in stamps of over max(8, 2 x the stated "
-     "stream interval) tokens of one request."},
+     "tokens that came after their request's first stamp, or in its only one, came in stamps of over max(8, 2 x the "
+     "stated stream interval) tokens of one request."},
     {"request.itl", "4",
      "Where running counts are known, each of a chunk's k tokens has an ITL of one k-th of the chunk's gap; else the "
      "chunk gap itself is shown under its own name. Gaps with a shared stamp at either end are left out and counted."},

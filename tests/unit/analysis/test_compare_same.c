@@ -167,6 +167,16 @@ static void a_path_is_a_place_where_its_digests_agree(void **state)
     t->x->plan.model.snapshot_sha256 = NULL;
     differences(t);
     assert_int_equal(t->d.count, 2);
+    /* The digest of the weights decides alone; one that only one of the plans has shows nothing. */
+    t->x->plan.model.snapshot_digest = t->y->plan.model.snapshot_digest = "dd";
+    t->x->plan.model.snapshot_sha256 = "ss";
+    differences(t);
+    assert_int_equal(t->d.count, 0);
+    t->y->plan.model.snapshot_digest = NULL;
+    t->y->plan.model.snapshot_sha256 = "ss";
+    differences(t);
+    assert_int_equal(t->d.count, 3);
+    t->x->plan.model.snapshot_digest = t->y->plan.model.snapshot_digest = NULL;
     t->y->plan.model.snapshot = "/models/m";
     t->y->plan.engine.command = t->x->plan.engine.command;
     differences(t);
