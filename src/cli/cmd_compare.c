@@ -12,7 +12,7 @@
 
 static const char *signed_text(struct arena *a, const struct quantity *q)
 {
-    return arena_format(a, "%s%s", q->value > 0 ? "+" : "", number_text_repeatable(a, q));
+    return arena_format(a, "%s%s", q->value > 0 ? "+" : "", number_text_instrument(a, q));
 }
 
 /* ---- one run a side ---- */
@@ -30,7 +30,7 @@ static void put_singles(const struct comparison *c, struct arena *a, struct buf 
         table_cell(&t, number_text_quantity(a, &r->a));
         table_cell(&t, number_text_quantity(a, &r->b));
         table_cell(&t, r->why ? "" : signed_text(a, &r->difference));
-        table_cell(&t, r->why ? "" : number_text_repeatable(a, &r->ratio));
+        table_cell(&t, r->why ? "" : number_text_instrument(a, &r->ratio));
         table_cell(&t, r->why ? "no value" : "");
     }
     table_put(&t, out, 2);

@@ -26,8 +26,8 @@ static void put_text(const struct result *r, const struct estimate *list, size_t
     const struct result_estimate *x = &r->estimate;
     buf_fmt(out, "Run %s%s%s\n", r->run_id ? r->run_id : "without id", r->simulated ? ", SIMULATED" : "",
             r->formal ? ", formal" : ", excluded from the formal results");
-    buf_fmt(out, "E(N) = %s J + N x %s J; per request by: %s.\n\n", number_text_repeatable(a, &x->fixed_j),
-            number_text_repeatable(a, &x->e_request_j), x->source ? x->source : "not recorded");
+    buf_fmt(out, "E(N) = %s J + N x %s J; per request by: %s.\n\n", number_text_instrument(a, &x->fixed_j),
+            number_text_instrument(a, &x->e_request_j), x->source ? x->source : "not recorded");
     struct table t;
     table_init(&t, a, "rrrrrrl");
     static const char *const head[] = {"N", "E(N), J", "J/request", "J/token", "overhead J/request", "overhead"};
@@ -37,7 +37,7 @@ static void put_text(const struct result *r, const struct estimate *list, size_t
     for (size_t i = 0; i < n; i++) {
         const struct estimate *s = &list[i];
         table_cell(&t, number_text_i64(a, s->requests));
-        table_cell(&t, number_text_repeatable(a, &s->total_j));
+        table_cell(&t, number_text_instrument(a, &s->total_j));
         table_cell(&t, number_text_quantity(a, &s->per_request_j));
         table_cell(&t, number_text_quantity(a, &s->j_per_token));
         table_cell(&t, number_text_quantity(a, &s->overhead_per_request_j));

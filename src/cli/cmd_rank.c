@@ -43,9 +43,9 @@ static void put_group(const struct ranking *k, const char *caveat, struct arena 
     for (size_t i = 0; i < k->count; i++) {
         const struct ranking_entry *m = &k->entries[i];
         table_cell(&t, rank_text(a, m->lifecycle_rank));
-        table_cell(&t, number_text_repeatable(a, &m->lifecycle));
+        table_cell(&t, number_text_instrument(a, &m->lifecycle));
         table_cell(&t, rank_text(a, m->steady_rank));
-        table_cell(&t, number_text_repeatable(a, &m->steady));
+        table_cell(&t, number_text_instrument(a, &m->steady));
         table_fmt(&t, "%lld", (long long)m->n);
         table_cell(&t, m->model);
         table_cell(&t, m->engine);

@@ -74,7 +74,7 @@ static bool check_document(struct verification *v, const char *name, const struc
 
 static const char *number_of(struct verification *v, const struct quantity *q)
 {
-    return number_text_repeatable(v->a, q);
+    return number_text_instrument(v->a, q);
 }
 
 /* What another version of jtok or of the method made of the same records: told, and no damage. The seal says whether it

@@ -371,6 +371,10 @@ const struct method_decision method_decisions[] = {
     {"check.not_verifiable", "8",
      "A property that the engine gives no way to check is named by a mark and not judged; what could be checked "
      "decides. So is the engine's token count, where it keeps none."},
+    {"check.records", "8",
+     "Every row is checked when it is read, and the tables against each other: requests with their chunks, marks with "
+     "their requests, each file with the rows that were counted while it was written. What is contradicted is left out "
+     "and named, the run is not formal, and no value of it is called measured."},
     {"check.client_limited", "8",
      "The client was the bottleneck when its loop used over 90 % of a core, handled arrivals over 20 ms late at P99, "
      "or needed over 1 s from first to last submission."},

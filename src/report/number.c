@@ -153,7 +153,7 @@ const char *number_text_uncertainty(struct arena *a, double uncertainty)
     return text_of(a, &b);
 }
 
-const char *number_text_repeatable(struct arena *a, const struct quantity *q)
+const char *number_text_instrument(struct arena *a, const struct quantity *q)
 {
     const char *value = number_text_quantity(a, q),
                *u = quantity_has_value(q) ? number_text_uncertainty(a, q->instrument) : "";

@@ -43,7 +43,7 @@ const char *number_text(struct arena *a, double value, int digits);
 const char *number_text_i64(struct arena *a, int64_t value);
 const char *number_text_quantity(struct arena *a, const struct quantity *q);
 const char *number_text_uncertainty(struct arena *a, double uncertainty);
-const char *number_text_repeatable(struct arena *a,
+const char *number_text_instrument(struct arena *a,
                                    const struct quantity *q); /* with its instrument's doubt, if it has one */
 
 #endif
