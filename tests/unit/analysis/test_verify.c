@@ -136,8 +136,8 @@ static void warmed(struct records *r, struct arena *a)
 {
     struct rec_fact *facts = arena_array(a, r->fact_count + 1, sizeof *facts);
     memcpy(facts, r->facts, r->fact_count * sizeof *facts);
-    facts[r->fact_count] =
-        (struct rec_fact){.name = "snapshot.page_cache", .outcome = CHECK_FAILED, .expected = "0 of 16 GB", .seen = "9 of 16 GB"};
+    facts[r->fact_count] = (struct rec_fact){
+        .name = "snapshot.page_cache", .outcome = CHECK_FAILED, .expected = "0 of 16 GB", .seen = "9 of 16 GB"};
     r->facts = facts;
     r->fact_count++;
     r->plan.model.snapshot = "/srv/model";

@@ -245,8 +245,8 @@ static void test_quantized(void **state)
     }
 }
 
-/* METHOD section 8: every property of identity is passed when compared and equal, failed when it differs, not stated when
- * the plan is silent, not judged when the engine gives no way to see it. */
+/* METHOD section 8: every property of identity is passed when compared and equal, failed when it differs, not stated
+ * when the plan is silent, not judged when the engine gives no way to see it. */
 static void set_property(struct plan *p, const char *name, bool other)
 {
     if (strcmp(name, "identity.model") == 0)
@@ -418,9 +418,10 @@ static void test_metrics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recorded_logs), cmocka_unit_test(test_recorded_identity),
-        cmocka_unit_test(test_models_answer), cmocka_unit_test(test_quantized),
-        cmocka_unit_test(test_stated_and_seen), cmocka_unit_test(test_image), cmocka_unit_test(test_health),        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_recorded_logs),   cmocka_unit_test(test_recorded_identity),
+        cmocka_unit_test(test_models_answer),   cmocka_unit_test(test_quantized),
+        cmocka_unit_test(test_stated_and_seen), cmocka_unit_test(test_image),
+        cmocka_unit_test(test_health),          cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -466,8 +466,7 @@ static void header(char *to, uint64_t n)
 static void parameters_are_counted(void **state)
 {
     (void)state;
-#define TENSOR(name, dtype, shape) \
-    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[0,1]}"
+#define TENSOR(name, dtype, shape) "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[0,1]}"
     static const struct {
         const char *config, *header;
         uint64_t length; /* 0: the header's own */
@@ -490,7 +489,8 @@ static void parameters_are_counted(void **state)
         {"{\"quantization_config\":{\"quant_method\":\"mxfp4\"}}", "{" TENSOR("l.blocks", "U8", "[10,4]") "}", 0,
          ABSENT_I64, "mxfp4"},
         {"{}", "{" TENSOR("a", "BF16", "[9223372036854775807,2]") "}", 0, ABSENT_I64, NULL},
-        {"{}", "{" TENSOR("a", "BF16", "[9223372036854775807]") "," TENSOR("b", "BF16", "[1]") "}", 0, ABSENT_I64, NULL},
+        {"{}", "{" TENSOR("a", "BF16", "[9223372036854775807]") "," TENSOR("b", "BF16", "[1]") "}", 0, ABSENT_I64,
+         NULL},
         {"{}", "{" TENSOR("a", "BF16", "[-3]") "}", 0, ABSENT_I64, NULL},
         {"{}", "{" TENSOR("a", "BF16", "[1.5]") "}", 0, ABSENT_I64, NULL},
         {"{}", "{\"a\":{\"dtype\":\"BF16\"}}", 0, ABSENT_I64, NULL},
