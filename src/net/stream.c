@@ -133,7 +133,14 @@ static void judge_done(struct stream *s, int64_t t_ns)
         end(s, VERDICT_OK, t_ns);
 }
 
-/* A stream that ended, in order, without [DONE]. */
+/* Is all there but [DONE]? Then it is no matter how the connection ends: METHOD's row *no [DONE]* wins over *the end of
+ * the connection*. */
+static bool is_whole(const struct stream *s)
+{
+    return s->record.finish_reason[0] && s->usage_after_finish;
+}
+
+/* A stream that ended, in order or whole, without [DONE]. */
 static void judge_end(struct stream *s, int64_t t_ns)
 {
     if (s->over)
@@ -275,12 +282,11 @@ static void take_event(struct stream *s, const struct event_said *said, struct r
 
 static void judge_event(struct stream *s, const struct event_said *said, struct span data, int64_t t_ns)
 {
-    struct span finish = said->choices.finish;
     if (said->error)
         fail_with_error(s, t_ns, data, "in the stream");
-    else if (said->choices.finished && (span_is(finish, "abort") || span_is(finish, "error")))
+    else if (said->choices.failed)
         stream_fail(s, VERDICT_ERROR_IN_STREAM, t_ns, "The engine ended the answer with finish reason \"%.*s\".",
-                    SPAN_ARG(finish));
+                    SPAN_ARG(said->choices.finish));
 }
 
 static enum chunk_stamp stamp_of(struct stream_arrival a, bool edge)
@@ -446,16 +452,17 @@ void stream_close(struct stream *s)
     buf_done(&s->plain);
 }
 
-/* An event that lacks only its empty line is completed by the end of the stream. */
-static void flush_last_event(struct stream *s, struct stream_arrival a, const struct stream_out *out)
+/* An event that lacks only its empty line is completed by the end of the stream; an `orderly` one, which the server
+ * announced (zero chunk, length), completes its last line, too. */
+static void flush_last_event(struct stream *s, bool orderly, struct stream_arrival a, const struct stream_out *out)
 {
-    while (!s->over && s->head_ended && sse_eof(&s->sse) == SSE_EVENT)
+    while (!s->over && s->head_ended && sse_eof(&s->sse, orderly) == SSE_EVENT)
         on_event(s, a, true, out);
 }
 
-static void on_response_end(struct stream *s, struct stream_arrival a, const struct stream_out *out)
+static void on_response_end(struct stream *s, bool orderly, struct stream_arrival a, const struct stream_out *out)
 {
-    flush_last_event(s, a, out);
+    flush_last_event(s, orderly, a, out);
     judge_end(s, a.t_ns);
     if (!s->done_seen && s->record.verdict == VERDICT_HTTP_STATUS)
         stream_close(s);
@@ -492,7 +499,7 @@ void stream_feed(struct stream *s, struct span bytes, struct stream_arrival a, c
         else if (event == HTTP1_ERROR)
             on_http_error(s, a.t_ns);
         else {
-            on_response_end(s, a, out);
+            on_response_end(s, true, a, out);
             if (bytes.n)
                 s->record.notes |= NOTE_AFTER_DONE;
             break;
@@ -509,12 +516,14 @@ void stream_eof(struct stream *s, int64_t t_ns, const struct stream_out *out)
     struct stream_arrival a = {.t_ns = t_ns, .no_stamp = true};
     bool whole = http1_eof(&s->http) == HTTP1_DONE;
     if (whole) {
-        on_response_end(s, a, out);
+        on_response_end(s, false, a, out);
     } else if (!s->head_ended) {
         stream_fail(s, VERDICT_CONNECT_FAILED, t_ns, "The server closed the connection %s.",
                     s->head_begun ? "within the head of its answer" : "without an answer");
     } else {
-        flush_last_event(s, a, out);
+        flush_last_event(s, false, a, out);
+        if (is_whole(s))
+            judge_end(s, t_ns);
         stream_fail(s, VERDICT_TRUNCATED, t_ns, "The server closed the connection before the end of its answer (%s).",
                     s->http.fault ? s->http.fault : "cut");
     }
@@ -527,6 +536,8 @@ void stream_broken(struct stream *s, int64_t t_ns, int number)
         s->record.closed_ns = t_ns;
     if (s->done_seen)
         s->record.notes |= NOTE_RESET_AFTER_DONE;
+    if (is_whole(s))
+        judge_end(s, s->last_event_ns);
     if (!s->head_ended)
         stream_fail(s, VERDICT_CONNECT_FAILED, t_ns, "The connection broke before a whole answer: %s.",
                     strerror(number));
@@ -540,10 +551,8 @@ void stream_timeout(struct stream *s, enum verdict v, int64_t t_ns, double limit
 {
     if (s->over)
         return;
-    bool complete = s->have_tokens && s->record.finish_reason[0] && s->usage_after_finish && !s->usage_fault;
-    if (complete && (v == VERDICT_IDLE_TIMEOUT || v == VERDICT_TOTAL_TIMEOUT)) {
-        s->record.notes |= NOTE_NO_DONE;
-        end(s, VERDICT_OK, s->last_event_ns);
+    if (is_whole(s)) {
+        judge_end(s, s->last_event_ns);
         s->closing = true;
         return;
     }
