@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/utf8.h"
 #include "net/stream_event.h"
 
 static const int64_t COUNT_MAX = INT32_MAX;
@@ -32,39 +33,17 @@ void stream_done(struct stream *s)
 
 /* ---- words about a failure ---- */
 
-/* Control characters would let a server write on the terminal of whoever reads; broken UTF-8 would break the records.
- */
-static void add_printable(struct buf *b, struct span text, size_t max)
-{
-    size_t i = 0;
-    for (; i < text.n && i < max; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        if (c < 0x20 || c == 0x7f) {
-            buf_byte(b, ' ');
-            continue;
-        }
-        size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
-        bool whole = n > 0 && i + n <= text.n;
-        for (size_t k = 1; whole && k < n; k++)
-            whole = ((unsigned char)text.p[i + k] & 0xc0) == 0x80;
-        unsigned char second = whole && n > 1 ? (unsigned char)text.p[i + 1] : 0;
-        /* C1 controls, over-long forms, surrogates, beyond U+10FFFF */
-        if (!whole || (c == 0xc2 && second < 0xa0) || (c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f) ||
-            (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f)) {
-            buf_str(b, "\xef\xbf\xbd");
-            continue;
-        }
-        buf_add(b, text.p + i, n);
-        i += n - 1;
-    }
-    if (i < text.n)
-        buf_str(b, "...");
-}
-
+/* Shown wherever the detail is shown, and broken UTF-8 would break the records: made fit at once. */
 static void set_detail(struct stream *s, struct span text)
 {
     struct buf b = {0};
-    add_printable(&b, text, STREAM_DETAIL_MAX);
+    size_t n = text.n;
+    if (n > STREAM_DETAIL_MAX)
+        for (n = STREAM_DETAIL_MAX; n > STREAM_DETAIL_MAX - 4 && (text.p[n] & 0xc0) == 0x80;)
+            n--; /* no character is cut in two */
+    utf8_show(&b, (struct span){text.p, n}, false);
+    if (n < text.n)
+        buf_str(&b, "...");
     free(s->detail);
     s->detail = mem_alloc(b.n + 1);
     memcpy(s->detail, buf_text(&b), b.n + 1);

@@ -9,8 +9,8 @@
  *   - at the end of a stream several things may be wrong at one moment; they are asked in the table's order: no token
  * chunk, finish, usage;
  *   - without [DONE], a stream with a finish reason whose only usage came before it is `no_usage`;
- *   - an answer whose usage came with or after its finish reason is whole: a cut, a reset or silence behind it is judged
- * as an end in order is, so a usage that can't be used is `bad_usage` there, too;
+ *   - an answer whose usage came with or after its finish reason is whole: a cut, a reset or silence behind it is
+ * judged as an end in order is, so a usage that can't be used is `bad_usage` there, too;
  *   - an event with empty data carries nothing to read and is no fault; one whose data is no JSON object is
  * `bad_event`;
  *   - visible output is all output but reasoning: tool calls and refusals are visible. `content` may be a list of

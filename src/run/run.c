@@ -11,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include "base/utf8.h"
 #include "model/method.h"
 #include "run/ending.h"
 #include "run/internal.h"
@@ -255,11 +256,9 @@ static void on_line(void *self, int64_t t_ns, char stream, struct span line, boo
     note_milestone(r, t_ns - r->origin_ns, line);
     struct buf masked = {0};
     secrets_replace(&r->secrets, line, &masked);
+    utf8_show_from(&masked, 0, false);
     char *slot = r->tail[r->tail_count++ % LOG_TAIL_LINES];
     snprintf(slot, LOG_TAIL_BYTES, "%.*s", SPAN_ARG(buf_span(&masked)));
-    for (char *c = slot; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = ' ';
     buf_done(&masked);
     const struct engine *engine = engine_of(r->plan->engine.kind);
     for (const char *const *m = engine->log_marks; m && *m; m++) {

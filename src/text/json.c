@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include "base/num.h"
+#include "base/utf8.h"
 #include "text/scan.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -274,20 +275,6 @@ static unsigned hex4(const char *p)
     return value;
 }
 
-static size_t encode_utf8(unsigned code, char *to)
-{
-    if (code < 0x80) {
-        to[0] = (char)code;
-        return 1;
-    }
-    size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (size_t i = n - 1; i > 0; i--, code >>= 6)
-        to[i] = (char)(0x80 | (code & 0x3f));
-    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    to[0] = (char)(lead[n] | code);
-    return n;
-}
-
 /* Decodes the escape at the front of *rest, which read_string has found well formed, and drops it there. */
 static size_t decode_escape(struct span *rest, char to[4])
 {
@@ -319,7 +306,7 @@ static size_t decode_escape(struct span *rest, char to[4])
                 used = 12;
             }
         }
-        n = encode_utf8(code, to);
+        n = utf8_encode(code, to);
         break;
     default: /* a quote, a backslash or a slash stands for itself */
         to[0] = p[1];

@@ -460,9 +460,8 @@ static void a_detail_is_printable(void **state)
     struct feed f;
     feed_init(&f, STREAM_EVENT_MAX);
     feed_text(&f, UNTIL_CLOSE EVENT("{\"error\":{\"message\":\"\\u001b[2J\\u009b \\u00e4\\ud800 x\xff\"}}"));
-    assert_string_equal(f.stream.record.detail,
-                        "The server reported an error in the stream:  [2J\xef\xbf\xbd\xef\xbf\xbd"
-                        " \xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd x\xef\xbf\xbd");
+    assert_string_equal(f.stream.record.detail, "The server reported an error in the stream:  [2J\xef\xbf\xbd"
+                                                " \xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd x\xef\xbf\xbd");
     stream_done(&f.stream);
 }
 
