@@ -26,6 +26,42 @@ uint32_t utf8_first(struct span s, size_t *ret_bytes)
     return code;
 }
 
+/* Do zero bytes stand at just those places that the first characters of a text, all of them ASCII, leave empty? */
+static bool has_zeros(struct span text, size_t width, size_t filled)
+{
+    enum { CHARACTERS = 16 };
+    size_t n = text.n < CHARACTERS * width ? text.n - text.n % width : CHARACTERS * width;
+    for (size_t i = 0; i < n; i++)
+        if ((text.p[i] != 0) != (i % width == filled))
+            return false;
+    return n >= 2 * width;
+}
+
+const char *utf8_other_encoding(struct span text)
+{
+    static const struct {
+        const char *name;
+        size_t width, filled, mark_bytes;
+        char mark[4];
+    } encodings[] = {
+        /* UTF-32 first: its little-endian mark begins as that of UTF-16. */
+        {"UTF-32LE", 4, 0, 4, {'\xff', '\xfe', 0, 0}},
+        {"UTF-32BE", 4, 3, 4, {0, 0, '\xfe', '\xff'}},
+        {"UTF-16LE", 2, 0, 2, {'\xff', '\xfe'}},
+        {"UTF-16BE", 2, 1, 2, {'\xfe', '\xff'}},
+    };
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++)
+        if ((text.n >= encodings[i].mark_bytes && memcmp(text.p, encodings[i].mark, encodings[i].mark_bytes) == 0) ||
+            has_zeros(text, encodings[i].width, encodings[i].filled))
+            return encodings[i].name;
+    return NULL;
+}
+
+struct span utf8_without_mark(struct span text)
+{
+    return span_starts(text, "\xef\xbb\xbf") ? (struct span){text.p + 3, text.n - 3} : text;
+}
+
 size_t utf8_valid(struct span s)
 {
     size_t at = 0;

@@ -29,6 +29,13 @@
  * U+10FFFF). */
 uint32_t utf8_first(struct span s, size_t *ret_bytes);
 
+/* The encoding of a text that is UTF-16 or UTF-32, by its byte order mark or by where its zero bytes are ("UTF-16LE",
+ * named as iconv names it); null: neither. O(1). */
+const char *utf8_other_encoding(struct span text);
+
+/* Without the byte order mark that some editors put in front of UTF-8. */
+struct span utf8_without_mark(struct span text);
+
 /* Bytes in front of the first ill-formed stretch; s.n where there is none. */
 size_t utf8_valid(struct span s);
 

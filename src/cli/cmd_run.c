@@ -15,30 +15,62 @@ struct choices {
     bool dry_run, quiet, despite_preflight;
 };
 
-/* One option as the plan key that it stands for, typed and told as --set would be. */
-static void set_key(struct plan *p, const char *option, const char *key, const char *value, struct problems *problems)
+/* Key paths that the command line has set, each with the words that did it: none is set twice. */
+struct set_keys {
+    struct {
+        struct span key;
+        const char *words;
+    } items[ARGS_LIST_MAX + 16];
+    size_t count;
+};
+
+static bool set_once(struct set_keys *k, struct span key, const char *words, struct problems *problems)
 {
-    if (value)
+    for (size_t i = 0; i < k->count; i++)
+        if (k->items[i].key.n == key.n && memcmp(k->items[i].key.p, key.p, key.n) == 0) {
+            problems_add_at(problems, NULL, 0, 0, NULL, "\"%s\" and \"%s\" both set %.*s; keep one of them",
+                            k->items[i].words, words, SPAN_ARG(key));
+            return false;
+        }
+    k->items[k->count].key = key;
+    k->items[k->count++].words = words;
+    return true;
+}
+
+/* One option as the plan key that it stands for, typed and told as --set would be. */
+static void set_key(struct plan *p, struct set_keys *k, const char *option, const char *key, const char *value,
+                    struct problems *problems)
+{
+    if (value && set_once(k, span_of(key), arena_format(problems->arena, "%s %s", option, value), problems))
         fields_set(&plan_schema, p, option, 1, span_of(key), span_of(value), problems);
+}
+
+static void set_argument(struct plan *p, struct set_keys *k, const char *argument, struct problems *problems)
+{
+    struct span key = {argument, strcspn(argument, "=")};
+    int shown = strncmp(argument, "engine.env", 10) == 0 ? (int)key.n : (int)strlen(argument); /* may be a secret */
+    if (set_once(k, span_trim(key), arena_format(problems->arena, "--set %.*s", shown, argument), problems))
+        fields_set_argument(&plan_schema, p, argument, problems);
 }
 
 static void apply(struct plan *p, const struct choices *c, struct arena *a, struct problems *problems)
 {
-    set_key(p, "--gpus", "gpus", c->gpus ? arena_format(a, "[%s]", c->gpus) : NULL, problems);
-    set_key(p, "--requests", "requests.file", c->requests, problems);
-    set_key(p, "--runs", "runs", c->runs, problems);
-    set_key(p, "--name", "name", c->name, problems);
-    set_key(p, "--engine", "engine.kind", c->engine, problems);
+    struct set_keys keys = {0}, *k = &keys;
+    set_key(p, k, "--gpus", "gpus", c->gpus ? arena_format(a, "[%s]", c->gpus) : NULL, problems);
+    set_key(p, k, "--requests", "requests.file", c->requests, problems);
+    set_key(p, k, "--runs", "runs", c->runs, problems);
+    set_key(p, k, "--name", "name", c->name, problems);
+    set_key(p, k, "--engine", "engine.kind", c->engine, problems);
     if (c->count != ABSENT_I64)
-        set_key(p, "--count", "requests.count", arena_format(a, "%lld", (long long)c->count), problems);
+        set_key(p, k, "--count", "requests.count", arena_format(a, "%lld", (long long)c->count), problems);
     if (c->max_tokens != ABSENT_I64) {
-        set_key(p, "--output-tokens", "requests.lengths.kind", "fixed", problems);
-        set_key(p, "--output-tokens", "requests.lengths.tokens", arena_format(a, "%lld", (long long)c->max_tokens),
+        set_key(p, k, "--output-tokens", "requests.lengths.kind", "fixed", problems);
+        set_key(p, k, "--output-tokens", "requests.lengths.tokens", arena_format(a, "%lld", (long long)c->max_tokens),
                 problems);
-        set_key(p, "--output-tokens", "requests.lengths.ignore_eos", "true", problems);
+        set_key(p, k, "--output-tokens", "requests.lengths.ignore_eos", "true", problems);
     }
     for (size_t i = 0; i < c->set.count; i++)
-        fields_set_argument(&plan_schema, p, c->set.items[i], problems);
+        set_argument(p, k, c->set.items[i], problems);
 }
 
 static void take_command(struct plan *p, const struct args *args, struct arena *a)

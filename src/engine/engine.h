@@ -187,4 +187,15 @@ int engine_milestone(struct span line);
  * that no sample gives. Times are the caller's. One table of names, new and old, of all engines: O(bytes). */
 struct rec_metrics engine_read_metrics(struct span text);
 
+/* An answer of /metrics. */
+struct engine_metrics_answer {
+    int status;           /* -1: none */
+    const char *location; /* of a redirect; "" or null: none */
+    struct span body;
+    const char *detail; /* without an answer: what went wrong, a sentence */
+};
+
+/* What an answer that holds no count of generated tokens was, and what to do about it: a phrase, of the arena. */
+const char *engine_metrics_lack(const struct plan *p, const struct engine_metrics_answer *answer, struct arena *a);
+
 #endif

@@ -334,6 +334,7 @@ static void poll_answered(void *self, const struct http_get_result *result)
     r->poll_result = *result;
     r->poll_result.body = buf_span(&r->poll_body);
     r->poll_result.detail = result->detail ? arena_text(r->arena, result->detail) : NULL;
+    r->poll_result.location = result->location ? arena_text(r->arena, result->location) : NULL;
     if (result->outcome == HTTP_GET_ANSWERED && result->address) {
         r->poll_address = *result->address;
         r->poll_address_known = true;
@@ -375,6 +376,21 @@ bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_ge
     return true;
 }
 
+/* An answer without a count of generated tokens leaves a fact, each status once in a row: the records say why nothing
+ * could be compared. */
+static void tell_metrics_lack(struct run *r, const struct http_get_result *result)
+{
+    bool answered = result->outcome == HTTP_GET_ANSWERED;
+    struct engine_metrics_answer answer = {.status = answered ? result->status : -1,
+                                           .location = result->location,
+                                           .body = result->body,
+                                           .detail = result->detail};
+    if (answer.status != r->metrics_status)
+        run_fact(r, "metrics.answer", CHECK_NOT_JUDGED, "a count of generated tokens",
+                 engine_metrics_lack(r->plan, &answer, r->arena));
+    r->metrics_status = answer.status;
+}
+
 /* Records an answer of /metrics, or that there was none. */
 static void take_metrics(struct run *r, const struct http_get_result *result)
 {
@@ -387,8 +403,10 @@ static void take_metrics(struct run *r, const struct http_get_result *result)
     r->scraped |= answered;
     if (m.t_ns >= r->count_from_ns)
         r->scrapes++;
-    if (isnan(m.generation_tokens))
+    if (isnan(m.generation_tokens)) {
+        tell_metrics_lack(r, result);
         return;
+    }
     r->counts_tokens = true;
     r->counted = m.t_ns >= r->count_from_ns;
     r->count = (struct usage_count){m.generation_tokens, m.requests_ended};
