@@ -39,7 +39,7 @@ struct span utf8_without_mark(struct span text);
 /* Bytes in front of the first ill-formed stretch; s.n where there is none. */
 size_t utf8_valid(struct span s);
 
-/* The bytes of a code point up to U+10FFFF, and their number; of a surrogate its three bytes, which are no UTF-8. */
+/* The bytes of a code point up to U+10FFFF, and their number; of a surrogate its three bytes, which are not UTF-8. */
 size_t utf8_encode(uint32_t code, char ret_bytes[4]);
 void utf8_put(struct buf *b, uint32_t code);
 

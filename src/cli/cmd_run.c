@@ -86,7 +86,10 @@ int cmd_run(int argc, char **argv)
     struct choices c = {.format = "text", .count = ABSENT_I64, .max_tokens = ABSENT_I64};
     const struct arg options[] = {
         {"--gpus", ARG_TEXT, "LIST", "GPUs to use and measure: indexes, UUIDs, PCI addresses, or all", &c.gpus, 'g'},
-        {"--requests", ARG_TEXT, "FILE", "formal requests: JSON Lines with prompt or messages, plain or .gz",
+        {"--requests", ARG_TEXT, "FILE",
+         "formal requests: JSON Lines with prompt or messages, each with its own max_tokens or body keys where it has "
+         "some; "
+         "plain, gzip or zstd, also a pipe",
          &c.requests, 'r'},
         {"--count", ARG_I64, "N", "number of formal requests; more than the file holds repeats it", &c.count, 'n'},
         {"--output-tokens", ARG_I64, "N", "force every answer to N tokens (ignore_eos)", &c.max_tokens, 0},
@@ -110,6 +113,9 @@ int cmd_run(int argc, char **argv)
         .more =
             "The plan may be a YAML file, or an engine command behind --, or both (the command wins).\n"
             "Keys that are not given have the method's defaults; --dry-run prints them all, each with its meaning.\n"
+            "What of the request file is not sent (columns of the set, keys that the plan sets) is told before the "
+            "start,\n"
+            "in a dry run likewise. An option that takes one value is given once.\n"
             "Ctrl-C stops the engine, watches its release and keeps the records; twice cuts that short.\n"
             "Exit code: 0 formal, 1 recorded but excluded (reasons are printed), 3 plan, 4 no GPU, 5 busy, 6 engine,\n"
             "7 records, 9 system, 130 interrupted.",

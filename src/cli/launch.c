@@ -95,6 +95,14 @@ static int execute(const struct launch *l, struct run *run, struct progress *pro
     return ending(l, &outcome, v);
 }
 
+static void tell_warnings(const struct run *run)
+{
+    size_t n;
+    const char *const *list = run_warnings(run, &n);
+    for (size_t i = 0; i < n; i++)
+        exit_tell(list[i]);
+}
+
 int launch_run(const struct launch *l)
 {
     struct err e = {0};
@@ -108,11 +116,10 @@ int launch_run(const struct launch *l)
         .progress = progress_show,
     };
     struct run *run = NULL;
-    const char *warning;
     int code;
     bool ready = show_knows(l->format, &e) && run_open(l->plan, l->arena, &options, &run, &e) && run_resolve(run, &e);
-    if (ready && (warning = run_warning(run)))
-        exit_tell(warning);
+    if (ready)
+        tell_warnings(run);
     if (!ready)
         code = exit_with(&e);
     else if (l->dry_run)

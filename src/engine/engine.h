@@ -93,6 +93,7 @@ struct engine_request {
     int64_t max_tokens;   /* ABSENT_I64: left to the engine */
     bool forced;          /* the length is to be exactly max_tokens: ignore_eos and min_tokens are sent */
     bool plain;           /* readiness and warm-up: without the plan's extra_body, running counts and seed */
+    struct span extra;    /* further members of this body, a JSON object without any that the plan sets; empty: none */
 };
 
 /* Is the plan's extra_body a JSON object that sets nothing jtok decides itself (model, messages, prompt, stream,

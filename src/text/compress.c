@@ -20,6 +20,7 @@ struct source {
     unsigned char *block;
     size_t n, at;
     uint64_t offset;
+    struct digest *digest; /* of what was read; null: none */
 };
 
 static bool source_open(struct source *s, const char *path, struct err *e)
@@ -49,6 +50,8 @@ static bool source_fill(struct source *s, struct err *e)
         if (n == 0)
             break;
         if (n > 0) {
+            if (s->digest)
+                digest_add(s->digest, (struct span){(const char *)s->block + s->n, (size_t)n});
             s->n += (size_t)n;
         } else if (errno != EINTR) {
             unsigned long long at = s->offset + s->n;
@@ -173,11 +176,12 @@ static bool starts(const struct source *s, const char *magic, size_t n)
     return s->n >= n && memcmp(s->block, magic, n) == 0;
 }
 
-bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e)
+static bool read_whole(const char *path, uint64_t max, struct digest *digest, struct buf *b, struct err *e)
 {
     struct source s;
     if (!source_open(&s, path, e))
         return false;
+    s.digest = digest;
     struct target t = {b, b->n, max, path};
     bool overflow = b->overflow;
     b->overflow = false;
@@ -194,6 +198,19 @@ bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e)
         b->n = t.before;
     b->overflow = overflow;
     return ok;
+}
+
+bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e)
+{
+    return read_whole(path, max, NULL, b, e);
+}
+
+bool file_read_hashed(const char *path, uint64_t max, struct buf *b, char ret_sha256[DIGEST_HEX], struct err *e)
+{
+    struct digest *digest = digest_open();
+    bool read = read_whole(path, max, digest, b, e);
+    digest_close(digest, read ? ret_sha256 : NULL);
+    return read;
 }
 
 static bool write_all(int fd, const char *path, const void *bytes, size_t n, struct err *e)

@@ -356,6 +356,41 @@ void json_text(const struct json *j, struct buf *b)
     }
 }
 
+size_t json_lone_surrogate(const struct json *j)
+{
+    if (!j->escaped)
+        return j->raw.n;
+    for (struct span rest = j->raw; rest.n;) {
+        const char *at = rest.p;
+        char room[4];
+        struct span piece = next_piece(&rest, room);
+        /* Only an escape gives a piece of its own room, and only a lone surrogate three bytes from U+D800 on. */
+        if (piece.p == room && piece.n == 3 && (unsigned char)room[0] == 0xed && (unsigned char)room[1] >= 0xa0)
+            return (size_t)(at - j->raw.p);
+    }
+    return j->raw.n;
+}
+
+struct span json_member(struct span object, struct span name)
+{
+    struct span value = {0};
+    struct buf key = {0};
+    struct json j;
+    json_init(&j, object);
+    json_next(&j);
+    while (json_next(&j) == JSON_KEY) {
+        buf_clear(&key);
+        json_text(&j, &key);
+        const char *start = skip_space(j.at, j.end);
+        if (json_skip(&j) == JSON_ERROR)
+            break;
+        if (key.n == name.n && (key.n == 0 || memcmp(key.p, name.p, key.n) == 0))
+            value = (struct span){start, (size_t)(j.at - start)};
+    }
+    buf_done(&key);
+    return value;
+}
+
 size_t json_text_length(const struct json *j)
 {
     if (!j->escaped)

@@ -65,6 +65,14 @@ static inline bool json_is(const struct json *j, const char *text) __attribute__
  * three bytes, \u0000 as a zero byte). */
 void json_text(const struct json *j, struct buf *b);
 
+/* Bytes of the KEY or STRING just read before its first lone surrogate (an escape \ud800 to \udfff without its other
+ * half, which stands for no character); raw.n where there is none. */
+size_t json_lone_surrogate(const struct json *j);
+
+/* The value of an object's last member of that name, as it stands; an empty span where there is none, or no object.
+ * O(bytes). */
+struct span json_member(struct span object, struct span name);
+
 /* Length in bytes of what json_text would append, without decoding. */
 size_t json_text_length(const struct json *j);
 
