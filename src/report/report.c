@@ -132,8 +132,8 @@ static void put_head(struct report *p)
     if (result_is_older(r))
         buf_fmt(p->out, "            \"jtok analyze RUN\" evaluates it under %s\n", METHOD_ID);
     else if (r->records_method_id && strcmp(r->records_method_id, METHOD_ID) != 0)
-        buf_fmt(p->out, "            its records were made under %s, by jtok %s\n", or_text(p, r->records_method_id, ""),
-                or_text(p, r->records_jtok_version, "(version not recorded)"));
+        buf_fmt(p->out, "            its records were made under %s, by jtok %s\n",
+                or_text(p, r->records_method_id, ""), or_text(p, r->records_jtok_version, "(version not recorded)"));
 }
 
 /* ---- what can be trusted ---- */

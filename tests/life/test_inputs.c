@@ -68,14 +68,17 @@ static void a_piped_set_is_what_runs(void **state)
             assert_non_null(strstr(l.out, "    kind: lines\n"));
         }
     }
-    assert_string_equal(said[0], said[1]);
-    assert_string_equal(
-        said[0], arena_format(&l.arena,
-                              "jtok: %s: keys in the lines are not sent, as the plan sets them for all requests: "
-                              "temperature (1 line, first in line 1).\n"
-                              "jtok: %s: keys in the lines are not sent, as they are none of a request's body: uid (2 "
-                              "lines, first in line 1).\n",
-                              w.path, w.path));
+    /* What stands behind it is of the machine: another engine that runs now. */
+    const char *warnings = arena_format(
+        &l.arena,
+        "jtok: %s: keys in the lines are not sent, as the plan sets them for all requests: temperature (1 line, "
+        "first in line 1).\n"
+        "jtok: %s: keys in the lines are not sent, as they are none of a request's body: uid (2 lines, first in "
+        "line 1).\n",
+        w.path, w.path);
+    for (int i = 0; i < 2; i++)
+        if (strncmp(said[i], warnings, strlen(warnings)) != 0)
+            fail_msg("%s", said[i]);
     struct records *r = life_records(&l);
     assert_string_equal(r->plan.requests.sha256, sha256);
     assert_string_equal(r->plan.requests.work_sha256, work);
