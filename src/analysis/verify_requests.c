@@ -258,6 +258,16 @@ static void compare_usage(struct verify *v, const struct usage_verdict *u, doubl
     mark_own_requests(v, u, s.failed > 0);
 }
 
+/* What /metrics answered last in place of a count, as the run noted it; null: it did not (older records). */
+static const char *metrics_answer(const struct records *r)
+{
+    const char *answer = NULL;
+    for (size_t i = 0; i < r->fact_count; i++)
+        if (r->facts[i].name && strcmp(r->facts[i].name, "metrics.answer") == 0)
+            answer = r->facts[i].seen;
+    return answer;
+}
+
 static void check_usage(struct verify *v)
 {
     const struct records *r = v->r;
@@ -275,9 +285,12 @@ static void check_usage(struct verify *v)
     if (!asked || (r->metrics_count && spoke && !answered)) {
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_JUDGED,
                    "The engine keeps no count of generated tokens; each request's usage was checked by itself only.");
-        verify_mark(v, RMARK_USAGE_NOT_VERIFIABLE, CHECK_FAILED, none, none, "%s.",
-                    asked ? "The engine's /metrics hold no count of generated tokens"
-                          : "The plan names no metrics path");
+        const char *answer = metrics_answer(r);
+        verify_mark(v, RMARK_USAGE_NOT_VERIFIABLE, CHECK_FAILED, none, none, "%s%s.",
+                    !asked   ? "The plan names no metrics path"
+                    : answer ? "The engine's metrics gave "
+                             : "The engine's /metrics hold no count of generated tokens",
+                    asked && answer ? answer : "");
         return;
     }
     verify_mark(v, RMARK_USAGE_NOT_VERIFIABLE, answered ? CHECK_PASSED : CHECK_NOT_RECORDED, none, none, "%s.",

@@ -1,5 +1,6 @@
 #include "cli/args.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/num.h"
@@ -41,20 +42,22 @@ const char *args_nearest(const char *text, const char *const *names)
     return best;
 }
 
-static const struct arg *find(const struct args_spec *spec, struct span name)
+/* The option's place in the table, or option_count. */
+static size_t find(const struct args_spec *spec, struct span name)
 {
-    for (size_t i = 0; i < spec->option_count; i++) {
+    size_t i = 0;
+    for (; i < spec->option_count; i++) {
         const struct arg *o = &spec->options[i];
         if (span_is(name, o->name) || (o->letter && name.n == 2 && name.p[0] == '-' && name.p[1] == o->letter))
-            return o;
+            break;
     }
-    return NULL;
+    return i;
 }
 
 static bool unknown_option(const struct args_spec *spec, struct span name, struct err *e)
 {
-    const char *known[66] = {"--help"};
-    for (size_t i = 0; i < spec->option_count && i < 64; i++)
+    const char *known[ARGS_OPTIONS_MAX + 2] = {"--help"};
+    for (size_t i = 0; i < spec->option_count && i < ARGS_OPTIONS_MAX; i++)
         known[i + 1] = spec->options[i].name;
     char text[NAME_MAX_LENGTH + 1];
     snprintf(text, sizeof text, "%.*s", SPAN_ARG(name));
@@ -90,8 +93,22 @@ static bool store(const struct args_spec *spec, const struct arg *o, const char 
     return false;
 }
 
-/* Takes argv[*at], an option, and its value if it has one in argv[*at + 1]. */
-static bool option(const struct args_spec *spec, int argc, char **argv, int *at, struct args *a, struct err *e)
+/* Of two values the user meant one, and only the user knows which. */
+static bool check_once(const struct args_spec *spec, const struct arg *o, const char **given, const char *value,
+                       struct err *e)
+{
+    const char *before = *given;
+    *given = value;
+    if (o->kind == ARG_FLAG || o->kind == ARG_LIST || !before)
+        return true;
+    return err_set(e, ERR_USAGE, "%s: %s is given twice, as \"%s\" and as \"%s\". Keep one of them.", spec->command,
+                   o->name, before, value);
+}
+
+/* Takes argv[*at], an option, and its value if it has one in argv[*at + 1]; `given` has the value that each option of
+ * the table was given so far. */
+static bool option(const struct args_spec *spec, int argc, char **argv, int *at, const char **given, struct args *a,
+                   struct err *e)
 {
     struct span name = span_of(argv[*at]);
     const char *equals = strchr(argv[*at], '='), *value = NULL;
@@ -103,9 +120,10 @@ static bool option(const struct args_spec *spec, int argc, char **argv, int *at,
         a->help = true;
         return true;
     }
-    const struct arg *o = find(spec, name);
-    if (!o)
+    size_t place = find(spec, name);
+    if (place == spec->option_count)
         return unknown_option(spec, name, e);
+    const struct arg *o = &spec->options[place];
     if (o->kind == ARG_FLAG && value)
         return err_set(e, ERR_USAGE, "%s: %s takes no value.", spec->command, o->name);
     if (o->kind != ARG_FLAG && !value) {
@@ -114,15 +132,16 @@ static bool option(const struct args_spec *spec, int argc, char **argv, int *at,
                            o->value);
         value = argv[++*at];
     }
-    return store(spec, o, value, e);
+    return check_once(spec, o, &given[place], value, e) && store(spec, o, value, e);
 }
 
 static bool check_operands(const struct args_spec *spec, const struct args *a, struct err *e)
 {
     if (a->operand_count > spec->operands_max)
-        return err_set(e, ERR_USAGE, "%s: \"%s\" is one argument too many. Usage: jtok %s%s%s", spec->command,
-                       a->operands[spec->operands_max], spec->command, spec->operands ? " " : "",
-                       spec->operands ? spec->operands : "");
+        return err_set(e, ERR_USAGE, "%s: \"%s\" is one argument too many%s%s%s. Usage: jtok %s%s%s", spec->command,
+                       a->operands[spec->operands_max], spec->operands_max ? " behind \"" : "",
+                       spec->operands_max ? a->operands[spec->operands_max - 1] : "", spec->operands_max ? "\"" : "",
+                       spec->command, spec->operands ? " " : "", spec->operands ? spec->operands : "");
     if (a->operand_count < spec->operands_min)
         return err_set(e, ERR_USAGE, "%s: an argument is missing. Usage: jtok %s %s", spec->command, spec->command,
                        spec->operands);
@@ -132,7 +151,9 @@ static bool check_operands(const struct args_spec *spec, const struct args *a, s
 bool args_parse(const struct args_spec *spec, int argc, char **argv, struct args *ret_args, struct err *e)
 {
     struct args a = {0};
+    const char *given[ARGS_OPTIONS_MAX] = {0};
     bool options_over = false;
+    assert(spec->option_count <= ARGS_OPTIONS_MAX);
     for (int i = 1; i < argc; i++) {
         if (!options_over && strcmp(argv[i], "--") == 0) {
             options_over = true;
@@ -142,7 +163,7 @@ bool args_parse(const struct args_spec *spec, int argc, char **argv, struct args
                 break;
             }
         } else if (!options_over && argv[i][0] == '-' && argv[i][1]) {
-            if (!option(spec, argc, argv, &i, &a, e))
+            if (!option(spec, argc, argv, &i, given, &a, e))
                 return false;
             if (a.help)
                 break;

@@ -8,7 +8,8 @@
  * runs/20261130T..."}; struct args args; int code; if (!args_take(&spec, argc, argv, &args, &code)) return code;
  *
  * Options and operands may come in any order; "--name value" and "--name=value" are the same; "-o" works where `letter`
- * is set; "--" ends the options. --help and -h are always known. */
+ * is set; "--" ends the options. --help and -h are always known. An option that takes one value is given once: twice is
+ * an error that names both values. */
 #ifndef JTOK_CLI_ARGS_H
 #define JTOK_CLI_ARGS_H
 
@@ -18,7 +19,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { ARGS_OPERANDS_MAX = 64, ARGS_LIST_MAX = 64 };
+enum { ARGS_OPERANDS_MAX = 64, ARGS_LIST_MAX = 64, ARGS_OPTIONS_MAX = 64 };
 
 enum arg_kind {
     ARG_FLAG, /* bool: set when given */

@@ -71,5 +71,5 @@ int cmd_analyze(int argc, char **argv)
         .options = options,
         .option_count = sizeof options / sizeof *options,
     };
-    return show_command(&spec, argc, argv, analyze, &w);
+    return show_result_command(&spec, argc, argv, analyze, &w);
 }

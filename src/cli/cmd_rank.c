@@ -1,5 +1,6 @@
 #include <math.h>
 #include <string.h>
+#include "base/utf8.h"
 #include "analysis/compare_rank.h"
 #include "cli/args.h"
 #include "cli/commands.h"
@@ -64,7 +65,7 @@ static void put_group(const struct ranking *k, const char *caveat, struct arena 
 static void put_text(const struct ranked_runs *k, struct arena *a, struct buf *out)
 {
     buf_fmt(out, "Models by energy per output token%s: scenario %s on %s\n", k->simulated ? ", SIMULATED" : "",
-            k->scenario ? k->scenario : "not stated", k->hardware);
+            k->scenario ? utf8_line(a, k->scenario) : "not stated", utf8_line(a, k->hardware));
     if (k->reasons.count) {
         buf_str(out, "\nNot ranked: the method refuses it.\n");
         sides_put_items(&k->reasons, out);

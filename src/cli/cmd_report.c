@@ -7,6 +7,7 @@
 #include "report/svg.h"
 #include "store/archive.h"
 #include "text/compress.h"
+#include "text/json.h"
 
 /* "15 057 J" below each stage's name, where there is a stored result to take it from. */
 static struct svg_notes stage_notes(const char *folder, struct arena *a)
@@ -50,8 +51,13 @@ static bool put_report(void *self, const struct args *args, struct arena *a, str
     if (!show_knows(w->format, e))
         return false;
     /* The stored document itself, not what this version would make of it. */
-    if (strcmp(w->format, "json") == 0)
-        return evaluate_document(folder, w->unsealed, a, out, NULL, e);
+    if (strcmp(w->format, "json") == 0) {
+        struct buf stored = {0};
+        bool read = evaluate_document(folder, w->unsealed, a, &stored, NULL, e);
+        json_show(out, buf_span(&stored));
+        buf_done(&stored);
+        return read;
+    }
     struct result *r = arena_alloc(a, sizeof *r);
     if (!(w->unsealed ? evaluate_unsealed : evaluate_stored)(folder, a, r, e))
         return false;
@@ -86,5 +92,5 @@ int cmd_report(int argc, char **argv)
         .options = options,
         .option_count = sizeof options / sizeof *options,
     };
-    return show_command(&spec, argc, argv, put_report, &w);
+    return show_result_command(&spec, argc, argv, put_report, &w);
 }

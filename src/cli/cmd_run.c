@@ -15,30 +15,62 @@ struct choices {
     bool dry_run, quiet, despite_preflight;
 };
 
-/* One option as the plan key that it stands for, typed and told as --set would be. */
-static void set_key(struct plan *p, const char *option, const char *key, const char *value, struct problems *problems)
+/* Key paths that the command line has set, each with the words that did it: none is set twice. */
+struct set_keys {
+    struct {
+        struct span key;
+        const char *words;
+    } items[ARGS_LIST_MAX + 16];
+    size_t count;
+};
+
+static bool set_once(struct set_keys *k, struct span key, const char *words, struct problems *problems)
 {
-    if (value)
+    for (size_t i = 0; i < k->count; i++)
+        if (k->items[i].key.n == key.n && memcmp(k->items[i].key.p, key.p, key.n) == 0) {
+            problems_add_at(problems, NULL, 0, 0, NULL, "\"%s\" and \"%s\" both set %.*s; keep one of them",
+                            k->items[i].words, words, SPAN_ARG(key));
+            return false;
+        }
+    k->items[k->count].key = key;
+    k->items[k->count++].words = words;
+    return true;
+}
+
+/* One option as the plan key that it stands for, typed and told as --set would be. */
+static void set_key(struct plan *p, struct set_keys *k, const char *option, const char *key, const char *value,
+                    struct problems *problems)
+{
+    if (value && set_once(k, span_of(key), arena_format(problems->arena, "%s %s", option, value), problems))
         fields_set(&plan_schema, p, option, 1, span_of(key), span_of(value), problems);
+}
+
+static void set_argument(struct plan *p, struct set_keys *k, const char *argument, struct problems *problems)
+{
+    struct span key = {argument, strcspn(argument, "=")};
+    int shown = strncmp(argument, "engine.env", 10) == 0 ? (int)key.n : (int)strlen(argument); /* may be a secret */
+    if (set_once(k, span_trim(key), arena_format(problems->arena, "--set %.*s", shown, argument), problems))
+        fields_set_argument(&plan_schema, p, argument, problems);
 }
 
 static void apply(struct plan *p, const struct choices *c, struct arena *a, struct problems *problems)
 {
-    set_key(p, "--gpus", "gpus", c->gpus ? arena_format(a, "[%s]", c->gpus) : NULL, problems);
-    set_key(p, "--requests", "requests.file", c->requests, problems);
-    set_key(p, "--runs", "runs", c->runs, problems);
-    set_key(p, "--name", "name", c->name, problems);
-    set_key(p, "--engine", "engine.kind", c->engine, problems);
+    struct set_keys keys = {0}, *k = &keys;
+    set_key(p, k, "--gpus", "gpus", c->gpus ? arena_format(a, "[%s]", c->gpus) : NULL, problems);
+    set_key(p, k, "--requests", "requests.file", c->requests, problems);
+    set_key(p, k, "--runs", "runs", c->runs, problems);
+    set_key(p, k, "--name", "name", c->name, problems);
+    set_key(p, k, "--engine", "engine.kind", c->engine, problems);
     if (c->count != ABSENT_I64)
-        set_key(p, "--count", "requests.count", arena_format(a, "%lld", (long long)c->count), problems);
+        set_key(p, k, "--count", "requests.count", arena_format(a, "%lld", (long long)c->count), problems);
     if (c->max_tokens != ABSENT_I64) {
-        set_key(p, "--output-tokens", "requests.lengths.kind", "fixed", problems);
-        set_key(p, "--output-tokens", "requests.lengths.tokens", arena_format(a, "%lld", (long long)c->max_tokens),
+        set_key(p, k, "--output-tokens", "requests.lengths.kind", "fixed", problems);
+        set_key(p, k, "--output-tokens", "requests.lengths.tokens", arena_format(a, "%lld", (long long)c->max_tokens),
                 problems);
-        set_key(p, "--output-tokens", "requests.lengths.ignore_eos", "true", problems);
+        set_key(p, k, "--output-tokens", "requests.lengths.ignore_eos", "true", problems);
     }
     for (size_t i = 0; i < c->set.count; i++)
-        fields_set_argument(&plan_schema, p, c->set.items[i], problems);
+        set_argument(p, k, c->set.items[i], problems);
 }
 
 static void take_command(struct plan *p, const struct args *args, struct arena *a)
@@ -54,7 +86,10 @@ int cmd_run(int argc, char **argv)
     struct choices c = {.format = "text", .count = ABSENT_I64, .max_tokens = ABSENT_I64};
     const struct arg options[] = {
         {"--gpus", ARG_TEXT, "LIST", "GPUs to use and measure: indexes, UUIDs, PCI addresses, or all", &c.gpus, 'g'},
-        {"--requests", ARG_TEXT, "FILE", "formal requests: JSON Lines with prompt or messages, plain or .gz",
+        {"--requests", ARG_TEXT, "FILE",
+         "formal requests: JSON Lines with prompt or messages, each with its own max_tokens or body keys where it has "
+         "some; "
+         "plain, gzip or zstd, also a pipe",
          &c.requests, 'r'},
         {"--count", ARG_I64, "N", "number of formal requests; more than the file holds repeats it", &c.count, 'n'},
         {"--output-tokens", ARG_I64, "N", "force every answer to N tokens (ignore_eos)", &c.max_tokens, 0},
@@ -78,6 +113,9 @@ int cmd_run(int argc, char **argv)
         .more =
             "The plan may be a YAML file, or an engine command behind --, or both (the command wins).\n"
             "Keys that are not given have the method's defaults; --dry-run prints them all, each with its meaning.\n"
+            "What of the request file is not sent (columns of the set, keys that the plan sets) is told before the "
+            "start,\n"
+            "in a dry run likewise. An option that takes one value is given once.\n"
             "Ctrl-C stops the engine, watches its release and keeps the records; twice cuts that short.\n"
             "Exit code: 0 formal, 1 recorded but excluded (reasons are printed), 3 plan, 4 no GPU, 5 busy, 6 engine,\n"
             "7 records, 9 system, 130 interrupted.",

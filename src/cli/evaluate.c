@@ -38,7 +38,7 @@ static void put_cell(void *self, const char *path, const struct field *f, struct
 {
     (void)f;
     struct row *row = self;
-    csv_put(row->out, row->header ? span_of(path) : value, ',');
+    csv_put_shown(row->out, row->header ? span_of(path) : value, ',');
 }
 
 static void put_row(const struct schema *s, const void *object, bool header, struct buf *b)

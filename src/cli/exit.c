@@ -1,6 +1,7 @@
 #include "cli/exit.h"
 
 #include <stdio.h>
+#include "base/utf8.h"
 
 int exit_code_of(const struct err *e)
 {
@@ -30,11 +31,18 @@ int exit_code_of(const struct err *e)
     return EXIT_SYSTEM;
 }
 
+void exit_tell(const char *text)
+{
+    struct buf b = {0};
+    buf_str(&b, "jtok: ");
+    utf8_show(&b, span_of(text), true);
+    buf_byte(&b, '\n');
+    fwrite(b.p, 1, b.n, stderr);
+    buf_done(&b);
+}
+
 int exit_with(const struct err *e)
 {
-    fputs("jtok: ", stderr);
-    for (const char *p = e->text; *p; p++)
-        fputc(((unsigned char)*p < ' ' && *p != '\n' && *p != '\t') || *p == 127 ? '?' : *p, stderr);
-    fputc('\n', stderr);
+    exit_tell(e->text);
     return exit_code_of(e);
 }

@@ -26,7 +26,10 @@ enum exit_code {
 /* The code for an error's kind; ERR_NONE is EXIT_OK. */
 int exit_code_of(const struct err *e);
 
-/* Prints "jtok: TEXT" to stderr, once, control bytes replaced, and returns exit_code_of(e). */
+/* Prints "jtok: TEXT" to stderr, made fit to be shown (base/utf8.h). */
+void exit_tell(const char *text);
+
+/* The same for an error, once; returns exit_code_of(e). */
 int exit_with(const struct err *e);
 
 #endif

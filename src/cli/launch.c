@@ -12,11 +12,12 @@
 
 static int print_plan(const struct plan *p)
 {
+    struct err e = {0};
     struct buf b = {0};
     plan_yaml_write(p, true, &b);
-    fwrite(b.p, 1, b.n, stdout);
+    int code = show_flush(&b, &e) ? EXIT_OK : exit_with(&e);
     buf_done(&b);
-    return EXIT_OK;
+    return code;
 }
 
 /* Seals the records, computes the result from them alone and stores it. */
@@ -54,6 +55,15 @@ static int ending(const struct launch *l, const struct run_outcome *o, const str
     return v->result.formal ? EXIT_OK : EXIT_EXCLUDED;
 }
 
+static void tell_folder(const char *folder)
+{
+    struct err ignored; /* a stdout that takes nothing is told of with the result */
+    struct buf line = {0};
+    buf_fmt(&line, "%s\n", folder);
+    show_flush(&line, &ignored);
+    buf_done(&line);
+}
+
 static int execute(const struct launch *l, struct run *run, struct progress *progress)
 {
     struct err e = {0};
@@ -63,14 +73,13 @@ static int execute(const struct launch *l, struct run *run, struct progress *pro
         return exit_with(&e);
     }
     progress_break(progress);
-    printf("%s\n", outcome.folder);
-    fflush(stdout);
+    tell_folder(outcome.folder);
     if (outcome.unwritten.kind != ERR_NONE) {
         int code = exit_with(&outcome.failure);
-        fprintf(stderr,
-                "jtok: The records in %s are not whole, so they are not sealed and have no result. What was written "
-                "stays; \"jtok analyze %s\" shows what it gives.\n",
-                outcome.folder, outcome.folder);
+        exit_tell(arena_format(l->arena,
+                               "The records in %s are not whole, so they are not sealed and have no result. What was "
+                               "written stays; \"jtok analyze %s\" shows what it gives.",
+                               outcome.folder, outcome.folder));
         return code;
     }
     struct evaluation *v = arena_alloc(l->arena, sizeof *v);
@@ -80,10 +89,18 @@ static int execute(const struct launch *l, struct run *run, struct progress *pro
         return exit_with(&e);
     }
     struct buf text = {0};
-    if (!show_result(&v->result, l->format, show_colour(), &text, &e) || !show_flush(&text, &e))
+    if (!show_result(&v->result, l->format, show_colour(), &text, &e) || !show_write(&text, &e))
         exit_with(&e);
     buf_done(&text);
     return ending(l, &outcome, v);
+}
+
+static void tell_warnings(const struct run *run)
+{
+    size_t n;
+    const char *const *list = run_warnings(run, &n);
+    for (size_t i = 0; i < n; i++)
+        exit_tell(list[i]);
 }
 
 int launch_run(const struct launch *l)
@@ -99,11 +116,10 @@ int launch_run(const struct launch *l)
         .progress = progress_show,
     };
     struct run *run = NULL;
-    const char *warning;
     int code;
     bool ready = show_knows(l->format, &e) && run_open(l->plan, l->arena, &options, &run, &e) && run_resolve(run, &e);
-    if (ready && (warning = run_warning(run)))
-        fprintf(stderr, "jtok: %s\n", warning);
+    if (ready)
+        tell_warnings(run);
     if (!ready)
         code = exit_with(&e);
     else if (l->dry_run)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "base/utf8.h"
 
 static const char *const stage_texts[RUN_COUNT] = {
     "preparing",
@@ -42,13 +43,6 @@ void progress_break(struct progress *p)
     p->line_open = false;
 }
 
-/* Characters, not bytes, of printable ASCII and UTF-8; control bytes of a log line are blanked. */
-static void add_plain(struct buf *b, const char *text)
-{
-    for (const char *c = text; *c; c++)
-        buf_byte(b, (unsigned char)*c < ' ' || *c == 127 ? ' ' : *c);
-}
-
 void progress_line(const struct run_view *v, size_t columns, struct buf *b)
 {
     size_t start = b->n;
@@ -62,7 +56,7 @@ void progress_line(const struct run_view *v, size_t columns, struct buf *b)
         buf_fmt(b, "  %.0f chunks/s", v->chunks_per_s);
     if (v->note && v->stage == RUN_START) {
         buf_str(b, "  ");
-        add_plain(b, v->note);
+        utf8_show(b, span_of(v->note), false);
     }
     if (columns && b->n - start > columns) {
         b->n = start + columns;

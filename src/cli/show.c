@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/utf8.h"
 #include "cli/args.h"
 #include "cli/exit.h"
 #include "report/report.h"
@@ -57,17 +58,23 @@ bool show_colour(void)
     return isatty(STDOUT_FILENO) && !(no_colour && no_colour[0]) && !(term && strcmp(term, "dumb") == 0);
 }
 
-bool show_flush(struct buf *out, struct err *e)
+bool show_write(struct buf *out, struct err *e)
 {
-    if (isatty(STDOUT_FILENO))
-        text_neutralise(out, 0, true);
     bool written = (out->n == 0 || fwrite(out->p, 1, out->n, stdout) == out->n) && fflush(stdout) == 0;
     int number = errno;
     buf_clear(out);
     return written || err_set_errno(e, ERR_SYSTEM, number, "The output could not be written to stdout");
 }
 
-int show_command(const struct args_spec *spec, int argc, char **argv, show_print *print, void *self)
+bool show_flush(struct buf *out, struct err *e)
+{
+    utf8_show_from(out, 0, true);
+    return show_write(out, e);
+}
+
+typedef bool flush(struct buf *out, struct err *e);
+
+static int command(const struct args_spec *spec, int argc, char **argv, show_print *print, void *self, flush *write)
 {
     struct args args;
     int code;
@@ -77,9 +84,19 @@ int show_command(const struct args_spec *spec, int argc, char **argv, show_print
     struct buf out = {0};
     struct err e = {0};
     code = EXIT_OK;
-    if (!print(self, &args, &a, &out, &code, &e) || !show_flush(&out, &e))
+    if (!print(self, &args, &a, &out, &code, &e) || !write(&out, &e))
         code = exit_with(&e);
     buf_done(&out);
     arena_done(&a);
     return code;
+}
+
+int show_command(const struct args_spec *spec, int argc, char **argv, show_print *print, void *self)
+{
+    return command(spec, argc, argv, print, self, show_flush);
+}
+
+int show_result_command(const struct args_spec *spec, int argc, char **argv, show_print *print, void *self)
+{
+    return command(spec, argc, argv, print, self, show_write);
 }

@@ -9,8 +9,8 @@
 #include "cli/args.h"
 #include "model/result.h"
 
-/* Appends a result as "text", "json" (result.json, byte for byte), "csv" or "none" (nothing). Another name is
- * ERR_USAGE. */
+/* Appends a result as "text", "json" (result.json, byte for byte), "csv" or "none" (nothing), fit to be shown. Another
+ * name is ERR_USAGE. */
 bool show_result(const struct result *r, const char *format, bool colour, struct buf *out, struct err *e);
 
 /* Is `format` one of them? Else ERR_USAGE, before anything is done. */
@@ -31,8 +31,14 @@ typedef bool show_print(void *self, const struct args *args, struct arena *a, st
                         struct err *e);
 int show_command(const struct args_spec *spec, int argc, char **argv, show_print *print, void *self);
 
-/* Writes all to stdout (on a terminal without what it could obey but colours) and clears the buffer. False with
- * ERR_SYSTEM where stdout takes it no more (a full disk). */
+/* The same where `print` fills in what is fit to be shown already, with colours or without: what show_result gives. */
+int show_result_command(const struct args_spec *spec, int argc, char **argv, show_print *print, void *self);
+
+/* Writes all to stdout, made fit to be shown (base/utf8.h: no escape survives, to whatever stdout leads), and clears
+ * the buffer. False with ERR_SYSTEM where stdout takes it no more (a full disk). */
 bool show_flush(struct buf *out, struct err *e);
+
+/* Writes what is fit to be shown already. */
+bool show_write(struct buf *out, struct err *e);
 
 #endif

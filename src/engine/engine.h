@@ -93,6 +93,7 @@ struct engine_request {
     int64_t max_tokens;   /* ABSENT_I64: left to the engine */
     bool forced;          /* the length is to be exactly max_tokens: ignore_eos and min_tokens are sent */
     bool plain;           /* readiness and warm-up: without the plan's extra_body, running counts and seed */
+    struct span extra;    /* further members of this body, a JSON object without any that the plan sets; empty: none */
 };
 
 /* Is the plan's extra_body a JSON object that sets nothing jtok decides itself (model, messages, prompt, stream,
@@ -186,5 +187,16 @@ int engine_milestone(struct span line);
 /* Sums what a scrape holds over engines, ranks and servers into neutral figures (KV-cache use: the mean); NaN for those
  * that no sample gives. Times are the caller's. One table of names, new and old, of all engines: O(bytes). */
 struct rec_metrics engine_read_metrics(struct span text);
+
+/* An answer of /metrics. */
+struct engine_metrics_answer {
+    int status;           /* -1: none */
+    const char *location; /* of a redirect; "" or null: none */
+    struct span body;
+    const char *detail; /* without an answer: what went wrong, a sentence */
+};
+
+/* What an answer that holds no count of generated tokens was, and what to do about it: a phrase, of the arena. */
+const char *engine_metrics_lack(const struct plan *p, const struct engine_metrics_answer *answer, struct arena *a);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include "base/utf8.h"
 #include "text/prom.h"
 
 struct metric {
@@ -88,4 +89,46 @@ struct rec_metrics engine_read_metrics(struct span text)
             *field = value;
     }
     return m;
+}
+
+/* "status 501 ("This server does not support metrics.")": the body's beginning, where there is one. */
+static const char *status_text(const struct engine_metrics_answer *answer, struct arena *a)
+{
+    enum { SHOWN = 120 };
+    struct buf b = {0};
+    struct span body = answer->body;
+    size_t n = body.n < SHOWN ? body.n : SHOWN;
+    buf_fmt(&b, "status %d", answer->status);
+    if (n) {
+        buf_str(&b, " (\"");
+        utf8_show(&b, span_trim((struct span){body.p, n}), false);
+        buf_str(&b, n < body.n ? "...\")" : "\")");
+    }
+    const char *text = arena_text(a, buf_text(&b));
+    buf_done(&b);
+    return text;
+}
+
+const char *engine_metrics_lack(const struct plan *p, const struct engine_metrics_answer *answer, struct arena *a)
+{
+    const char *path = engine_metrics_path(p), *status = status_text(answer, a);
+    if (answer->status < 0)
+        return arena_format(a, "no answer: %s", answer->detail ? answer->detail : "it is not known why");
+    if (answer->status == 200)
+        return arena_format(a, "%s, which holds no count of generated tokens that jtok knows", status);
+    if (answer->status >= 300 && answer->status < 400)
+        return answer->location && answer->location[0]
+                   ? arena_format(a, "status %d, which points to %s: set engine.metrics_path to that", answer->status,
+                                  answer->location)
+                   : status;
+    if (answer->status == 501)
+        return arena_format(a, "%s: start llama-server with --metrics", status);
+    if (answer->status == 404)
+        return arena_format(a,
+                            "%s: start SGLang with --enable-metrics, or set engine.metrics_path to where the engine "
+                            "has its metrics (asked: %s)",
+                            status, path ? path : "nothing");
+    if (answer->status == 401 || answer->status == 403)
+        return arena_format(a, "%s: give the server's key in JTOK_API_KEY", status);
+    return status;
 }

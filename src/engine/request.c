@@ -39,27 +39,9 @@ bool engine_check_extra_body(const struct plan *p, struct err *e)
     return json_next(&j) == JSON_END || extra_fault(e, &j);
 }
 
-/* The value of the last member of that name, or an empty span. */
-static struct span extra_member(const char *extra, const char *name)
-{
-    struct span value = {0};
-    struct json j;
-    json_init(&j, span_of(extra));
-    json_next(&j);
-    while (json_next(&j) == JSON_KEY) {
-        bool match = json_is(&j, name);
-        const char *start = j.at;
-        if (json_skip(&j) == JSON_ERROR)
-            break;
-        if (match)
-            value = (struct span){start, (size_t)(j.at - start)};
-    }
-    return value;
-}
-
 static bool extra_has(const struct plan *p, const struct engine_request *r, const char *name)
 {
-    return !r->plain && p->requests.extra_body && extra_member(p->requests.extra_body, name).n;
+    return !r->plain && p->requests.extra_body && json_member(span_of(p->requests.extra_body), span_of(name)).n;
 }
 
 static void put_prompt(const struct plan *p, const struct engine_request *r, struct json_writer *w)
@@ -129,11 +111,12 @@ static void put_sampling(const struct plan *p, const struct engine_request *r, s
     }
 }
 
-static void put_extra(const struct plan *p, struct json_writer *w)
+/* The members of an object, as they stand. */
+static void put_extra(struct span object, struct json_writer *w)
 {
     struct buf name = {0};
     struct json j;
-    json_init(&j, span_of(p->requests.extra_body));
+    json_init(&j, object);
     json_next(&j);
     while (json_next(&j) == JSON_KEY) {
         buf_clear(&name);
@@ -165,8 +148,10 @@ void engine_put_body(const struct plan *p, const struct engine_request *r, struc
     put_stream(p, r, &w);
     put_lengths(r, &w);
     put_sampling(p, r, &w);
+    if (r->extra.n)
+        put_extra(r->extra, &w);
     if (!r->plain && p->requests.extra_body)
-        put_extra(p, &w);
+        put_extra(span_of(p->requests.extra_body), &w);
     json_put_object_end(&w);
 }
 

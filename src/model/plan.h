@@ -13,7 +13,7 @@
 
 enum engine_kind { ENGINE_VLLM, ENGINE_OPENAI };
 enum api_kind { API_CHAT, API_COMPLETIONS };
-enum length_kind { LENGTH_NATURAL, LENGTH_FIXED, LENGTH_LOGNORMAL };
+enum length_kind { LENGTH_NATURAL, LENGTH_FIXED, LENGTH_LOGNORMAL, LENGTH_LINES };
 enum connect_kind { CONNECT_AHEAD, CONNECT_WITH_REQUEST };
 
 struct plan_model {
@@ -44,8 +44,9 @@ struct plan_engine {
 };
 
 struct plan_lengths {
-    int kind;             /* enum length_kind */
-    int64_t tokens;       /* fixed: each; natural: max_tokens, ABSENT_I64 leaves it to the engine */
+    int kind;       /* enum length_kind */
+    int64_t tokens; /* fixed: each; natural, and lines for those without one: max_tokens, ABSENT_I64 leaves it to the
+                       engine */
     double median, sigma; /* lognormal, in tokens; sigma of the logarithm */
     int64_t min, max, seed;
     bool ignore_eos;

@@ -28,7 +28,7 @@ const struct plan_limits plan_limits_default = {
 
 static const char *const engine_kinds[] = {"vllm", "openai", NULL};
 static const char *const api_kinds[] = {"chat", "completions", NULL};
-static const char *const length_kinds[] = {"natural", "fixed", "lognormal", NULL};
+static const char *const length_kinds[] = {"natural", "fixed", "lognormal", "lines", NULL};
 static const char *const connect_kinds[] = {"ahead", "with_request", NULL};
 
 /* One line a field: the macros hold nothing but the offsets. */
@@ -118,9 +118,12 @@ static const struct schema engine_schema =
 
 static const struct field length_fields[] = {
     ENUM(plan_lengths, kind, length_kinds,
-         "natural: the model stops by itself; fixed: tokens for each request; lognormal: drawn for each request."),
+         "lines: each line's own max_tokens, max_completion_tokens, output_tokens or output_length; natural: the model "
+         "stops by itself, and so where a line has none; fixed: tokens for each request; lognormal: drawn for each."),
     INT(plan_lengths, tokens, 1, 1e9, "tokens",
-        "fixed: max_tokens of each request; natural: the same as an upper limit, null leaves it to the engine."),
+        "fixed: max_tokens of each request; natural, and lines without one of their own: the same as an upper limit, "
+        "null "
+        "leaves it to the engine."),
     REAL(plan_lengths, median, 1, 1e9, "tokens", "lognormal: median of max_tokens."),
     REAL(plan_lengths, sigma, 0, 10, NULL, "lognormal: standard deviation of the logarithm."),
     INT(plan_lengths, min, 1, 1e9, "tokens", "lognormal: lower bound; what falls below is set to it."),
@@ -133,9 +136,9 @@ static const struct schema lengths_schema = SCHEMA(plan_lengths, length_fields, 
 
 static const struct field request_fields[] = {
     TEXT(plan_requests, file, FIELD_REQUIRED,
-         "JSON Lines with prompt or messages in each line, plain or .gz; a relative path starts where jtok was "
-         "started."),
-    TEXT(plan_requests, sha256, FIELD_RESOLVED, "SHA-256 of the file's bytes."),
+         "JSON Lines with prompt or messages in each line, and keys of a request's body; plain, gzip or zstd, also a "
+         "pipe; a relative path starts where jtok was started."),
+    TEXT(plan_requests, sha256, FIELD_RESOLVED, "SHA-256 of the file's bytes, as they were read."),
     TEXT(plan_requests, work_sha256, FIELD_RESOLVED,
          "SHA-256 of what is asked, request by request: text or messages, length, sampling, API, extra body."),
     ENUM(plan_requests, api, api_kinds, "chat: /v1/chat/completions; completions: /v1/completions."),
@@ -236,7 +239,7 @@ void plan_defaults(struct plan *p)
         .gpu_count = 1,
         .requests = {.api = API_CHAT,
                      .count = ABSENT_I64,
-                     .lengths = {.kind = LENGTH_NATURAL,
+                     .lengths = {.kind = LENGTH_LINES,
                                  .tokens = ABSENT_I64,
                                  .median = NAN,
                                  .sigma = NAN,

@@ -86,9 +86,6 @@ static void on_fingerprint(void *self, struct span fingerprint)
     if (c->fingerprint[0])
         return;
     snprintf(c->fingerprint, sizeof c->fingerprint, "%.*s", SPAN_ARG(fingerprint));
-    for (char *p = c->fingerprint; *p; p++)
-        if (*p < ' ' || *p > '~')
-            *p = '?';
 }
 
 /* Bytes at the front of `text` that stand together somewhere in the key, at most. O(key * length). */

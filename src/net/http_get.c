@@ -66,6 +66,7 @@ __attribute__((format(printf, 3, 4))) static void finish(struct http_get *g, enu
         g->result.status = g->http.status;
         g->result.body = buf_span(&g->body);
         g->result.address = &g->addresses[g->address_at];
+        g->result.location = g->http.location;
     } else {
         va_list args;
         va_start(args, format);

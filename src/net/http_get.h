@@ -22,7 +22,8 @@ struct http_get_result {
     struct span body;              /* valid during the callback only */
     int64_t sent_ns, done_ns;      /* CLOCK_MONOTONIC: the request handed over (of the last try), the outcome known */
     const struct address *address; /* who answered; null without an answer. Valid during the callback */
-    const char *detail;            /* a sentence about what went wrong; null when answered */
+    const char *location; /* of a redirect; "" without one, null without an answer. Valid during the callback */
+    const char *detail;   /* a sentence about what went wrong; null when answered */
 };
 
 /* Starts GET path at host:port ("unix:/path": the port is ignored). Each address of the host is tried in turn, while

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/utf8.h"
 #include "net/stream_event.h"
 
 static const int64_t COUNT_MAX = INT32_MAX;
@@ -32,39 +33,17 @@ void stream_done(struct stream *s)
 
 /* ---- words about a failure ---- */
 
-/* Control characters would let a server write on the terminal of whoever reads; broken UTF-8 would break the records.
- */
-static void add_printable(struct buf *b, struct span text, size_t max)
-{
-    size_t i = 0;
-    for (; i < text.n && i < max; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        if (c < 0x20 || c == 0x7f) {
-            buf_byte(b, ' ');
-            continue;
-        }
-        size_t n = c < 0x80 ? 1 : c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
-        bool whole = n > 0 && i + n <= text.n;
-        for (size_t k = 1; whole && k < n; k++)
-            whole = ((unsigned char)text.p[i + k] & 0xc0) == 0x80;
-        unsigned char second = whole && n > 1 ? (unsigned char)text.p[i + 1] : 0;
-        /* C1 controls, over-long forms, surrogates, beyond U+10FFFF */
-        if (!whole || (c == 0xc2 && second < 0xa0) || (c == 0xe0 && second < 0xa0) || (c == 0xed && second > 0x9f) ||
-            (c == 0xf0 && second < 0x90) || (c == 0xf4 && second > 0x8f)) {
-            buf_str(b, "\xef\xbf\xbd");
-            continue;
-        }
-        buf_add(b, text.p + i, n);
-        i += n - 1;
-    }
-    if (i < text.n)
-        buf_str(b, "...");
-}
-
+/* Shown wherever the detail is shown, and broken UTF-8 would break the records: made fit at once. */
 static void set_detail(struct stream *s, struct span text)
 {
     struct buf b = {0};
-    add_printable(&b, text, STREAM_DETAIL_MAX);
+    size_t n = text.n;
+    if (n > STREAM_DETAIL_MAX)
+        for (n = STREAM_DETAIL_MAX; n > STREAM_DETAIL_MAX - 4 && (text.p[n] & 0xc0) == 0x80;)
+            n--; /* no character is cut in two */
+    utf8_show(&b, (struct span){text.p, n}, false);
+    if (n < text.n)
+        buf_str(&b, "...");
     free(s->detail);
     s->detail = mem_alloc(b.n + 1);
     memcpy(s->detail, buf_text(&b), b.n + 1);
@@ -133,7 +112,14 @@ static void judge_done(struct stream *s, int64_t t_ns)
         end(s, VERDICT_OK, t_ns);
 }
 
-/* A stream that ended, in order, without [DONE]. */
+/* Is all there but [DONE]? Then it is no matter how the connection ends: METHOD's row *no [DONE]* wins over *the end of
+ * the connection*. */
+static bool is_whole(const struct stream *s)
+{
+    return s->record.finish_reason[0] && s->usage_after_finish;
+}
+
+/* A stream that ended, in order or whole, without [DONE]. */
 static void judge_end(struct stream *s, int64_t t_ns)
 {
     if (s->over)
@@ -275,12 +261,11 @@ static void take_event(struct stream *s, const struct event_said *said, struct r
 
 static void judge_event(struct stream *s, const struct event_said *said, struct span data, int64_t t_ns)
 {
-    struct span finish = said->choices.finish;
     if (said->error)
         fail_with_error(s, t_ns, data, "in the stream");
-    else if (said->choices.finished && (span_is(finish, "abort") || span_is(finish, "error")))
+    else if (said->choices.failed)
         stream_fail(s, VERDICT_ERROR_IN_STREAM, t_ns, "The engine ended the answer with finish reason \"%.*s\".",
-                    SPAN_ARG(finish));
+                    SPAN_ARG(said->choices.finish));
 }
 
 static enum chunk_stamp stamp_of(struct stream_arrival a, bool edge)
@@ -446,16 +431,17 @@ void stream_close(struct stream *s)
     buf_done(&s->plain);
 }
 
-/* An event that lacks only its empty line is completed by the end of the stream. */
-static void flush_last_event(struct stream *s, struct stream_arrival a, const struct stream_out *out)
+/* An event that lacks only its empty line is completed by the end of the stream; an `orderly` one, which the server
+ * announced (zero chunk, length), completes its last line, too. */
+static void flush_last_event(struct stream *s, bool orderly, struct stream_arrival a, const struct stream_out *out)
 {
-    while (!s->over && s->head_ended && sse_eof(&s->sse) == SSE_EVENT)
+    while (!s->over && s->head_ended && sse_eof(&s->sse, orderly) == SSE_EVENT)
         on_event(s, a, true, out);
 }
 
-static void on_response_end(struct stream *s, struct stream_arrival a, const struct stream_out *out)
+static void on_response_end(struct stream *s, bool orderly, struct stream_arrival a, const struct stream_out *out)
 {
-    flush_last_event(s, a, out);
+    flush_last_event(s, orderly, a, out);
     judge_end(s, a.t_ns);
     if (!s->done_seen && s->record.verdict == VERDICT_HTTP_STATUS)
         stream_close(s);
@@ -492,7 +478,7 @@ void stream_feed(struct stream *s, struct span bytes, struct stream_arrival a, c
         else if (event == HTTP1_ERROR)
             on_http_error(s, a.t_ns);
         else {
-            on_response_end(s, a, out);
+            on_response_end(s, true, a, out);
             if (bytes.n)
                 s->record.notes |= NOTE_AFTER_DONE;
             break;
@@ -509,12 +495,14 @@ void stream_eof(struct stream *s, int64_t t_ns, const struct stream_out *out)
     struct stream_arrival a = {.t_ns = t_ns, .no_stamp = true};
     bool whole = http1_eof(&s->http) == HTTP1_DONE;
     if (whole) {
-        on_response_end(s, a, out);
+        on_response_end(s, false, a, out);
     } else if (!s->head_ended) {
         stream_fail(s, VERDICT_CONNECT_FAILED, t_ns, "The server closed the connection %s.",
                     s->head_begun ? "within the head of its answer" : "without an answer");
     } else {
-        flush_last_event(s, a, out);
+        flush_last_event(s, false, a, out);
+        if (is_whole(s))
+            judge_end(s, t_ns);
         stream_fail(s, VERDICT_TRUNCATED, t_ns, "The server closed the connection before the end of its answer (%s).",
                     s->http.fault ? s->http.fault : "cut");
     }
@@ -527,6 +515,8 @@ void stream_broken(struct stream *s, int64_t t_ns, int number)
         s->record.closed_ns = t_ns;
     if (s->done_seen)
         s->record.notes |= NOTE_RESET_AFTER_DONE;
+    if (is_whole(s))
+        judge_end(s, s->last_event_ns);
     if (!s->head_ended)
         stream_fail(s, VERDICT_CONNECT_FAILED, t_ns, "The connection broke before a whole answer: %s.",
                     strerror(number));
@@ -540,10 +530,8 @@ void stream_timeout(struct stream *s, enum verdict v, int64_t t_ns, double limit
 {
     if (s->over)
         return;
-    bool complete = s->have_tokens && s->record.finish_reason[0] && s->usage_after_finish && !s->usage_fault;
-    if (complete && (v == VERDICT_IDLE_TIMEOUT || v == VERDICT_TOTAL_TIMEOUT)) {
-        s->record.notes |= NOTE_NO_DONE;
-        end(s, VERDICT_OK, s->last_event_ns);
+    if (is_whole(s)) {
+        judge_end(s, s->last_event_ns);
         s->closing = true;
         return;
     }

@@ -9,7 +9,8 @@
  *   - at the end of a stream several things may be wrong at one moment; they are asked in the table's order: no token
  * chunk, finish, usage;
  *   - without [DONE], a stream with a finish reason whose only usage came before it is `no_usage`;
- *   - a stream that the connection cuts (chunked or with a length) is `truncated` even after finish reason and usage;
+ *   - an answer whose usage came with or after its finish reason is whole: a cut, a reset or silence behind it is
+ * judged as an end in order is, so a usage that can't be used is `bad_usage` there, too;
  *   - an event with empty data carries nothing to read and is no fault; one whose data is no JSON object is
  * `bad_event`;
  *   - visible output is all output but reasoning: tool calls and refusals are visible. `content` may be a list of
@@ -88,14 +89,15 @@ void stream_done(struct stream *s);
 void stream_feed(struct stream *s, struct span bytes, struct stream_arrival a, const struct stream_out *out);
 
 /* The peer has closed in order. Before a whole head: connect_failed; within the body: what the table says. An event
- * that the end completes still counts. */
+ * that lacks only its empty line still counts. */
 void stream_eof(struct stream *s, int64_t t_ns, const struct stream_out *out);
 
-/* The connection broke (errno `number`): connect_failed before a whole head, reset behind it, a note after [DONE]. */
+/* The connection broke (errno `number`): connect_failed before a whole head, reset behind it, a note after [DONE]; a
+ * whole answer ended with its last event. */
 void stream_broken(struct stream *s, int64_t t_ns, int number);
 
-/* A limit of `limit_s` passed: the verdict is `v`, unless finish reason and valid usage are there and only [DONE] is
- * missing: then the request succeeded with its last event (noted). */
+/* A limit of `limit_s` passed: the verdict is `v`, unless the answer is whole and only [DONE] is missing: then it ended
+ * with its last event. */
 void stream_timeout(struct stream *s, enum verdict v, int64_t t_ns, double limit_s);
 
 /* Nothing more will be given: what came of an error's body goes into the detail. */

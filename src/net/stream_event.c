@@ -194,7 +194,7 @@ static bool read_choice(struct json *j, struct event_choices *sum)
 {
     struct delta delta = {0};
     uint64_t text = 0;
-    struct span finish = {0};
+    struct word finish = {0};
     struct word key;
     while (member(j, &key)) {
         bool fine;
@@ -204,7 +204,7 @@ static bool read_choice(struct json *j, struct event_choices *sum)
             text = string_bytes(j);
             fine = rest(j);
         } else if (key_is(&key, "finish_reason")) {
-            finish = j->kind == JSON_STRING ? j->raw : (struct span){0};
+            finish = string_word(j);
             fine = rest(j);
         } else {
             fine = rest(j);
@@ -217,9 +217,12 @@ static bool read_choice(struct json *j, struct event_choices *sum)
     sum->role |= delta.role;
     sum->visible += text + delta.content + delta.refusal + delta.tools + delta.function;
     sum->reasoning += reasoning_bytes(&delta);
-    if (finish.n) {
+    if (finish.raw.n) {
+        bool failed = key_is(&finish, "abort") || key_is(&finish, "error");
+        if (failed || !sum->failed)
+            sum->finish = finish.raw;
         sum->finished = true;
-        sum->finish = finish;
+        sum->failed |= failed;
     }
     return true;
 }

@@ -24,7 +24,8 @@ struct event_choices {
     bool role;                   /* some delta names a role */
     uint64_t visible, reasoning; /* UTF-8 bytes of output */
     bool finished;               /* some finish reason that isn't null or "" */
-    struct span finish;          /* the last such reason, as it stands between its quotes */
+    bool failed;                 /* one of them is "abort" or "error", in whichever choice */
+    struct span finish;          /* the last such reason, where one failed that one; as it stands between its quotes */
 };
 
 struct event_said {

@@ -4,10 +4,21 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/utf8.h"
 #include "report/report_internal.h"
 
 /* ---- pieces ---- */
+
+static void put_escape(struct report *p, const char *escape)
+{
+    if (p->escape_count == p->escape_capacity) {
+        p->escape_capacity = p->escape_capacity ? 2 * p->escape_capacity : 64;
+        p->escapes = mem_grow(p->escapes, p->escape_capacity, sizeof *p->escapes);
+    }
+    p->escapes[p->escape_count++] = (struct report_escape){p->out->n, escape};
+}
 
 void report_look(struct report *p, enum report_look look, const char *text)
 {
@@ -16,11 +27,21 @@ void report_look(struct report *p, enum report_look look, const char *text)
                                         [LOOK_BAD] = "\033[1;31m",
                                         [LOOK_MARK] = "\033[33m",
                                         [LOOK_FAINT] = "\033[2m"};
-    if (p->colour)
-        buf_str(p->out, codes[look]);
+    put_escape(p, codes[look]);
     buf_str(p->out, text);
-    if (p->colour)
-        buf_str(p->out, "\033[0m");
+    put_escape(p, "\033[0m");
+}
+
+/* The whole text made fit to be shown, then the colours between its pieces: no escape in it is anybody's but ours. */
+static void put_shown(const struct report *p, bool colour, struct buf *out)
+{
+    struct span text = buf_span(p->out);
+    size_t from = 0;
+    for (size_t i = 0; colour && i < p->escape_count; from = p->escapes[i++].at) {
+        utf8_show(out, (struct span){text.p + from, p->escapes[i].at - from}, true);
+        buf_str(out, p->escapes[i].code);
+    }
+    utf8_show(out, (struct span){text.p + from, text.n - from}, true);
 }
 
 void report_heading(struct report *p, const char *format, ...)
@@ -90,28 +111,29 @@ void report_reasons(struct report *p, const struct quantity *const *list, const 
 
 /* ---- head ---- */
 
-static const char *or_text(const char *text, const char *absent)
+/* Names come from servers and files: one line each, fit to be shown. */
+static const char *or_text(struct report *p, const char *text, const char *absent)
 {
-    return text && text[0] ? text : absent;
+    return text && text[0] ? utf8_line(&p->arena, text) : absent;
 }
 
 static void put_head(struct report *p)
 {
     const struct result *r = p->r;
-    report_look(p, LOOK_HEADING, arena_format(&p->arena, "%s", or_text(r->name, or_text(r->model, "a run"))));
-    buf_fmt(p->out, "\n  run       %s\n", or_text(r->run_id, "without id"));
-    buf_fmt(p->out, "  model     %s%s%s\n", or_text(r->model, "not recorded"), r->revision ? ", revision " : "",
-            r->revision ? r->revision : "");
-    buf_fmt(p->out, "  engine    %s %s on %s\n", or_text(r->engine, "not recorded"),
-            or_text(r->engine_version, "(version not recorded)"), result_gpus_text(r, &p->arena));
-    buf_fmt(p->out, "  scenario  %s\n", or_text(r->scenario, "not recorded"));
+    report_look(p, LOOK_HEADING, arena_format(&p->arena, "%s", or_text(p, r->name, or_text(p, r->model, "a run"))));
+    buf_fmt(p->out, "\n  run       %s\n", or_text(p, r->run_id, "without id"));
+    buf_fmt(p->out, "  model     %s%s%s\n", or_text(p, r->model, "not recorded"), r->revision ? ", revision " : "",
+            or_text(p, r->revision, ""));
+    buf_fmt(p->out, "  engine    %s %s on %s\n", or_text(p, r->engine, "not recorded"),
+            or_text(p, r->engine_version, "(version not recorded)"), or_text(p, result_gpus_text(r, &p->arena), ""));
+    buf_fmt(p->out, "  scenario  %s\n", or_text(p, r->scenario, "not recorded"));
     buf_fmt(p->out, "  method    %s%s, by jtok %s\n", result_is_older(r) ? "evaluated under " : "",
-            or_text(r->method_id, "not recorded"), or_text(r->jtok_version, "(version not recorded)"));
+            or_text(p, r->method_id, "not recorded"), or_text(p, r->jtok_version, "(version not recorded)"));
     if (result_is_older(r))
         buf_fmt(p->out, "            \"jtok analyze RUN\" evaluates it under %s\n", METHOD_ID);
     else if (r->records_method_id && strcmp(r->records_method_id, METHOD_ID) != 0)
-        buf_fmt(p->out, "            its records were made under %s, by jtok %s\n", r->records_method_id,
-                or_text(r->records_jtok_version, "(version not recorded)"));
+        buf_fmt(p->out, "            its records were made under %s, by jtok %s\n",
+                or_text(p, r->records_method_id, ""), or_text(p, r->records_jtok_version, "(version not recorded)"));
 }
 
 /* ---- what can be trusted ---- */
@@ -144,13 +166,13 @@ static void put_excluded(struct report *p)
         for (size_t i = 0; i < r->check_count; i++) {
             const struct result_check *c = &r->checks[i];
             if (pass == 0 && c->outcome == CHECK_FAILED)
-                put_code(p, LOOK_BAD, check_code_names[c->code], or_text(c->why, "failed"));
+                put_code(p, LOOK_BAD, check_code_names[c->code], or_text(p, c->why, "failed"));
             if (pass == 1 && c->outcome == CHECK_NOT_RECORDED)
                 put_code(p, LOOK_FAINT, check_code_names[c->code],
-                         arena_format(&p->arena, "not recorded: %s", or_text(c->why, "")));
+                         arena_format(&p->arena, "not recorded: %s", or_text(p, c->why, "")));
             if (pass == 1 && c->outcome == CHECK_NOT_CHECKED)
                 put_code(p, LOOK_FAINT, check_code_names[c->code],
-                         arena_format(&p->arena, "not checked%s%s", c->why ? ": " : "", or_text(c->why, "")));
+                         arena_format(&p->arena, "not checked%s%s", c->why ? ": " : "", or_text(p, c->why, "")));
         }
 }
 
@@ -162,7 +184,7 @@ static void put_trust(struct report *p)
         buf_str(p->out, "  ");
         report_look(p, LOOK_BAD, "SIMULATED");
         buf_fmt(p->out, "  %s No figure below is a measurement of hardware.\n",
-                r->mark_count > RMARK_SIMULATED ? or_text(r->marks[RMARK_SIMULATED].why, "") : "");
+                r->mark_count > RMARK_SIMULATED ? or_text(p, r->marks[RMARK_SIMULATED].why, "") : "");
     }
     if (r->formal) {
         buf_str(p->out, "  ");
@@ -179,12 +201,12 @@ static void put_trust(struct report *p)
         if (!any)
             buf_str(p->out, "  marks\n");
         any = true;
-        put_code(p, LOOK_MARK, mark_code_names[m->code], or_text(m->why, ""));
+        put_code(p, LOOK_MARK, mark_code_names[m->code], or_text(p, m->why, ""));
     }
     if (r->differences) {
         buf_str(p->out, "  ");
         report_look(p, LOOK_MARK, upper(p, "not the method's reading"));
-        buf_fmt(p->out, "  analysed with %s\n", r->differences);
+        buf_fmt(p->out, "  analysed with %s\n", or_text(p, r->differences, ""));
     }
 }
 
@@ -285,7 +307,7 @@ static void put_others(struct report *p)
         return;
     const struct metric money[] = {
         {"energy, whole server", "kWh", &m->kwh_per_million_tokens},
-        {"cost", or_text(m->currency, "(no currency)"), &m->cost_per_million_tokens},
+        {"cost", or_text(p, m->currency, "(no currency)"), &m->cost_per_million_tokens},
         {"carbon", "g CO2", &m->carbon_g_per_million_tokens},
     };
     put_metrics(
@@ -296,8 +318,8 @@ static void put_others(struct report *p)
 
 void report_text(const struct result *r, bool colour, struct buf *out)
 {
-    struct report p = {.r = r, .out = out, .colour = colour};
-    size_t start = out->n;
+    struct buf text = {0};
+    struct report p = {.r = r, .out = &text};
     put_head(&p);
     put_trust(&p);
     put_tokens(&p);
@@ -310,6 +332,8 @@ void report_text(const struct result *r, bool colour, struct buf *out)
     report_estimate(&p);
     report_gpus(&p);
     report_checks(&p);
-    text_neutralise(out, start, colour);
+    put_shown(&p, colour, out);
+    free(p.escapes);
+    buf_done(&text);
     arena_done(&p.arena);
 }

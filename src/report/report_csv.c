@@ -7,7 +7,7 @@
 
 static void put_text(struct buf *out, const char *text, char separator)
 {
-    csv_put(out, span_of(text ? text : ""), separator);
+    csv_put_shown(out, span_of(text ? text : ""), separator);
 }
 
 static void put_number(struct buf *out, double value, char separator)

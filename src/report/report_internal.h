@@ -6,16 +6,23 @@
 #include "report/report.h"
 #include "report/table.h"
 
+/* Where in the text a terminal's colours change. They are kept apart until the text has been made fit to be shown. */
+struct report_escape {
+    size_t at;
+    const char *code;
+};
+
 struct report {
     const struct result *r;
     struct buf *out;
     struct arena arena;
-    bool colour;
+    struct report_escape *escapes; /* in order of `at` */
+    size_t escape_count, escape_capacity;
 };
 
 enum report_look { LOOK_HEADING, LOOK_GOOD, LOOK_BAD, LOOK_MARK, LOOK_FAINT };
 
-/* `text` in a look, where colours are on. */
+/* `text` in a look, where colours are wanted. */
 void report_look(struct report *p, enum report_look look, const char *text);
 
 /* An empty line and a heading. */

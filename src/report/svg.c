@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/utf8.h"
 #include "report/table.h"
 
 /* Lengths in pixels of the picture. */
@@ -45,8 +46,10 @@ static double y_of(const struct frame *f, double watts)
 
 static void put_escaped(struct buf *out, const char *text)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
+    struct buf shown = {0};
+    utf8_show(&shown, span_of(text), false);
+    for (size_t i = 0; i < shown.n; i++) {
+        char c = shown.p[i];
         if (c == '&')
             buf_str(out, "&amp;");
         else if (c == '<')
@@ -56,8 +59,9 @@ static void put_escaped(struct buf *out, const char *text)
         else if (c == '"')
             buf_str(out, "&quot;");
         else
-            buf_byte(out, c < ' ' || c == 127 ? '?' : (char)c);
+            buf_byte(out, c);
     }
+    buf_done(&shown);
 }
 
 static void put_label(struct buf *out, double x, double y, const char *class, const char *text)

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/utf8.h"
 
 void table_init(struct table *t, struct arena *a, const char *align)
 {
@@ -20,7 +21,7 @@ void table_cell(struct table *t, const char *text)
         t->cells = cells;
         t->capacity = capacity;
     }
-    t->cells[t->count++] = text;
+    t->cells[t->count++] = utf8_line(t->arena, text);
 }
 
 void table_fmt(struct table *t, const char *format, ...)
@@ -118,6 +119,8 @@ void table_put(const struct table *t, struct buf *out, size_t indent)
 void text_wrap(struct buf *out, const char *text, size_t at, size_t indent, size_t columns)
 {
     bool first = true;
+    struct arena a = {0};
+    text = utf8_line(&a, text);
     while (*text) {
         size_t n = strcspn(text, " ");
         size_t width = 0;
@@ -138,32 +141,5 @@ void text_wrap(struct buf *out, const char *text, size_t at, size_t indent, size
         text += strspn(text, " ");
     }
     buf_byte(out, '\n');
-}
-
-/* Length of a colour escape at p, or 0. */
-static size_t colour_length(const char *p, size_t n)
-{
-    size_t i = 2;
-    if (n < 3 || p[0] != '\033' || p[1] != '[')
-        return 0;
-    while (i < n && ((p[i] >= '0' && p[i] <= '9') || p[i] == ';'))
-        i++;
-    return i < n && p[i] == 'm' ? i + 1 : 0;
-}
-
-void text_neutralise(struct buf *b, size_t from, bool keep_colours)
-{
-    for (size_t i = from; i < b->n; i++) {
-        unsigned char c = (unsigned char)b->p[i];
-        size_t colour = keep_colours ? colour_length(b->p + i, b->n - i) : 0;
-        if (colour) {
-            i += colour - 1;
-        } else if ((c < ' ' && c != '\n') || c == 127) {
-            b->p[i] = '?';
-        } else if (c == 0xc2 && i + 1 < b->n && (unsigned char)b->p[i + 1] >= 0x80 &&
-                   (unsigned char)b->p[i + 1] < 0xa0) {
-            b->p[i] = b->p[i + 1] = '?';
-            i++;
-        }
-    }
+    arena_done(&a);
 }

@@ -20,7 +20,8 @@ struct table {
 /* `align` has one letter a column: left, right, or numbers by their decimal point (other text: right). */
 void table_init(struct table *t, struct arena *a, const char *align);
 
-/* The next cell, left to right, row by row. The text must stay until table_put. */
+/* The next cell, left to right, row by row: one line, made fit to be shown (base/utf8.h). The text must stay until
+ * table_put. */
 void table_cell(struct table *t, const char *text);
 void table_fmt(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -34,12 +35,8 @@ void table_put(const struct table *t, struct buf *out, size_t indent);
 size_t text_columns(const char *text);
 
 /* `text` broken at spaces into lines of at most `columns`; the first begins where the output stands, at column `at`,
- * later ones behind `indent` spaces. Ends with a newline. */
+ * later ones behind `indent` spaces. Ends with a newline. The text is made fit to be shown; line feeds in it are
+ * spaces. */
 void text_wrap(struct buf *out, const char *text, size_t at, size_t indent, size_t columns);
-
-/* Replaces by '?' what a terminal could obey in the bytes from `from` on: control bytes but the line feed, and C1
- * controls (U+0080 to U+009F). Names come from servers and files. With `keep_colours`, "ESC [ digits m" stays.
- * O(bytes). */
-void text_neutralise(struct buf *b, size_t from, bool keep_colours);
 
 #endif

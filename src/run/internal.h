@@ -118,6 +118,7 @@ struct run {
     int64_t count_from_ns;            /* a reading that was asked for before this is older than what is waited for */
     int scrapes;                      /* answers and silences of scrapes asked for since then */
     bool scraped, counts_tokens;      /* an answer has come; one held generation_tokens */
+    int metrics_status;               /* of the last answer without a count that was told of; 0: none */
     bool counted;                     /* `count` was asked for since count_from_ns */
     struct usage_count count;         /* the engine's latest */
     struct usage_count own;           /* what it had counted before the first request */

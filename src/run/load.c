@@ -60,7 +60,8 @@ static void load_closed(void *self)
 static struct engine_request formal_request(struct run *r, size_t i, struct buf *text)
 {
     const struct request_row *row = request_set_row(&r->set, i);
-    struct engine_request q = {.max_tokens = r->set.max_tokens[i], .forced = r->plan->requests.lengths.ignore_eos};
+    struct engine_request q = {
+        .max_tokens = r->set.max_tokens[i], .forced = r->plan->requests.lengths.ignore_eos, .extra = row->extra};
     if (row->messages.n) {
         q.has_messages = true;
         q.messages = row->messages;

@@ -1,4 +1,5 @@
 /* From the user's plan to the frozen one: everything that can be known before anything starts. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,21 +7,47 @@
 #include "net/client_limits.h"
 #include "run/internal.h"
 #include "store/plan_yaml.h"
+#include "store/work_digest.h"
 
 extern char **environ;
 
+/* A pipe may keep its reader waiting for ever, in open() already: while it does, a signal ends the program as it would
+ * have without jtok's handling. Nothing was started yet. */
+static bool load_piped(struct run *r, struct problems *problems)
+{
+    sigset_t ending, before;
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    sigprocmask(SIG_UNBLOCK, &ending, &before);
+    bool loaded = request_set_load(&r->set, r->plan, problems);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return loaded;
+}
+
 static bool load_requests(struct run *r, struct err *e)
 {
+    struct plan_requests *q = &r->plan->requests;
     struct problems problems;
     problems_init(&problems, r->arena, NULL);
-    if (!request_set_load(&r->set, r->plan, &problems) || problems.count)
+    if (!engine_check_extra_body(r->plan, e))
+        return false;
+    struct stat st;
+    bool piped = stat(q->file, &st) == 0 && !S_ISREG(st.st_mode);
+    bool loaded = piped ? load_piped(r, &problems) : request_set_load(&r->set, r->plan, &problems);
+    if (!loaded || problems.count)
         return problems_none(&problems, ERR_PLAN, e);
-    r->plan->requests.sha256 = arena_text(r->arena, r->set.sha256);
-    r->plan->requests.count = (int64_t)r->set.count;
-    const char *slash = strrchr(r->plan->requests.file, '/');
+    if (q->lengths.kind == LENGTH_LINES && !r->set.has_lengths)
+        q->lengths.kind = LENGTH_NATURAL;
+    q->sha256 = arena_text(r->arena, r->set.sha256);
+    q->count = (int64_t)r->set.count;
+    const char *slash = strrchr(q->file, '/');
     if (!r->plan->scenario)
-        r->plan->scenario = slash ? slash + 1 : r->plan->requests.file;
-    return engine_check_extra_body(r->plan, e);
+        r->plan->scenario = piped ? "piped requests" : slash ? slash + 1 : q->file;
+    char work[DIGEST_HEX];
+    work_digest(r->plan, &r->set, work);
+    q->work_sha256 = arena_text(r->arena, work);
+    return true;
 }
 
 /* A compute process on a GPU of the plan would be in every joule: told at once, not after two minutes of waiting for
@@ -164,17 +191,22 @@ static const char *find_api_key(struct run *r)
     return getenv("VLLM_API_KEY");
 }
 
-const char *run_warning(const struct run *r)
+const char *const *run_warnings(const struct run *r, size_t *ret_count)
 {
+    const char **list = arena_array(r->arena, r->preflight.fact_count + r->set.warning_count + 1, sizeof *list);
+    size_t n = 0;
+    for (size_t i = 0; i < r->set.warning_count; i++)
+        list[n++] = r->set.warnings[i];
     for (size_t i = 0; i < r->preflight.fact_count; i++) {
         const struct rec_fact *f = &r->preflight.facts[i];
         if (f->outcome == CHECK_FAILED)
-            return arena_format(r->arena,
-                                "The machine is not in a normal state, so this run will be excluded "
-                                "(preflight_failed). Expected: %s. Seen: %s",
-                                f->expected, f->seen);
+            list[n++] = arena_format(r->arena,
+                                     "The machine is not in a normal state, so this run will be excluded "
+                                     "(preflight_failed). Expected: %s. Seen: %s",
+                                     f->expected, f->seen);
     }
-    return NULL;
+    *ret_count = n;
+    return list;
 }
 
 /* GPUs that the engine will leave alone, or that it lacks, would exclude the run: told before the baseline where the

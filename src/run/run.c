@@ -11,9 +11,11 @@
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include "base/utf8.h"
 #include "model/method.h"
 #include "run/ending.h"
 #include "run/internal.h"
+#include "store/work_digest.h"
 #include "text/digest.h"
 
 extern char **environ;
@@ -255,11 +257,9 @@ static void on_line(void *self, int64_t t_ns, char stream, struct span line, boo
     note_milestone(r, t_ns - r->origin_ns, line);
     struct buf masked = {0};
     secrets_replace(&r->secrets, line, &masked);
+    utf8_show_from(&masked, 0, false);
     char *slot = r->tail[r->tail_count++ % LOG_TAIL_LINES];
     snprintf(slot, LOG_TAIL_BYTES, "%.*s", SPAN_ARG(buf_span(&masked)));
-    for (char *c = slot; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = ' ';
     buf_done(&masked);
     const struct engine *engine = engine_of(r->plan->engine.kind);
     for (const char *const *m = engine->log_marks; m && *m; m++) {
@@ -335,6 +335,7 @@ static void poll_answered(void *self, const struct http_get_result *result)
     r->poll_result = *result;
     r->poll_result.body = buf_span(&r->poll_body);
     r->poll_result.detail = result->detail ? arena_text(r->arena, result->detail) : NULL;
+    r->poll_result.location = result->location ? arena_text(r->arena, result->location) : NULL;
     if (result->outcome == HTTP_GET_ANSWERED && result->address) {
         r->poll_address = *result->address;
         r->poll_address_known = true;
@@ -376,6 +377,21 @@ bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_ge
     return true;
 }
 
+/* An answer without a count of generated tokens leaves a fact, each status once in a row: the records say why nothing
+ * could be compared. */
+static void tell_metrics_lack(struct run *r, const struct http_get_result *result)
+{
+    bool answered = result->outcome == HTTP_GET_ANSWERED;
+    struct engine_metrics_answer answer = {.status = answered ? result->status : -1,
+                                           .location = result->location,
+                                           .body = result->body,
+                                           .detail = result->detail};
+    if (answer.status != r->metrics_status)
+        run_fact(r, "metrics.answer", CHECK_NOT_JUDGED, "a count of generated tokens",
+                 engine_metrics_lack(r->plan, &answer, r->arena));
+    r->metrics_status = answer.status;
+}
+
 /* Records an answer of /metrics, or that there was none. */
 static void take_metrics(struct run *r, const struct http_get_result *result)
 {
@@ -388,8 +404,10 @@ static void take_metrics(struct run *r, const struct http_get_result *result)
     r->scraped |= answered;
     if (m.t_ns >= r->count_from_ns)
         r->scrapes++;
-    if (isnan(m.generation_tokens))
+    if (isnan(m.generation_tokens)) {
+        tell_metrics_lack(r, result);
         return;
+    }
     r->counts_tokens = true;
     r->counted = m.t_ns >= r->count_from_ns;
     r->count = (struct usage_count){m.generation_tokens, m.requests_ended};
@@ -619,18 +637,20 @@ static void compare_with_plan(struct run *r, const char *name, const char *expec
     run_fact(r, name, outcome, expected, seen);
 }
 
-/* Is what ran still what was frozen? Files are hashed again once nothing is measured any more. What the engine says of
- * itself are the identity facts. */
+/* Is what ran still what was frozen? The requests are those that were read once, before the start, and are asked for
+ * again here, from memory: the file may have been a pipe, and what became of it since changes nothing. What the engine
+ * says of itself are the identity facts. */
 static void check_plan(struct run *r)
 {
-    char sha256[DIGEST_HEX];
-    bool read = digest_file(r->plan->requests.file, sha256, NULL, NULL);
-    compare_with_plan(r, "plan.requests_sha256", r->plan->requests.sha256, read ? sha256 : NULL);
+    char work[DIGEST_HEX];
+    work_digest(r->plan, &r->set, work);
+    compare_with_plan(r, "plan.requests_sha256", r->plan->requests.sha256, r->set.sha256);
+    compare_with_plan(r, "plan.work_sha256", r->plan->requests.work_sha256, work);
     compare_with_plan(r, "plan.requests_count", arena_format(r->arena, "%zu", r->set.count),
                       arena_format(r->arena, "%zu", r->formal.succeeded + r->formal.failed));
     if (r->has_snapshot) {
-        char digest[DIGEST_HEX];
-        read = snapshot_again(&r->preflight, &r->snapshot, sha256, digest, NULL);
+        char sha256[DIGEST_HEX], digest[DIGEST_HEX];
+        bool read = snapshot_again(&r->preflight, &r->snapshot, sha256, digest, NULL);
         compare_with_plan(r, "plan.snapshot_sha256", r->plan->model.snapshot_sha256, read ? sha256 : NULL);
         compare_with_plan(r, "plan.snapshot_digest", r->plan->model.snapshot_digest, read ? digest : NULL);
     }

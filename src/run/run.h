@@ -72,8 +72,9 @@ bool run_open(struct plan *plan, struct arena *a, const struct run_options *o, s
  * nothing written. */
 bool run_resolve(struct run *r, struct err *e);
 
-/* After run_resolve: what was found that does not stop the run but will exclude it, one sentence; null: nothing. */
-const char *run_warning(const struct run *r);
+/* After run_resolve: what was found that does not stop the run but that its user must know (what excludes it, what of
+ * the request set is not sent), a sentence each. The list is the run's own. */
+const char *const *run_warnings(const struct run *r, size_t *ret_count);
 
 /* False: no run folder came about. True: *ret_outcome says how far it went. Blocks for the whole life of the service,
  * handles SIGINT, SIGTERM and SIGHUP (the first goes through stop and release, the second cuts the waiting short). */

@@ -20,14 +20,15 @@
 enum { PLAN_FILE_MAX = 1 << 20 };
 
 /* Reads a plan over what `plan` holds already (its defaults). Keys that jtok resolves itself are refused. False when it
- * added problems; the fields without one are set even so. Texts live in the problems' arena. O(bytes x keys). */
+ * added problems; the fields without one are set even so. Texts live in the problems' arena. A UTF-8 byte order mark in
+ * front is passed over. O(bytes x keys). */
 bool plan_yaml_read(struct plan *plan, const char *source, struct span text, struct problems *p);
 
 /* The same for any schema. */
 bool fields_yaml_read(const struct schema *s, void *object, const char *source, struct span text, struct problems *p);
 
-/* The file itself: over PLAN_FILE_MAX, unreadable or no regular file is one problem. *ret_text (the source as it
- * stands, in the arena; for the run folder) may be null. */
+/* The file itself: over PLAN_FILE_MAX, unreadable, UTF-16 or no regular file is one problem. *ret_text (the source as
+ * it stands, in the arena; for the run folder) may be null. */
 bool plan_yaml_load(struct plan *plan, const char *path, struct span *ret_text, struct problems *p);
 
 /* What no single key shows: required keys, lengths that lack their numbers, bounds that cross, an extra_body that is no

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/utf8.h"
 
 void problems_init(struct problems *p, struct arena *arena, const char *source)
 {
@@ -90,8 +91,11 @@ void problems_add_at(struct problems *p, const char *source, size_t line, size_t
     va_end(args);
 }
 
+/* Sources, keys and values are a user's or a file's own: one line a problem, whatever they hold. */
 static void print_one(const struct problem *at, struct buf *b)
 {
+    size_t from = b->n;
+
     if (at->source)
         buf_str(b, at->source);
     if (at->line)
@@ -105,6 +109,7 @@ static void print_one(const struct problem *at, struct buf *b)
         buf_str(b, ": ");
     }
     buf_str(b, at->text);
+    utf8_show_from(b, from, false);
 }
 
 struct ordered {

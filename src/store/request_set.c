@@ -1,11 +1,31 @@
 #include "store/request_set.h"
+#include <math.h>
 #include <stdlib.h>
+#include "base/utf8.h"
+#include "store/request_form.h"
 #include "text/compress.h"
 #include "text/json.h"
 
-enum { PROBLEMS_MAX = 20 };
+enum { PROBLEMS_MAX = 20, KEYS_TOLD = 8, TALLIES_MAX = 256 };
 
 static const uint64_t file_max = 2ull << 30;
+static const int64_t length_max = 1000000000; /* as requests.lengths.tokens */
+
+/* One member of a line's object; of equal names the last. */
+struct member {
+    struct span name; /* decoded, in the loader's `names` once all are read */
+    size_t name_at;
+    struct span value; /* as it stands */
+};
+
+/* Why members of that name are not sent. */
+enum unsent { UNSENT_UNKNOWN, UNSENT_OWN, UNSENT_PLAN, UNSENT_LENGTH };
+
+struct tally {
+    const char *name;
+    enum unsent why;
+    size_t lines, first;
+};
 
 struct loader {
     struct request_set *set;
@@ -14,10 +34,130 @@ struct loader {
     struct problems *p;
     size_t faults;
     struct buf decoded;
+    struct span line_text;
+    size_t ill_formed; /* where the line's first ill-formed byte stands; line_text.n: none */
+    struct member *members;
+    size_t member_count, member_capacity;
+    struct buf names;
+    struct tally tallies[TALLIES_MAX];
+    size_t tally_count, other_keys;
+    bool form_told;
 };
 
 static const char *const what_a_line_is =
     "a line is an object with \"prompt\" (a text) or \"messages\" (a list of objects with \"role\" and \"content\")";
+
+/* ---- which members a line may have ---- */
+
+static const char *const length_names[] = {"max_tokens", "max_completion_tokens", "output_tokens", "output_length",
+                                           NULL};
+
+/* What jtok decides itself, for all requests alike: the stream and its usage are what is measured, the model is what
+ * is served. */
+static const char *const own_names[] = {"model", "stream", "stream_options", NULL};
+
+/* One answer a request is what everything here counts. */
+static const char *const single_names[] = {"n", "best_of", NULL};
+
+/* Members of a request's body, of OpenAI's interface and of the engines' additions to it, with the types that they have
+ * there (n number, b true or false, s text, a list, o object): sent as they stand. Of another type it is a column of
+ * the set that happens to have that name. */
+static const struct {
+    const char *name, *kinds;
+} body_members[] = {
+    {"temperature", "n"},
+    {"top_p", "n"},
+    {"top_k", "n"},
+    {"min_p", "n"},
+    {"typical_p", "n"},
+    {"seed", "n"},
+    {"stop", "sa"},
+    {"stop_token_ids", "a"},
+    {"presence_penalty", "n"},
+    {"frequency_penalty", "n"},
+    {"repetition_penalty", "n"},
+    {"length_penalty", "n"},
+    {"logit_bias", "o"},
+    {"logprobs", "bn"},
+    {"top_logprobs", "n"},
+    {"prompt_logprobs", "n"},
+    {"tools", "a"},
+    {"tool_choice", "so"},
+    {"parallel_tool_calls", "b"},
+    {"functions", "a"},
+    {"function_call", "so"},
+    {"response_format", "o"},
+    {"structured_outputs", "o"},
+    {"guided_json", "so"},
+    {"guided_regex", "s"},
+    {"guided_choice", "a"},
+    {"guided_grammar", "s"},
+    {"json_schema", "so"},
+    {"regex", "s"},
+    {"grammar", "s"},
+    {"ebnf", "s"},
+    {"reasoning_effort", "s"},
+    {"reasoning", "o"},
+    {"thinking", "o"},
+    {"verbosity", "s"},
+    {"chat_template", "s"},
+    {"chat_template_kwargs", "o"},
+    {"add_generation_prompt", "b"},
+    {"continue_final_message", "b"},
+    {"documents", "a"},
+    {"skip_special_tokens", "b"},
+    {"spaces_between_special_tokens", "b"},
+    {"include_stop_str_in_output", "b"},
+    {"no_stop_trim", "b"},
+    {"ignore_eos", "b"},
+    {"min_tokens", "n"},
+    {"bad_words", "a"},
+    {"allowed_token_ids", "a"},
+    {"echo", "b"},
+    {"priority", "n"},
+    {"truncate_prompt_tokens", "n"},
+    {"add_special_tokens", "b"},
+    {"mm_processor_kwargs", "o"},
+    {"modalities", "a"},
+    {"prediction", "o"},
+    {"cache_salt", "s"},
+    {"separate_reasoning", "b"},
+};
+
+static char kind_letter(enum json_kind k)
+{
+    return k == JSON_NUMBER ? 'n' : k == JSON_STRING ? 's' : k == JSON_ARRAY ? 'a' : k == JSON_OBJECT ? 'o' : 'b';
+}
+
+/* The name of the body's member, or null. */
+static const char *body_member(struct span name, enum json_kind k)
+{
+    for (size_t i = 0; i < sizeof body_members / sizeof *body_members; i++)
+        if (span_is(name, body_members[i].name) && strchr(body_members[i].kinds, kind_letter(k)))
+            return body_members[i].name;
+    return NULL;
+}
+
+/* The name among them, or null. */
+static const char *among(struct span name, const char *const *names)
+{
+    while (*names && !span_is(name, *names))
+        names++;
+    return *names;
+}
+
+/* Does the plan decide this member for all requests? */
+static bool plan_sets(const struct plan_requests *r, struct span name)
+{
+    if ((span_is(name, "temperature") && !isnan(r->temperature)) || (span_is(name, "top_p") && !isnan(r->top_p)) ||
+        (span_is(name, "seed") && r->seed != ABSENT_I64))
+        return true;
+    if ((span_is(name, "ignore_eos") || span_is(name, "min_tokens")) && r->lengths.ignore_eos)
+        return true;
+    return r->extra_body && json_member(span_of(r->extra_body), name).n;
+}
+
+/* ---- faults ---- */
 
 /* Counted beyond the first ones; the caller tells their number. */
 static bool fault(struct loader *l, size_t line, size_t column, const char *key, const char *text)
@@ -25,6 +165,11 @@ static bool fault(struct loader *l, size_t line, size_t column, const char *key,
     if (l->faults++ < PROBLEMS_MAX)
         problems_add_at(l->p, l->plan->requests.file, line, column, key, "%s", text);
     return false;
+}
+
+static size_t column_of(const struct loader *l, const char *at)
+{
+    return (size_t)(at - l->line_text.p) + 1;
 }
 
 static const char *kind_words(enum json_kind k)
@@ -52,16 +197,50 @@ static bool wrong_kind(struct loader *l, size_t line, const char *key, enum json
                  arena_format(l->p->arena, "expected %s, found %s; %s", expected, kind_words(k), what_a_line_is));
 }
 
-/* The bytes of the value whose first token was just read; skips the rest of it. */
-static struct span raw_value(struct json *j)
+static bool ill_formed(struct loader *l, size_t line, const char *key)
 {
-    const char *start = j->kind == JSON_STRING ? j->raw.p - 1 : j->at - 1;
+    const char *at = l->line_text.p + l->ill_formed;
+    return fault(
+        l, line, column_of(l, at), key,
+        arena_format(l->p->arena,
+                     "the byte 0x%02X here is not UTF-8, and engines refuse such text. Where the file is Latin-1: "
+                     "iconv -f LATIN1 -t UTF-8 FILE > new.jsonl",
+                     (unsigned char)*at));
+}
 
-    if (j->kind == JSON_STRING)
-        return (struct span){start, j->raw.n + 2};
-    if (json_skip(j) == JSON_ERROR)
-        return (struct span){0};
-    return (struct span){start, (size_t)(j->at - start)};
+static bool no_json(struct loader *l, size_t line, const struct json *j)
+{
+    if (l->ill_formed <= json_error_offset(j) && l->ill_formed < l->line_text.n)
+        return ill_formed(l, line, NULL);
+    return fault(l, line, json_error_offset(j) + 1, NULL,
+                 arena_format(l->p->arena, "this is no JSON: %s; %s", j->fault, what_a_line_is));
+}
+
+/* ---- what can be sent ---- */
+
+/* Every text inside a value that is sent, names too: text that is not UTF-8, or half of a surrogate pair, can't go out
+ * as it is. */
+static bool check_sendable(struct loader *l, size_t line, const char *key, struct span value)
+{
+    struct json j;
+
+    if (l->ill_formed < l->line_text.n && l->line_text.p + l->ill_formed >= value.p &&
+        l->line_text.p + l->ill_formed < value.p + value.n)
+        return ill_formed(l, line, key);
+    if (!memchr(value.p, '\\', value.n)) /* no escape, no surrogate */
+        return true;
+    json_init(&j, value);
+    while (json_next(&j) > JSON_END) {
+        size_t at = j.kind == JSON_STRING || j.kind == JSON_KEY ? json_lone_surrogate(&j) : j.raw.n;
+
+        if (at < j.raw.n)
+            return fault(l, line, column_of(l, j.raw.p + at), key,
+                         arena_format(l->p->arena,
+                                      "%.6s is half of a surrogate pair without its other half: it stands for no "
+                                      "character, and engines refuse such text. Take it out, or write \\ufffd",
+                                      j.raw.p + at));
+    }
+    return true;
 }
 
 /* Every message an object with a role (a text) and a content or tool calls; the engine judges the rest. */
@@ -98,52 +277,211 @@ static bool check_messages(struct loader *l, size_t line, struct span messages)
     return true;
 }
 
-/* Reads the object's keys into *row; false when the line is at fault. */
-static bool read_keys(struct loader *l, struct json *j, struct request_row *row)
-{
-    while (json_next(j) == JSON_KEY) {
-        enum json_kind k;
-        bool prompt = json_is(j, "prompt"), messages = json_is(j, "messages");
+/* ---- a line's members ---- */
 
-        if (!prompt && !messages) {
-            if (json_skip(j) == JSON_ERROR)
-                break;
-            continue;
-        }
-        k = json_next(j);
-        if (k == JSON_ERROR)
-            break;
-        if (k != (prompt ? JSON_STRING : JSON_ARRAY))
-            return wrong_kind(l, row->line, prompt ? "prompt" : "messages", k, prompt ? "a text" : "a list");
-        if (prompt) {
-            buf_clear(&l->decoded);
-            json_text(j, &l->decoded);
-            row->prompt = raw_value(j);
-        } else {
-            row->messages = raw_value(j);
-        }
+static struct member *member_place(struct loader *l, struct span name)
+{
+    for (size_t i = 0; i < l->member_count; i++) {
+        struct span other = {l->names.p + l->members[i].name_at, l->members[i].name.n};
+
+        if (other.n == name.n && (name.n == 0 || memcmp(other.p, name.p, name.n) == 0))
+            return &l->members[i];
     }
-    if (j->kind != JSON_ERROR && json_next(j) == JSON_END)
-        return true;
-    return fault(l, row->line, json_error_offset(j) + 1, NULL,
-                 arena_format(l->p->arena, "this is no JSON: %s; %s", j->fault, what_a_line_is));
+    if (l->member_count == l->member_capacity) {
+        l->member_capacity = l->member_capacity ? 2 * l->member_capacity : 16;
+        l->members = mem_grow(l->members, l->member_capacity, sizeof *l->members);
+    }
+    struct member *m = &l->members[l->member_count++];
+    *m = (struct member){.name_at = l->names.n, .name = {.n = name.n}};
+    buf_add(&l->names, name.p, name.n);
+    return m;
 }
 
-static bool check_row(struct loader *l, struct request_row *row)
+/* Reads all members of the object into the loader; false when the line is at fault. */
+static bool read_members(struct loader *l, struct json *j, size_t line)
 {
-    if (!row->prompt.n && !row->messages.n)
-        return fault(l, row->line, 0, NULL,
-                     arena_format(l->p->arena, "neither \"prompt\" nor \"messages\" is here; %s", what_a_line_is));
-    if (row->prompt.n && row->messages.n)
+    l->member_count = 0;
+    buf_clear(&l->names);
+    while (json_next(j) == JSON_KEY) {
+        buf_clear(&l->decoded);
+        json_text(j, &l->decoded);
+        const char *start = j->at;
+        if (json_skip(j) == JSON_ERROR)
+            break;
+        while (strchr(" \t\r\n", *start) && *start)
+            start++;
+        member_place(l, buf_span(&l->decoded))->value = (struct span){start, (size_t)(j->at - start)};
+    }
+    if (j->kind == JSON_ERROR || json_next(j) != JSON_END)
+        return no_json(l, line, j);
+    for (size_t i = 0; i < l->member_count; i++)
+        l->members[i].name.p = l->names.p + l->members[i].name_at;
+    return true;
+}
+
+static const struct member *find_member(const struct loader *l, const char *name)
+{
+    for (size_t i = 0; i < l->member_count; i++)
+        if (span_is(l->members[i].name, name))
+            return &l->members[i];
+    return NULL;
+}
+
+static enum json_kind kind_of(struct span value, struct json *j)
+{
+    json_init(j, value);
+    return json_next(j);
+}
+
+static void count_unsent(struct loader *l, struct span name, enum unsent why, size_t line)
+{
+    for (size_t i = 0; i < l->tally_count; i++)
+        if (span_is(name, l->tallies[i].name) && l->tallies[i].why == why) {
+            l->tallies[i].lines++;
+            return;
+        }
+    if (l->tally_count == TALLIES_MAX) {
+        l->other_keys++;
+        return;
+    }
+    l->tallies[l->tally_count++] =
+        (struct tally){.name = arena_copy(l->p->arena, name.p, name.n), .why = why, .lines = 1, .first = line};
+}
+
+/* A line's own length. All of its names say the same thing. */
+static bool read_length(struct loader *l, struct request_row *row, const struct member *m, const char *name)
+{
+    struct json j;
+    int64_t tokens;
+
+    if (l->plan->requests.lengths.kind != LENGTH_LINES) {
+        count_unsent(l, m->name, UNSENT_LENGTH, row->line);
+        return true;
+    }
+    kind_of(m->value, &j);
+    if (!json_i64(&j, &tokens) || tokens < 1 || tokens > length_max)
+        return fault(l, row->line, column_of(l, m->value.p), name,
+                     arena_format(l->p->arena, "expected a whole number of tokens from 1 to %lld, found %.*s",
+                                  (long long)length_max, (int)(m->value.n < 40 ? m->value.n : 40), m->value.p));
+    if (row->max_tokens != ABSENT_I64 && row->max_tokens != tokens)
+        return fault(l, row->line, column_of(l, m->value.p), name,
+                     arena_format(l->p->arena, "%lld here, but %lld under another name of the same thing; keep one",
+                                  (long long)tokens, (long long)row->max_tokens));
+    row->max_tokens = tokens;
+    return true;
+}
+
+/* A member that jtok decides itself: told where the line wanted something else. */
+static void read_own(struct loader *l, const struct request_row *row, const struct member *m)
+{
+    struct json j;
+    enum json_kind k = kind_of(m->value, &j);
+    const char *model = l->plan->engine.served_model;
+    bool same = span_is(m->name, "stream")  ? k == JSON_TRUE
+                : span_is(m->name, "model") ? model && k == JSON_STRING && json_is(&j, model)
+                                            : false;
+
+    if (!same)
+        count_unsent(l, m->name, UNSENT_OWN, row->line);
+}
+
+static bool read_single(struct loader *l, const struct request_row *row, const struct member *m, const char *name)
+{
+    struct json j;
+    int64_t n;
+
+    kind_of(m->value, &j);
+    if (json_i64(&j, &n) && n == 1)
+        return true;
+    return fault(
+        l, row->line, column_of(l, m->value.p), name,
+        arena_format(l->p->arena,
+                     "%.*s answers for one request can't be measured: tokens and times are those of one answer. "
+                     "Take it out, and repeat the line instead",
+                     (int)(m->value.n < 20 ? m->value.n : 20), m->value.p));
+}
+
+/* Appends a member to the row's own part of the body. */
+static void add_extra(const struct member *m, struct buf *extra)
+{
+    buf_str(extra, extra->n ? ", \"" : "{\"");
+    buf_add(extra, m->name.p, m->name.n); /* a known name: nothing to escape */
+    buf_str(extra, "\": ");
+    buf_add(extra, m->value.p, m->value.n);
+}
+
+/* All members but prompt and messages. */
+static bool read_rest(struct loader *l, struct request_row *row)
+{
+    struct buf extra = {0};
+    bool good = true;
+
+    for (size_t i = 0; i < l->member_count && good; i++) {
+        const struct member *m = &l->members[i];
+        struct json j;
+        enum json_kind k = kind_of(m->value, &j);
+        const char *name;
+
+        if (span_is(m->name, "prompt") || span_is(m->name, "messages") || k == JSON_NULL)
+            continue;
+        if ((name = among(m->name, length_names)))
+            good = read_length(l, row, m, name);
+        else if ((name = among(m->name, own_names)))
+            read_own(l, row, m);
+        else if ((name = among(m->name, single_names)))
+            good = read_single(l, row, m, name);
+        else if (!(name = body_member(m->name, k)))
+            count_unsent(l, m->name, UNSENT_UNKNOWN, row->line);
+        else if (plan_sets(&l->plan->requests, m->name))
+            count_unsent(l, m->name, UNSENT_PLAN, row->line);
+        else if ((good = check_sendable(l, row->line, name, m->value)))
+            add_extra(m, &extra);
+    }
+    if (good && extra.n) {
+        buf_byte(&extra, '}');
+        row->extra = (struct span){arena_copy(l->p->arena, extra.p, extra.n), extra.n};
+    }
+    buf_done(&extra);
+    return good;
+}
+
+/* What the line asks: its prompt, or its messages. */
+static bool read_asked(struct loader *l, struct request_row *row)
+{
+    const struct member *prompt = find_member(l, "prompt"), *messages = find_member(l, "messages");
+    const struct member *asked = prompt ? prompt : messages;
+    const char *name = prompt ? "prompt" : "messages";
+    struct json j;
+
+    if (!asked) {
+        /* The form of a set is told once, with what to do; its other lines are like the first. */
+        const char *advice = "";
+        const char *text = l->form_told ? "neither \"prompt\" nor \"messages\" is here"
+                                        : request_line_form(l->line_text, l->plan->requests.file, l->p->arena, &advice);
+        l->form_told = true;
+        return fault(l, row->line, 0, NULL, arena_format(l->p->arena, "%s; %s%s", text, what_a_line_is, advice));
+    }
+    if (prompt && messages)
         return fault(l, row->line, 0, NULL, "both \"prompt\" and \"messages\" are here; keep one of them");
-    if (row->messages.n && l->plan->requests.api == API_COMPLETIONS)
+    if (kind_of(asked->value, &j) != (prompt ? JSON_STRING : JSON_ARRAY))
+        return wrong_kind(l, row->line, name, j.kind, prompt ? "a text" : "a list");
+    if (messages && l->plan->requests.api == API_COMPLETIONS)
         return fault(l, row->line, 0, "messages",
                      "messages can't be sent to completions; set requests.api: chat, or give a prompt");
-    if (row->messages.n && !check_messages(l, row->line, row->messages))
+    if (messages && !check_messages(l, row->line, messages->value))
         return false;
-    if (row->prompt.n == 2)
+    if (prompt && prompt->value.n == 2)
         return fault(l, row->line, 0, "prompt", "the prompt is empty; engines refuse that");
-    row->digest = digest_u64(row->prompt.n ? buf_span(&l->decoded) : row->messages);
+    if (!check_sendable(l, row->line, name, asked->value))
+        return false;
+    if (prompt) {
+        buf_clear(&l->decoded);
+        json_text(&j, &l->decoded);
+        row->prompt = prompt->value;
+    } else {
+        row->messages = messages->value;
+    }
+    row->digest = digest_u64(prompt ? buf_span(&l->decoded) : row->messages);
     row->digest += row->digest == 0;
     return true;
 }
@@ -151,27 +489,35 @@ static bool check_row(struct loader *l, struct request_row *row)
 static void read_line(struct loader *l, struct span text, size_t line)
 {
     struct request_set *s = l->set;
-    struct request_row row = {.line = line};
+    struct request_row row = {.line = line, .max_tokens = ABSENT_I64};
     struct json j;
     enum json_kind k;
 
+    l->line_text = text;
+    l->ill_formed = utf8_valid(text);
     json_init(&j, text);
     k = json_next(&j);
     if (k == JSON_ERROR) {
-        fault(l, line, json_error_offset(&j) + 1, NULL,
-              arena_format(l->p->arena, "this is no JSON: %s; %s", j.fault, what_a_line_is));
+        no_json(l, line, &j);
         return;
     }
     if (k != JSON_OBJECT) {
         wrong_kind(l, line, NULL, k, "an object");
         return;
     }
-    if (!read_keys(l, &j, &row) || !check_row(l, &row))
+    if (!read_members(l, &j, line) || !read_asked(l, &row))
+        return;
+    if (l->ill_formed < text.n) { /* in a member that is not sent: the file is not what it seems all the same */
+        ill_formed(l, line, NULL);
+        return;
+    }
+    if (!read_rest(l, &row))
         return;
     if (s->row_count == l->capacity) {
         l->capacity = l->capacity ? l->capacity * 2 : 1024;
         s->rows = mem_grow(s->rows, l->capacity, sizeof *s->rows);
     }
+    s->has_lengths = s->has_lengths || row.max_tokens != ABSENT_I64;
     s->rows[s->row_count++] = row;
 }
 
@@ -185,12 +531,8 @@ static bool is_blank(struct span s)
 
 static void read_lines(struct loader *l)
 {
-    struct span rest = buf_span(&l->set->text);
+    struct span rest = utf8_without_mark(buf_span(&l->set->text));
 
-    if (span_starts(rest, "\xef\xbb\xbf")) {
-        rest.p += 3;
-        rest.n -= 3;
-    }
     for (size_t line = 1; rest.n; line++) {
         const char *end = memchr(rest.p, '\n', rest.n);
         struct span text = {rest.p, end ? (size_t)(end - rest.p) : rest.n};
@@ -199,6 +541,59 @@ static void read_lines(struct loader *l)
         rest.n -= text.n + (end ? 1 : 0);
         if (!is_blank(text))
             read_line(l, text, line);
+    }
+}
+
+/* ---- what is not sent, in words ---- */
+
+static void add_warning(struct loader *l, const char *text)
+{
+    struct request_set *s = l->set;
+
+    s->warnings[s->warning_count++] = text;
+}
+
+/* "uid (750 lines, first in line 1), category (3 lines, first in line 7)" of the keys that are not sent for one reason;
+ * null: none. */
+static const char *tally_text(const struct loader *l, enum unsent why)
+{
+    struct buf b = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->tally_count; i++) {
+        const struct tally *t = &l->tallies[i];
+
+        if (t->why != why)
+            continue;
+        if (n++ < KEYS_TOLD)
+            buf_fmt(&b, "%s%s (%zu line%s, first in line %zu)", n > 1 ? ", " : "", t->name, t->lines,
+                    t->lines == 1 ? "" : "s", t->first);
+    }
+    if (n > KEYS_TOLD)
+        buf_fmt(&b, " and %zu more", n - KEYS_TOLD + (why == UNSENT_UNKNOWN ? l->other_keys : 0));
+    const char *text = n ? arena_text(l->p->arena, buf_text(&b)) : NULL;
+    buf_done(&b);
+    return text;
+}
+
+static void make_warnings(struct loader *l)
+{
+    static const struct {
+        enum unsent why;
+        const char *text;
+    } reasons[] = {
+        {UNSENT_LENGTH, "lengths in the lines are not sent, as the plan sets requests.lengths.kind"},
+        {UNSENT_PLAN, "keys in the lines are not sent, as the plan sets them for all requests"},
+        {UNSENT_OWN,
+         "keys in the lines are not sent, as jtok decides them (each answer is streamed, of the served model)"},
+        {UNSENT_UNKNOWN, "keys in the lines are not sent, as they are none of a request's body"},
+    };
+
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        const char *keys = tally_text(l, reasons[i].why);
+
+        if (keys)
+            add_warning(l, arena_format(l->p->arena, "%s: %s: %s.", l->plan->requests.file, reasons[i].text, keys));
     }
 }
 
@@ -228,12 +623,21 @@ static void set_lengths(struct request_set *s, const struct plan_lengths *l)
 {
     s->max_tokens = mem_zero(s->count, sizeof *s->max_tokens);
     for (size_t i = 0; i < s->count; i++) {
-        s->max_tokens[i] = request_length(l, i);
+        int64_t own = l->kind == LENGTH_LINES ? request_set_row(s, i)->max_tokens : ABSENT_I64;
+
+        s->max_tokens[i] = own != ABSENT_I64 ? own : request_length(l, i);
         if (s->max_tokens[i] == ABSENT_I64)
             s->total_max_tokens = ABSENT_I64;
         else if (s->total_max_tokens != ABSENT_I64)
             s->total_max_tokens += s->max_tokens[i];
     }
+}
+
+static void loader_done(struct loader *l)
+{
+    buf_done(&l->decoded);
+    buf_done(&l->names);
+    free(l->members);
 }
 
 bool request_set_load(struct request_set *s, const struct plan *plan, struct problems *p)
@@ -243,13 +647,20 @@ bool request_set_load(struct request_set *s, const struct plan *plan, struct pro
     const char *file = plan->requests.file;
     struct err e;
 
-    if (!file_read(file, file_max, &loaded.text, &e) || !digest_file(file, loaded.sha256, NULL, &e)) {
+    if (!file_read_hashed(file, file_max, &loaded.text, loaded.sha256, &e)) {
         problems_add(p, "requests.file", "%s", e.text);
         request_set_done(&loaded);
         return false;
     }
+    const char *form = request_form(buf_span(&loaded.text), file, p->arena);
+    if (form) {
+        problems_add_at(p, file, 0, 0, NULL, "%s", form);
+        request_set_done(&loaded);
+        return false;
+    }
     read_lines(&l);
-    buf_done(&l.decoded);
+    make_warnings(&l);
+    loader_done(&l);
     if (l.faults > PROBLEMS_MAX)
         problems_add_at(p, file, 0, 0, NULL, "%zu more lines are at fault", l.faults - PROBLEMS_MAX);
     if (l.faults == 0 && loaded.row_count == 0)

@@ -1,8 +1,17 @@
-/* Request sets: JSON Lines, one prompt a line, plain or gzip or zstd.
+/* Request sets: JSON Lines, one request a line, plain, gzip or zstd, from a file or a pipe (read once).
  *
  * A line is an object with either "prompt" (a string) or "messages" (a chat: a list of objects with "role" and
- * "content"); other keys are ignored, empty lines skipped. Both are kept as the JSON that stands in the file, so what
- * is sent is byte for byte what was written. A count above the file's repeats it in order.
+ * "content"); empty lines are skipped. Both are kept as the JSON that stands in the file. A count above the file's
+ * repeats it in order. Of a line's other members:
+ *   - max_tokens, max_completion_tokens, output_tokens, output_length: the request's length, where the plan's
+ *     requests.lengths.kind is `lines` (the default); else not sent, and told;
+ *   - the members of a request's body (temperature, tools, stop, response_format, ...): sent with that request, but for
+ *     those that the plan sets for all of them (temperature, top_p, seed, extra_body), which is told;
+ *   - n or best_of over 1: an error, as it can't be measured;
+ *   - all others (also model, stream and stream_options, which jtok decides): not sent, and told, each name with its
+ *     number of lines and the first of them. Null counts as absent.
+ * Text that can't be sent as it is, in whatever is sent, is an error with its line and column: bytes that are not UTF-8
+ * (anywhere in the line), half a surrogate pair. An escaped NUL is sent: it is JSON, and engines take it.
  *
  * Forced lengths. Request i of a log-normal has max_tokens = clamp(floor(median x exp(sigma x z_i) + 1/2), min, max),
  * z_i a standard normal from a generator of its own: splitmix64 (Steele, Lea, Flood 2014) from state mix(seed) + mix(i
@@ -18,9 +27,13 @@
 #include "store/problems.h"
 #include "text/digest.h"
 
+enum { REQUEST_WARNINGS_MAX = 4 };
+
 struct request_row {
     struct span prompt;   /* raw JSON string with its quotes; empty where the row has messages */
     struct span messages; /* raw JSON array; empty where the row has a prompt */
+    struct span extra;    /* JSON object of the line's further members that are sent; empty: none */
+    int64_t max_tokens;   /* the line's own length, with kind `lines`; ABSENT_I64 */
     uint64_t digest;      /* of the decoded prompt, or of the messages' bytes; never 0. Equal prompts, equal digests */
     size_t line;
 };
@@ -28,16 +41,20 @@ struct request_row {
 struct request_set {
     struct request_row *rows; /* as in the file */
     size_t row_count;
-    size_t count;             /* requests to send: request i is rows[i % row_count] */
-    int64_t *max_tokens;      /* one a request; ABSENT_I64: none is sent */
-    size_t repeated_prompts;  /* requests whose prompt an earlier one had */
-    int64_t total_max_tokens; /* sum of max_tokens, ABSENT_I64 where any is absent */
-    char sha256[DIGEST_HEX];  /* of the file's bytes, as stored */
-    struct buf text;          /* what the spans point into */
+    size_t count;                               /* requests to send: request i is rows[i % row_count] */
+    int64_t *max_tokens;                        /* one a request; ABSENT_I64: none is sent */
+    size_t repeated_prompts;                    /* requests whose prompt an earlier one had */
+    int64_t total_max_tokens;                   /* sum of max_tokens, ABSENT_I64 where any is absent */
+    bool has_lengths;                           /* some row has a length of its own */
+    char sha256[DIGEST_HEX];                    /* of the file's bytes, as they were read */
+    struct buf text;                            /* what prompts and messages point into */
+    const char *warnings[REQUEST_WARNINGS_MAX]; /* what is not sent, a sentence each */
+    size_t warning_count;
 };
 
-/* Loads plan->requests.file by the plan's api, count and lengths. Faults of lines go to `p` (the first 20, then their
- * number); an empty set is one. O(bytes). */
+/* Loads plan->requests.file by the plan's api, count, lengths and sampling, in one reading. Faults of lines go to `p`
+ * (the first 20, then their number); an empty set is one, and a file that is not JSON Lines (request_form.h). Warnings
+ * and the rows' `extra` live in the problems' arena. O(bytes). */
 bool request_set_load(struct request_set *s, const struct plan *plan, struct problems *p);
 void request_set_done(struct request_set *s);
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <yaml.h>
+#include "base/utf8.h"
 #include "store/plan_yaml.h"
 #include "store/typing.h"
 
@@ -339,6 +340,7 @@ static void reader_open(struct reader *r, const char *source, struct span text)
         die(r, &at, "out of memory");
         return;
     }
+    text = utf8_without_mark(text);
     yaml_parser_set_input_string(&r->parser, (const unsigned char *)(text.p ? text.p : ""), text.n);
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
     next(r); /* stream start */
@@ -418,7 +420,7 @@ static bool load(const char *path, struct arena *a, struct span *ret_text, struc
         return err_set_errno(e, ERR_PLAN, errno, "the plan can't be opened");
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > PLAN_FILE_MAX) {
         close(fd);
-        return err_set(e, ERR_PLAN, "the plan is no regular file of at most %d bytes", PLAN_FILE_MAX);
+        return err_set(e, ERR_PLAN, "the plan must be a regular file of at most %d bytes", PLAN_FILE_MAX);
     }
     text = arena_alloc(a, (size_t)st.st_size + 1);
     for (ssize_t got; n < (size_t)st.st_size; n += (size_t)got) {
@@ -442,6 +444,13 @@ bool plan_yaml_load(struct plan *plan, const char *path, struct span *ret_text, 
 
     if (!load(path, p->arena, &text, &e)) {
         problems_add_at(p, path, 0, 0, NULL, "%s", e.text);
+        return false;
+    }
+    const char *encoding = utf8_other_encoding(text);
+    if (encoding) {
+        problems_add_at(p, path, 0, 0, NULL,
+                        "the plan is %s; plans are UTF-8. Convert it: iconv -f %s -t UTF-8 FILE > NEW.yaml", encoding,
+                        encoding);
         return false;
     }
     if (ret_text)

@@ -1,5 +1,6 @@
 #include <math.h>
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "model/quantity.h"
 #include "store/plan_yaml.h"
 
@@ -18,32 +19,6 @@ static bool is_plain(struct span s)
     return true;
 }
 
-/* Length of the well-formed UTF-8 character in front, and its number; 0: none. */
-static size_t utf8_decode(struct span s, uint32_t *ret_code)
-{
-    const unsigned char *p = (const unsigned char *)s.p;
-    size_t n = p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
-    uint32_t c = n == 2 ? p[0] & 0x1f : n == 3 ? p[0] & 0x0f : p[0] & 0x07;
-
-    if (n == 0 || n > s.n)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        c = c << 6 | (p[i] & 0x3f);
-    }
-    if ((n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff)) || (c >= 0xd800 && c < 0xe000))
-        return 0;
-    *ret_code = c;
-    return n;
-}
-
-/* What YAML's readers take for a line end, a byte order mark or no character at all. */
-static bool is_special(uint32_t c)
-{
-    return c < 0xa0 || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0xfffe || c == 0xffff;
-}
-
 static void put_ascii(struct buf *b, char c)
 {
     if (c == '"' || c == '\\')
@@ -58,22 +33,25 @@ static void put_ascii(struct buf *b, char c)
         buf_byte(b, c);
 }
 
-/* Bytes that are no UTF-8, which YAML can't hold, become U+FFFD. */
+/* Bytes that are no UTF-8, which YAML can't hold, become U+FFFD; what YAML's readers take for a line end, a byte order
+ * mark or no character at all is escaped, as is all else that is unsafe to show. */
 static void put_quoted(struct buf *b, struct span s)
 {
     buf_byte(b, '"');
     while (s.n) {
-        uint32_t code = 0xfffd;
-        size_t n = (unsigned char)*s.p < 0x80 ? 1 : utf8_decode(s, &code);
+        size_t n;
+        uint32_t code = utf8_first(s, &n);
 
-        if ((unsigned char)*s.p < 0x80)
+        if (code < 0x80)
             put_ascii(b, *s.p);
-        else if (n == 0 || is_special(code))
-            buf_fmt(b, "\\u%04X", code);
+        else if (code == UTF8_ILL_FORMED)
+            buf_str(b, "\\uFFFD");
+        else if (utf8_is_unsafe(code))
+            buf_fmt(b, code > 0xffff ? "\\U%08X" : "\\u%04X", code);
         else
             buf_add(b, s.p, n);
-        s.p += n ? n : 1;
-        s.n -= n ? n : 1;
+        s.p += n;
+        s.n -= n;
     }
     buf_byte(b, '"');
 }

@@ -20,15 +20,20 @@ struct source {
     unsigned char *block;
     size_t n, at;
     uint64_t offset;
+    struct digest *digest; /* of what was read; null: none */
 };
+
+static void source_init(struct source *s, const char *path, int fd, struct digest *digest)
+{
+    *s = (struct source){.path = path, .fd = fd, .digest = digest, .block = mem_alloc(BLOCK)};
+}
 
 static bool source_open(struct source *s, const char *path, struct err *e)
 {
-    *s = (struct source){.path = path, .fd = file_open(path, e)};
-    if (s->fd < 0)
-        return false;
-    s->block = mem_alloc(BLOCK);
-    return true;
+    int fd = file_open(path, e);
+    if (fd >= 0)
+        source_init(s, path, fd, NULL);
+    return fd >= 0;
 }
 
 static void source_close(struct source *s)
@@ -49,6 +54,8 @@ static bool source_fill(struct source *s, struct err *e)
         if (n == 0)
             break;
         if (n > 0) {
+            if (s->digest)
+                digest_add(s->digest, (struct span){(const char *)s->block + s->n, (size_t)n});
             s->n += (size_t)n;
         } else if (errno != EINTR) {
             unsigned long long at = s->offset + s->n;
@@ -173,27 +180,44 @@ static bool starts(const struct source *s, const char *magic, size_t n)
     return s->n >= n && memcmp(s->block, magic, n) == 0;
 }
 
-bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e)
+/* The rest of an open source, which is closed. */
+static bool read_whole(struct source *s, uint64_t max, struct buf *b, struct err *e)
 {
-    struct source s;
-    if (!source_open(&s, path, e))
-        return false;
-    struct target t = {b, b->n, max, path};
+    struct target t = {b, b->n, max, s->path};
     bool overflow = b->overflow;
     b->overflow = false;
-    bool ok = source_fill(&s, e);
-    if (ok && (starts(&s, "\x1f\x8b", 2) || starts(&s, "\x28\xb5\x2f\xfd", 4))) {
+    bool ok = source_fill(s, e);
+    if (ok && (starts(s, "\x1f\x8b", 2) || starts(s, "\x28\xb5\x2f\xfd", 4))) {
         unsigned char *out = mem_alloc(BLOCK);
-        ok = s.block[0] == 0x1f ? read_gzip(&s, &t, out, e) : read_zstd(&s, &t, out, e);
+        ok = s->block[0] == 0x1f ? read_gzip(s, &t, out, e) : read_zstd(s, &t, out, e);
         free(out);
     } else if (ok) {
-        ok = read_plain(&s, &t, e);
+        ok = read_plain(s, &t, e);
     }
-    source_close(&s);
+    source_close(s);
     if (!ok)
         b->n = t.before;
     b->overflow = overflow;
     return ok;
+}
+
+bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e)
+{
+    struct source s;
+    return source_open(&s, path, e) && read_whole(&s, max, b, e);
+}
+
+bool file_read_hashed(const char *path, uint64_t max, struct buf *b, char ret_sha256[DIGEST_HEX], struct err *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set_errno(e, ERR_SYSTEM, errno, "cannot open %s", path);
+    struct source s;
+    struct digest *digest = digest_open();
+    source_init(&s, path, fd, digest);
+    bool read = read_whole(&s, max, b, e);
+    digest_close(digest, read ? ret_sha256 : NULL);
+    return read;
 }
 
 static bool write_all(int fd, const char *path, const void *bytes, size_t n, struct err *e)

@@ -1,5 +1,8 @@
 #include "text/csv.h"
 
+#include "base/num.h"
+#include "base/utf8.h"
+
 void csv_put(struct buf *b, struct span field, char separator)
 {
     bool plain = true;
@@ -17,6 +20,36 @@ void csv_put(struct buf *b, struct span field, char separator)
         buf_byte(b, '"');
     }
     buf_byte(b, separator);
+}
+
+/* Would a spreadsheet compute this cell? */
+static bool is_formula(struct span cell)
+{
+    static const char *const openings[] = {"=",           "+", "-", "@", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d",
+                                           "\xef\xbc\xa0"};
+    struct span text = span_trim(cell), number = text;
+    double ignored;
+    if (span_starts(number, "+"))
+        number = (struct span){number.p + 1, number.n - 1};
+    if (num_f64(number, &ignored))
+        return false;
+    for (size_t i = 0; i < sizeof openings / sizeof *openings; i++)
+        if (span_starts(text, openings[i]))
+            return true;
+    return false;
+}
+
+void csv_put_shown(struct buf *b, struct span field, char separator)
+{
+    struct buf shown = {0};
+    utf8_show(&shown, field, false);
+    struct buf cell = {0};
+    if (is_formula(buf_span(&shown)))
+        buf_byte(&cell, '\'');
+    buf_add(&cell, shown.p, shown.n);
+    csv_put(b, buf_span(&cell), separator);
+    buf_done(&cell);
+    buf_done(&shown);
 }
 
 void csv_init(struct csv *c, struct span text)

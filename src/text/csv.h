@@ -11,6 +11,11 @@
 /* Appends one field, quoted where needed, and the separator (',' or '\n'). */
 void csv_put(struct buf *b, struct span field, char separator);
 
+/* The same for a table that people open in a spreadsheet: made fit to be shown, in one line, and a text that a
+ * spreadsheet would take for a formula (its first character but spaces is one of = + - @, or one of their full-width
+ * forms, and it is not a number) gets an apostrophe in front. Not for records, which keep the bytes. */
+void csv_put_shown(struct buf *b, struct span field, char separator);
+
 struct csv {
     struct span rest;
     size_t line; /* number of the record just read, from 1 */

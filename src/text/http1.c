@@ -65,6 +65,27 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+static const char http2_preface[] = "PRI * HTTP/2";
+enum { FIRST_BYTES = sizeof http2_preface - 1 };
+
+/* What the first bytes of a status line show already: null where they may begin one, or may yet turn out to be a
+ * preface that has a name. The first byte tells TLS (record types 20 to 23) and the SETTINGS frame of an HTTP/2 server
+ * (its length in three bytes, the first of them 0); no text begins with them. */
+static const char *first_bytes_fault(struct span begun)
+{
+    static const char status[] = "HTTP/1.";
+    size_t known = begun.n < sizeof status - 1 ? begun.n : sizeof status - 1;
+    bool fits = memcmp(begun.p, status, known) == 0 && (begun.n < 8 || is_digit(begun.p[7])) &&
+                (begun.n < 9 || begun.p[8] == ' ');
+    if (fits)
+        return NULL;
+    if (begun.p[0] >= 20 && begun.p[0] <= 23)
+        return "it begins with a TLS record: this port speaks HTTPS, and jtok plain HTTP";
+    if (begun.p[0] == 0 || span_is(begun, http2_preface))
+        return "it begins as HTTP/2 does, and jtok speaks HTTP/1.1";
+    return strncmp(http2_preface, begun.p, begun.n) == 0 ? NULL : "no HTTP/1 status line";
+}
+
 static bool parse_status(struct http1 *h, struct span line)
 {
     if (!span_starts(line, "HTTP/1.") || line.n < 9 || !is_digit(line.p[7]) || line.p[8] != ' ') {
@@ -268,11 +289,32 @@ static bool begin_line(struct http1 *h, char first)
     return true;
 }
 
+/* The first bytes of a head, one by one: the same answer however they are split. */
+static const char *check_first_bytes(const struct http1 *h, struct span input)
+{
+    char begun[FIRST_BYTES];
+    size_t n = h->line_n;
+    if (h->have_status || n >= FIRST_BYTES)
+        return NULL;
+    if (n)
+        memcpy(begun, h->line, n);
+    for (size_t i = 0; n < FIRST_BYTES && i < input.n && input.p[i] != '\n'; i++) {
+        begun[n++] = input.p[i];
+        const char *fault = first_bytes_fault((struct span){begun, n});
+        if (fault)
+            return fault;
+    }
+    return NULL;
+}
+
 static enum http1_event feed_head(struct http1 *h, struct span *input)
 {
     h->head_started = true;
     if (h->state == LINE_START && !begin_line(h, *input->p))
         return HTTP1_ERROR;
+    const char *fault = check_first_bytes(h, *input);
+    if (fault)
+        return failed(h, fault);
     const char *lf = memchr(input->p, '\n', input->n);
     size_t n = lf ? (size_t)(lf - input->p) : input->n;
     size_t used = n + (lf != NULL);

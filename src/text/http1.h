@@ -5,7 +5,8 @@
  * responses (1xx) are skipped and counted, but for 101, which is final here since no upgrade is ever asked for. The
  * request was a GET or a POST. What counts as malformed stands in METHOD section 4, "HTTP" and "limits" (header line 8
  * KiB without its line end, also a chunk's line and a trailer; head 64 KiB, also all trailers; 100 interim responses).
- * Folded header lines are unfolded (RFC 9112, 5.2).
+ * Folded header lines are unfolded (RFC 9112, 5.2). First bytes that can begin no answer are refused as soon as they
+ * differ, without waiting for a line's end; a TLS record and HTTP/2 are named.
  *
  * A content coding (gzip) that nobody asked for is reported after the head, in place of the body: the status decides
  * first. A head may end its lines with LF alone; chunk framing may not. */

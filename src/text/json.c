@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include "base/num.h"
+#include "base/utf8.h"
 #include "text/scan.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -274,20 +275,6 @@ static unsigned hex4(const char *p)
     return value;
 }
 
-static size_t encode_utf8(unsigned code, char *to)
-{
-    if (code < 0x80) {
-        to[0] = (char)code;
-        return 1;
-    }
-    size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (size_t i = n - 1; i > 0; i--, code >>= 6)
-        to[i] = (char)(0x80 | (code & 0x3f));
-    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    to[0] = (char)(lead[n] | code);
-    return n;
-}
-
 /* Decodes the escape at the front of *rest, which read_string has found well formed, and drops it there. */
 static size_t decode_escape(struct span *rest, char to[4])
 {
@@ -319,7 +306,7 @@ static size_t decode_escape(struct span *rest, char to[4])
                 used = 12;
             }
         }
-        n = encode_utf8(code, to);
+        n = utf8_encode(code, to);
         break;
     default: /* a quote, a backslash or a slash stands for itself */
         to[0] = p[1];
@@ -367,6 +354,41 @@ void json_text(const struct json *j, struct buf *b)
         if (!j->escaped)
             break;
     }
+}
+
+size_t json_lone_surrogate(const struct json *j)
+{
+    if (!j->escaped)
+        return j->raw.n;
+    for (struct span rest = j->raw; rest.n;) {
+        const char *at = rest.p;
+        char room[4];
+        struct span piece = next_piece(&rest, room);
+        /* Only an escape gives a piece of its own room, and only a lone surrogate three bytes from U+D800 on. */
+        if (piece.p == room && piece.n == 3 && (unsigned char)room[0] == 0xed && (unsigned char)room[1] >= 0xa0)
+            return (size_t)(at - j->raw.p);
+    }
+    return j->raw.n;
+}
+
+struct span json_member(struct span object, struct span name)
+{
+    struct span value = {0};
+    struct buf key = {0};
+    struct json j;
+    json_init(&j, object);
+    json_next(&j);
+    while (json_next(&j) == JSON_KEY) {
+        buf_clear(&key);
+        json_text(&j, &key);
+        const char *start = skip_space(j.at, j.end);
+        if (json_skip(&j) == JSON_ERROR)
+            break;
+        if (key.n == name.n && (key.n == 0 || memcmp(key.p, name.p, key.n) == 0))
+            value = (struct span){start, (size_t)(j.at - start)};
+    }
+    buf_done(&key);
+    return value;
 }
 
 size_t json_text_length(const struct json *j)

@@ -65,6 +65,14 @@ static inline bool json_is(const struct json *j, const char *text) __attribute__
  * three bytes, \u0000 as a zero byte). */
 void json_text(const struct json *j, struct buf *b);
 
+/* Bytes of the KEY or STRING just read before its first lone surrogate (an escape \ud800 to \udfff without its other
+ * half, which stands for no character); raw.n where there is none. */
+size_t json_lone_surrogate(const struct json *j);
+
+/* The value of an object's last member of that name, as it stands; an empty span where there is none, or no object.
+ * O(bytes). */
+struct span json_member(struct span object, struct span name);
+
 /* Length in bytes of what json_text would append, without decoding. */
 size_t json_text_length(const struct json *j);
 
@@ -100,12 +108,17 @@ void json_put_object_end(struct json_writer *w);
 void json_put_array(struct json_writer *w);
 void json_put_array_end(struct json_writer *w);
 void json_put_key(struct json_writer *w, const char *key);
-void json_put_string(struct json_writer *w, struct span text); /* invalid UTF-8 becomes U+FFFD */
-void json_put_text(struct json_writer *w, const char *text);   /* null pointer: null */
+/* Invalid UTF-8 becomes U+FFFD; what is unsafe to show (base/utf8.h) is escaped. */
+void json_put_string(struct json_writer *w, struct span text);
+void json_put_text(struct json_writer *w, const char *text); /* null pointer: null */
 void json_put_i64(struct json_writer *w, int64_t value);
 void json_put_f64(struct json_writer *w, double value); /* NaN: null; infinities are an assertion failure */
 void json_put_bool(struct json_writer *w, bool value);
 void json_put_null(struct json_writer *w);
 void json_put_raw(struct json_writer *w, struct span json); /* a whole value, already JSON */
+
+/* Appends a JSON document as it stands but for what is unsafe to show, which can only be inside its strings and is
+ * escaped there: the same values. Invalid UTF-8 becomes U+FFFD. O(bytes). */
+void json_show(struct buf *out, struct span document);
 
 #endif

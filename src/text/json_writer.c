@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include "base/num.h"
+#include "base/utf8.h"
 
 void json_writer_init(struct json_writer *w, struct buf *out, int indent)
 {
@@ -86,24 +87,6 @@ void json_put_array_end(struct json_writer *w)
     close_container(w, false);
 }
 
-/* Length of the well-formed UTF-8 sequence at p (Unicode, table 3-7), or minus the length of the ill-formed stretch
- * that one U+FFFD stands for. */
-static int utf8_length(const unsigned char *p, size_t n)
-{
-    int length = p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-    if (length == 0)
-        return -1;
-    unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
-    for (int i = 1; i < length; i++) {
-        if ((size_t)i >= n || p[i] < low || p[i] > high)
-            return -i;
-        low = 0x80;
-        high = 0xbf;
-    }
-    return length;
-}
-
 static void put_control(struct buf *b, unsigned char c)
 {
     static const char names[32] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
@@ -115,31 +98,58 @@ static void put_control(struct buf *b, unsigned char c)
     }
 }
 
+/* Characters that a reader's terminal could obey, or that it would not show: the same text, harmless where it is shown.
+ */
+static void put_escaped(struct buf *b, uint32_t code)
+{
+    if (code > 0xffff)
+        buf_fmt(b, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+    else
+        buf_fmt(b, "\\u%04x", code);
+}
+
 static void put_quoted(struct buf *b, struct span text)
 {
     const unsigned char *p = (const unsigned char *)text.p;
     buf_byte(b, '"');
     for (size_t i = 0, from = 0; from < text.n; from = i) {
-        while (i < text.n && p[i] >= 0x20 && p[i] < 0x80 && p[i] != '"' && p[i] != '\\')
+        while (i < text.n && p[i] >= 0x20 && p[i] < 0x7f && p[i] != '"' && p[i] != '\\')
             i++;
         buf_add(b, p + from, i - from);
         if (i == text.n)
             break;
         if (p[i] < 0x20) {
             put_control(b, p[i++]);
-        } else if (p[i] < 0x80) {
+        } else if (p[i] < 0x7f) {
             buf_byte(b, '\\');
             buf_byte(b, (char)p[i++]);
         } else {
-            int n = utf8_length(p + i, text.n - i);
-            if (n > 0)
-                buf_add(b, p + i, (size_t)n);
-            else
+            size_t n;
+            uint32_t code = utf8_first((struct span){text.p + i, text.n - i}, &n);
+            if (code == UTF8_ILL_FORMED)
                 buf_str(b, "\xef\xbf\xbd");
-            i += (size_t)(n > 0 ? n : -n);
+            else if (utf8_is_unsafe(code))
+                put_escaped(b, code);
+            else
+                buf_add(b, p + i, n);
+            i += n;
         }
     }
     buf_byte(b, '"');
+}
+
+void json_show(struct buf *out, struct span document)
+{
+    for (size_t n; document.n; document.p += n, document.n -= n) {
+        uint32_t code = utf8_first(document, &n);
+        bool space = code == '\n' || code == '\r' || code == '\t'; /* between values: no string holds them */
+        if (code == UTF8_ILL_FORMED)
+            buf_str(out, "\xef\xbf\xbd");
+        else if (utf8_is_unsafe(code) && !space)
+            put_escaped(out, code);
+        else
+            buf_add(out, document.p, n);
+    }
 }
 
 void json_put_key(struct json_writer *w, const char *key)

@@ -75,6 +75,13 @@ static void keep(struct sse *s, struct span *input)
     input->n = 0;
 }
 
+static struct span without_bom(struct sse *s, struct span line)
+{
+    bool bom = !s->started && span_starts(line, "\xef\xbb\xbf");
+    s->started = true;
+    return bom ? (struct span){line.p + 3, line.n - 3} : line;
+}
+
 /* Takes the next line off the input, joined with what was held of it; false where it is not complete. */
 static bool take_line(struct sse *s, struct span *input, struct span *ret_line)
 {
@@ -96,10 +103,7 @@ static bool take_line(struct sse *s, struct span *input, struct span *ret_line)
     }
     input->p = next;
     input->n = (size_t)(end - next);
-    if (!s->started && span_starts(line, "\xef\xbb\xbf"))
-        line = (struct span){line.p + 3, line.n - 3};
-    s->started = true;
-    *ret_line = line;
+    *ret_line = without_bom(s, line);
     return true;
 }
 
@@ -185,12 +189,18 @@ enum sse_event_kind sse_feed(struct sse *s, struct span *input)
     return SSE_MORE;
 }
 
-enum sse_event_kind sse_eof(struct sse *s)
+enum sse_event_kind sse_eof(struct sse *s, bool orderly)
 {
     if (s->reported)
         begin_event(s);
     if (s->too_large)
         return SSE_TOO_LARGE;
+    if (s->line_open && orderly) {
+        s->line_open = false;
+        struct span line = without_bom(s, buf_span(&s->held));
+        if (line.n)
+            take_field(s, line);
+    }
     bool whole = !s->line_open && complete(s);
     s->line_open = false;
     if (!whole)

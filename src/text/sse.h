@@ -49,8 +49,9 @@ void sse_done(struct sse *s);
  * (one named "error" is, also without data). O(bytes). */
 enum sse_event_kind sse_feed(struct sse *s, struct span *input);
 
-/* The stream has ended: an event that has its last line end but not its empty line is reported (SSE_EVENT); one that
- * ends in an unfinished line is cut, and dropped (SSE_MORE). Call until SSE_MORE. */
-enum sse_event_kind sse_eof(struct sse *s);
+/* The stream has ended: an event that has its last line end but not its empty line is reported (SSE_EVENT). A last line
+ * without its line end is complete where the end was `orderly` (the sender said that this is all: METHOD section 4);
+ * else it was cut, and its event is dropped (SSE_MORE). Call until SSE_MORE. */
+enum sse_event_kind sse_eof(struct sse *s, bool orderly);
 
 #endif

@@ -58,7 +58,7 @@ static void wrong_lines_are_named(void **state)
 {
     (void)state;
     const struct {
-        const char *words[4], *text;
+        const char *words[6], *text;
     } cases[] = {
         {{"x", "--formt", "json"},
          "probe: there is no option --formt; did you mean --format? \"jtok probe --help\" lists the "
@@ -69,7 +69,13 @@ static void wrong_lines_are_named(void **state)
         {{"x", "--format"}, "probe: --format needs a value behind it: --format NAME."},
         {{"x", "--dry-run=1"}, "probe: --dry-run takes no value."},
         {{"--dry-run"}, "probe: an argument is missing. Usage: jtok probe A [B]"},
-        {{"x", "y", "z"}, "probe: \"z\" is one argument too many. Usage: jtok probe A [B]"},
+        {{"x", "y", "z"}, "probe: \"z\" is one argument too many behind \"y\". Usage: jtok probe A [B]"},
+        {{"x", "--format", "json", "--format", "csv"},
+         "probe: --format is given twice, as \"json\" and as \"csv\". Keep one of them."},
+        {{"x", "--requests", "1", "y", "--requests=2"},
+         "probe: --requests is given twice, as \"1\" and as \"2\". Keep one of them."},
+        {{"x", "--pue", "1.5", "--pue", "1.5"},
+         "probe: --pue is given twice, as \"1.5\" and as \"1.5\". Keep one of them."},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct values v = {0};

@@ -108,10 +108,13 @@ static void request_set_faults(void **state)
     expect(&l, EXIT_PLAN, "jtok: @/prompts.jsonl: the request set is empty; " ROW);
     life_file(&l, "prompts.jsonl", "{\"prompt\":\"one\"}\n{\"text\":\"two\"}\n{\"prompt\":3}\n{\"prompt\n");
     run_plan(&l, plan, NULL);
-    expect(&l, EXIT_PLAN,
-           "jtok: @/prompts.jsonl:2: neither \"prompt\" nor \"messages\" is here; " ROW
-           "@/prompts.jsonl:3: prompt: expected a text, found a number; " ROW
-           "@/prompts.jsonl:4:2: this is no JSON: a string without its closing quote; " ROW);
+    expect(
+        &l, EXIT_PLAN,
+        "jtok: @/prompts.jsonl:2: neither \"prompt\" nor \"messages\" is here; the line has text; a line is an object "
+        "with \"prompt\" (a text) or \"messages\" (a list of objects with \"role\" and \"content\"). This makes "
+        "requests of it: jq -c '{prompt: .text}' @/prompts.jsonl > new.jsonl\n"
+        "@/prompts.jsonl:3: prompt: expected a text, found a number; " ROW
+        "@/prompts.jsonl:4:2: this is no JSON: a string without its closing quote; " ROW);
     life_close(&l);
 }
 

@@ -505,6 +505,32 @@ static void what_a_mark_names_is_not_judged(void **state)
     }
 }
 
+/* The mark says what the engine's metrics answered, the last time; older records do not hold it. */
+static void the_metrics_answer_is_told(void **state)
+{
+    (void)state;
+    for (int noted = 0; noted < 2; noted++) {
+        struct arena a = {0};
+        struct records r = life_records(&a, 1);
+        no_server_count(&r, &a);
+        size_t n = r.fact_count;
+        struct rec_fact *facts = arena_array(&a, n + 2, sizeof *facts);
+        memcpy(facts, r.facts, n * sizeof *facts);
+        facts[n] = facts[n + 1] =
+            (struct rec_fact){.t_ns = 5, .name = "metrics.answer", .outcome = CHECK_NOT_JUDGED, .seen = "status 503"};
+        facts[n + 1].seen = "status 404: start SGLang with --enable-metrics";
+        r.facts = facts;
+        r.fact_count += noted ? 2 : 0;
+        struct result result = judge(&r, &a);
+        const struct result_mark *m = &result.marks[RMARK_USAGE_NOT_VERIFIABLE];
+        assert_int_equal(m->outcome, CHECK_FAILED);
+        assert_string_equal(m->why, noted ? "The engine's metrics gave status 404: start SGLang with --enable-metrics."
+                                          : "The engine's /metrics hold no count of generated tokens.");
+        assert_true(result.formal);
+        arena_done(&a);
+    }
+}
+
 /* The GPU is done 4 s before its streams: 4 of 30 s idle while owed. */
 static void a_front_end_that_lags_is_marked(void **state)
 {
@@ -802,6 +828,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_code_comes_alone),
         cmocka_unit_test(what_a_mark_names_is_not_judged),
+        cmocka_unit_test(the_metrics_answer_is_told),
         cmocka_unit_test(a_front_end_that_lags_is_marked),
         cmocka_unit_test(what_was_not_recorded_is_not_judged),
         cmocka_unit_test(limits_are_inclusive_as_the_method_says),

@@ -78,6 +78,20 @@ static void test_extra_body(void **state)
             "\"temperature\":1,\"chat_template_kwargs\":{\"a\": [1, {}]}}");
 }
 
+/* A request's own members stand before the plan's extra_body, as they are. */
+static void test_own_members(void **state)
+{
+    (void)state;
+    struct plan p = plan_for(API_COMPLETIONS);
+    p.requests.seed = 3;
+    p.requests.extra_body = "{\"top_k\":20}";
+    struct engine_request r = {
+        .prompt = span_of("x"), .max_tokens = 9, .extra = span_of("{\"temperature\": 0.10, \"tools\": [ {\"a\":1} ]}")};
+    body_is(&p, &r,
+            "{\"model\":\"org/m\",\"prompt\":\"x\",\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+            "\"max_tokens\":9,\"seed\":3,\"temperature\":0.10,\"tools\":[ {\"a\":1} ],\"top_k\":20}");
+}
+
 static void extra_refused(const char *extra, const char *text)
 {
     struct plan p = plan_for(API_CHAT);
@@ -122,6 +136,7 @@ int main(void)
         cmocka_unit_test(test_chat),
         cmocka_unit_test(test_completions_forced),
         cmocka_unit_test(test_extra_body),
+        cmocka_unit_test(test_own_members),
         cmocka_unit_test(test_extra_body_faults),
         cmocka_unit_test(test_warmup_prompts_share_no_opening),
     };

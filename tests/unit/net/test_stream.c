@@ -195,6 +195,54 @@ static void silence_decides(void **state)
     stream_done(&f.stream);
 }
 
+/* However a whole answer's connection ends, its verdict is the same, and its end is METHOD's: the end of the stream, or
+ * the last event where only a reset or silence follows. */
+static void a_whole_answer_counts(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name, *last; /* bytes of the last read */
+        enum step_kind how;
+        int64_t end_ns;
+    } cases[] = {
+        {"zero chunk", LAST, STEP_END, 3},
+        {"FIN in the chunked body", "", STEP_CLOSE, 99},
+        {"RST", "", STEP_RESET, 2},
+        {"silence", "", STEP_SILENT, 2},
+        {"RST within an event", "9\r\ndata", STEP_RESET, 2},
+        {"FIN within an event", "9\r\ndata", STEP_CLOSE, 99},
+        {"silence after a comment", "4\r\n: x\n\r\n", STEP_SILENT, 2},
+    };
+    const enum verdict limits[] = {VERDICT_IDLE_TIMEOUT, VERDICT_TOTAL_TIMEOUT, VERDICT_FIRST_TOKEN_TIMEOUT,
+                                   VERDICT_WRITE_TIMEOUT};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < (cases[i].how == STEP_SILENT ? 4 : 1); k++) {
+            struct feed f;
+            struct buf b = {0};
+            feed_init(&f, STREAM_EVENT_MAX);
+            const char *body = TEXT("a") FINISH;
+            buf_fmt(&b, STREAM_HEAD "%zx\r\n%s\r\n", strlen(body), body);
+            feed_text(&f, buf_text(&b));
+            buf_clear(&b);
+            buf_fmt(&b, "%zx\r\n%s\r\n", strlen(USAGE(1)), USAGE(1));
+            feed_text(&f, buf_text(&b));
+            feed_text(&f, cases[i].last);
+            if (cases[i].how == STEP_CLOSE)
+                stream_eof(&f.stream, 99, &f.out);
+            else if (cases[i].how == STEP_RESET)
+                stream_broken(&f.stream, 99, ECONNRESET);
+            else if (cases[i].how == STEP_SILENT)
+                stream_timeout(&f.stream, limits[k], 99, 120);
+            const struct rec_request *r = &f.stream.record;
+            if (r->verdict != VERDICT_OK || r->end_ns != cases[i].end_ns || r->notes != NOTE_NO_DONE)
+                fail_msg("%s: %s, end %lld, notes %u", cases[i].name, verdict_names[r->verdict], (long long)r->end_ns,
+                         r->notes);
+            assert_true(f.stream.over && (f.stream.closing || cases[i].how == STEP_END));
+            stream_done(&f.stream);
+            buf_done(&b);
+        }
+}
+
 static void the_first_fault_stands(void **state)
 {
     (void)state;
@@ -412,9 +460,8 @@ static void a_detail_is_printable(void **state)
     struct feed f;
     feed_init(&f, STREAM_EVENT_MAX);
     feed_text(&f, UNTIL_CLOSE EVENT("{\"error\":{\"message\":\"\\u001b[2J\\u009b \\u00e4\\ud800 x\xff\"}}"));
-    assert_string_equal(f.stream.record.detail,
-                        "The server reported an error in the stream:  [2J\xef\xbf\xbd\xef\xbf\xbd"
-                        " \xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd x\xef\xbf\xbd");
+    assert_string_equal(f.stream.record.detail, "The server reported an error in the stream:  [2J\xef\xbf\xbd"
+                                                " \xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd x\xef\xbf\xbd");
     stream_done(&f.stream);
 }
 
@@ -512,12 +559,19 @@ static void recorded_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cases_split_everywhere),    cmocka_unit_test(cases_byte_by_byte),
-        cmocka_unit_test(silence_decides),           cmocka_unit_test(the_first_fault_stands),
-        cmocka_unit_test(chunks_and_times),          cmocka_unit_test(fingerprints),
-        cmocka_unit_test(stamps_shared_by_one_read), cmocka_unit_test(chunk_framing_is_part_of_its_event),
-        cmocka_unit_test(the_largest_event_passes),  cmocka_unit_test(an_error_body_is_read_to_64_kib),
-        cmocka_unit_test(a_detail_is_printable),     cmocka_unit_test(recorded_answers),
+        cmocka_unit_test(cases_split_everywhere),
+        cmocka_unit_test(cases_byte_by_byte),
+        cmocka_unit_test(silence_decides),
+        cmocka_unit_test(the_first_fault_stands),
+        cmocka_unit_test(a_whole_answer_counts),
+        cmocka_unit_test(chunks_and_times),
+        cmocka_unit_test(fingerprints),
+        cmocka_unit_test(stamps_shared_by_one_read),
+        cmocka_unit_test(chunk_framing_is_part_of_its_event),
+        cmocka_unit_test(the_largest_event_passes),
+        cmocka_unit_test(an_error_body_is_read_to_64_kib),
+        cmocka_unit_test(a_detail_is_printable),
+        cmocka_unit_test(recorded_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "check.h"
 #include <stdlib.h>
+#include <unistd.h>
 #include "base/buf.h"
 #include "store/fields.h"
 #include "store/fields_json.h"
@@ -191,6 +192,54 @@ static void empty_file_changes_nothing(void **state)
     assert_int_equal(f->plan.gpu_count, 1);
 }
 
+/* Editors put a byte order mark in front of UTF-8, and save as UTF-16: the first is passed over, the second is named.
+ */
+static void encodings_of_a_file(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        const char *said; /* null: a good plan */
+    } cases[] = {
+#define FILE_OF(bytes, said) {bytes, sizeof(bytes) - 1, said}
+        FILE_OF("name: x\n", NULL),
+        FILE_OF("\xef\xbb\xbfname: x\n", NULL),
+        FILE_OF("\xef\xbb\xbf# first\nname: x\n", NULL),
+        FILE_OF("\xef\xbb\xbf", NULL),
+        FILE_OF("\xef\xbb\xbfname: x\nnaem: y\n", ":2:1: naem: "),
+        FILE_OF("\xff\xfen\0a\0", "the plan is UTF-16LE; plans are UTF-8. Convert it: iconv -f UTF-16LE "),
+        FILE_OF("\xfe\xff\0n\0a", "the plan is UTF-16BE; "),
+        FILE_OF("n\0a\0m\0e\0:\0 \0x\0\n\0", "the plan is UTF-16LE; "),
+        FILE_OF("\0n\0a\0m\0e\0:\0 \0x\0\n", "the plan is UTF-16BE; "),
+        FILE_OF("\xff\xfe\0\0n\0\0\0", "the plan is UTF-32LE; "),
+        FILE_OF("\0\0\0n\0\0\0a\0\0\0m", "the plan is UTF-32BE; "),
+#undef FILE_OF
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture *f;
+        char path[] = "/tmp/jtok_plan_XXXXXX";
+        int fd = mkstemp(path);
+        struct span text;
+        size_t mark = cases[i].n >= 3 && memcmp(cases[i].bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+        setup((void **)&f);
+        assert_int_equal(write(fd, cases[i].bytes, cases[i].n), (ssize_t)cases[i].n);
+        close(fd);
+        bool good = plan_yaml_load(&f->plan, path, &text, &f->p);
+        problems_print(&f->p, &f->printed);
+        if (good != !cases[i].said || (cases[i].said && !strstr(buf_text(&f->printed), cases[i].said)))
+            fail_msg("case %zu: %s", i, buf_text(&f->printed));
+        if (good && cases[i].n > mark)
+            assert_string_equal(f->plan.name, "x");
+        if (good) /* the source is kept as it stands */
+            assert_int_equal(text.n, cases[i].n);
+        unlink(path);
+        teardown((void **)&f);
+    }
+}
+
 static void set_overrides(void **state)
 {
     struct fixture *f = *state;
@@ -353,6 +402,7 @@ int main(void)
         TEST(yaml_tricks_are_refused),
         TEST(deep_brackets_end_soon),
         TEST(empty_file_changes_nothing),
+        TEST(encodings_of_a_file),
         TEST(set_overrides),
         TEST(set_errors_name_the_column),
         TEST(round_trips),

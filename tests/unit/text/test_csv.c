@@ -16,6 +16,51 @@ static void fields_are_quoted_only_where_needed(void **state)
     buf_done(&b);
 }
 
+static void formulas_are_made_harmless(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cell, *shown;
+    } cases[] = {
+        {"a=1", "a=1"},
+        {"=1+1", "'=1+1"},
+        {"-3", "-3"},
+        {"+5", "+5"},
+        {"-1.5e-7", "-1.5e-7"},
+        {"-", "'-"},
+        {"--3", "'--3"},
+        {"-3-4", "'-3-4"},
+        {"+", "'+"},
+        {"@x", "'@x"},
+        {"\t=1", "' =1"},
+        {"\r@x", "' @x"},
+        {"  =1", "'  =1"},
+        {"", ""},
+        {"=a,b", "\"'=a,b\""},
+        {"=\"x\"", "\"'=\"\"x\"\"\""},
+        {"\xef\xbc\x9d"
+         "1",
+         "'\xef\xbc\x9d"
+         "1"},
+        {"'=1", "'=1"},
+        {"a\nb\033", "a b "},
+        {"-0x10", "'-0x10"},
+        {"-inf", "'-inf"},
+        {"\xe2\x88\x92"
+         "3",
+         "\xe2\x88\x92"
+         "3"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf b = {0};
+        csv_put_shown(&b, span_of(cases[i].cell), ',');
+        assert_int_equal(b.p[b.n - 1], ',');
+        b.n--;
+        assert_string_equal(buf_text(&b), cases[i].shown);
+        buf_done(&b);
+    }
+}
+
 static void records_split_into_fields(void **state)
 {
     (void)state;
@@ -125,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_are_quoted_only_where_needed),
+        cmocka_unit_test(formulas_are_made_harmless),
         cmocka_unit_test(records_split_into_fields),
         cmocka_unit_test(a_file_that_ends_with_its_line_is_not_cut),
         cmocka_unit_test(a_cut_text_gives_its_whole_records),

@@ -479,8 +479,10 @@ static void check_written(const char *bytes, size_t n, const char *json)
 static void the_writer_escapes(void **state)
 {
     (void)state;
-    check_written("a\"b\\c/\b\f\n\r\t\x01\x1f\x7f", 14, "\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f\"");
+    check_written("a\"b\\c/\b\f\n\r\t\x01\x1f\x7f", 14, "\"a\\\"b\\\\c/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"");
     check_written("\0", 1, "\"\\u0000\"");
+    /* What a terminal could obey or would not show: the same text, escaped. */
+    check_written("\xc2\x9b\xe2\x80\xae\xef\xbb\xbf\xf3\xa0\x81\x81", 12, "\"\\u009b\\u202e\\ufeff\\udb40\\udc41\"");
     check_written("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
     /* Ill-formed stretches by Unicode's table 3-8: each maximal part becomes one U+FFFD. */
     check_written("\xc0\xaf", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\"");

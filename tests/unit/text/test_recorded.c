@@ -78,7 +78,7 @@ static void run_answer(struct span text, const size_t *cuts, size_t n, struct bu
     if (t.cut)
         assert_int_equal(http1_eof(&h), HTTP1_ERROR);
     assert_true(h.close);
-    assert_int_equal(sse_eof(&s), SSE_MORE);
+    assert_int_equal(sse_eof(&s, true), SSE_MORE);
     if (!h.event_stream)
         read_document(buf_span(&body), &t);
     t.status = h.status;

@@ -18,6 +18,8 @@ static void describe(const struct sse *s, struct buf *account)
     buf_byte(account, ']');
 }
 
+static bool orderly; /* how the stream ends */
+
 static void run_sse(struct span text, const size_t *cuts, size_t n, struct buf *account)
 {
     struct sse s;
@@ -33,7 +35,7 @@ static void run_sse(struct span text, const size_t *cuts, size_t n, struct buf *
     }
     if (kind == SSE_MORE) {
         buf_byte(account, '|');
-        while ((kind = sse_eof(&s)) == SSE_EVENT)
+        while ((kind = sse_eof(&s, orderly)) == SSE_EVENT)
             describe(&s, account);
     }
     if (kind == SSE_TOO_LARGE)
@@ -157,6 +159,19 @@ static void the_end_completes_or_cuts(void **state)
     check("data: a\ndata: b", "| 0 0");
     check("data: a\nda", "| 0 0");
     check("event: x\n", "| 0 0 no data");
+    orderly = true; /* the sender announced the end: a last line needs no line end */
+    check("data: a\n\ndata: b\n", "[a]|[b] 2 0");
+    check("data: a\n\ndata: b", "[a]|[b] 2 0");
+    check("data: a\ndata: b", "|[a\nb] 1 0");
+    check("data: a\nda", "|[a] 1 0");
+    check("data: a\n: co", "|[a] 1 1");
+    check("\xef\xbb\xbf"
+          "data: a",
+          "|[a] 1 0");
+    check("event: error", "|<error>!-[] 1 0 no data");
+    check("event: x", "| 0 0 no data");
+    check("data: a\n\n", "[a]| 1 0");
+    orderly = false;
 }
 
 static void long_and_short_lines_of_every_length(void **state)
