@@ -178,6 +178,7 @@ const char *precision_name(const char *text)
         {"bfloat16", "bf16"}, {"float16", "fp16"},       {"half", "fp16"},        {"float32", "fp32"},
         {"float", "fp32"},    {"awq_marlin", "awq"},     {"gptq_marlin", "gptq"}, {"bitsandbytes", "bnb"},
         {"modelopt", "fp8"},  {"modelopt_fp4", "nvfp4"}, {"fbgemm_fp8", "fp8"},   {"ptpc_fp8", "fp8"},
+        {"fp8", "fp8"},       {"nvfp4", "nvfp4"},
     };
     if (strncmp(text, "torch.", 6) == 0)
         text += 6;
