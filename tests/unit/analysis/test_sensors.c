@@ -172,6 +172,26 @@ static void what_is_missing_accuses_nobody(void **state)
     arena_done(&a);
 }
 
+/* A run that broke off after its release began, on two boards of which one has no buffer: the other keeps its factor.
+ */
+static void one_board_without_a_buffer_takes_nothing_from_the_other(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct records r = life_records(&a, 2);
+    r.gpus[1].buffer_count = 0;
+    r.gpus[0].buffer_count = 80 * 50; /* the grid goes on to the end */
+    for (size_t i = 0; i < r.mark_count; i++)
+        if (r.marks[i].id == MARK_EXIT || r.marks[i].id == MARK_RELEASE_END)
+            r.marks[i].id = MARK_COUNT;
+    struct result x = judge(&r, &a);
+    assert_false(x.release.closed);
+    assert_true(quantity_has_value(&x.gpus[0].factor));
+    assert_true(quantity_has_value(&x.stages[STAGE_FORMAL].gpus[0].energy.precise));
+    assert_false(quantity_has_value(&x.gpus[1].factor));
+    arena_done(&a);
+}
+
 /* The limit is the larger of 10 % and twice what sampling explains: a grid 7 % off passes, one 16 % off does not, and
  * where power swings between the samples more is allowed. */
 static void the_grid_has_its_limit(void **state)
@@ -207,6 +227,7 @@ int main(void)
                                        cmocka_unit_test(a_counter_of_another_scope),
                                        cmocka_unit_test(a_field_that_answers_zero),
                                        cmocka_unit_test(what_is_missing_accuses_nobody),
+                                       cmocka_unit_test(one_board_without_a_buffer_takes_nothing_from_the_other),
                                        cmocka_unit_test(the_grid_has_its_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
