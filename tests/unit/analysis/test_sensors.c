@@ -142,6 +142,15 @@ static void a_field_that_answers_zero(void **state)
     struct result x = judge(&r, &a);
     assert_int_equal(outcome(&x, CODE_GRID_DISAGREES), CHECK_FAILED);
     assert_false(x.formal);
+
+    /* So does the buffer of one of two: nothing precise is known of their sum. */
+    r = life_records(&a, 2);
+    scale_buffer(&r.gpus[1], 0, LIFE_END_S, 0);
+    x = judge(&r, &a);
+    assert_int_equal(outcome(&x, CODE_COUNTER_DISAGREES), CHECK_FAILED);
+    assert_true(quantity_has_value(&x.stages[STAGE_FORMAL].gpus[0].energy.precise));
+    assert_false(quantity_has_value(&x.stages[STAGE_FORMAL].gpus[1].energy.precise));
+    assert_false(quantity_has_value(&x.stages[STAGE_FORMAL].energy.precise));
     arena_done(&a);
 }
 
