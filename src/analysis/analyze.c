@@ -298,8 +298,8 @@ static void measure_first_in_band(struct work *w)
     x->first_in_band_j = meters_parts(&w->meters, &part, 1, false, METERS_ALL, w->a);
 }
 
-/* The last moment, no later than `end`, that buffer and counter cover on every GPU, with room for the counter's delay.
- */
+/* The last moment, no later than `end`, that buffer and counter cover, with room for the counter's delay, on every GPU
+ * that has both. */
 static int64_t last_of_both(const struct work *w, int64_t end_ns)
 {
     static const int64_t DELAY_NS = 150000000;
@@ -308,11 +308,11 @@ static int64_t last_of_both(const struct work *w, int64_t end_ns)
         const struct curve *b = &w->series[i].buffer;
         const struct counter *c = &w->series[i].counter;
         if (b->n == 0 || c->n == 0)
-            return end_ns;
+            continue;
         last = b->t_ns[b->n - 1] < last ? b->t_ns[b->n - 1] : last;
         last = c->t_ns[c->n - 1] - DELAY_NS < last ? c->t_ns[c->n - 1] - DELAY_NS : last;
     }
-    return w->r.gpu_count ? last : end_ns;
+    return last == INT64_MAX ? ABSENT_I64 : last;
 }
 
 static void measure_stages(struct work *w)

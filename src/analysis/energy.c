@@ -35,13 +35,15 @@ static struct quantity counter_quantity(const struct counter *c, int64_t a_ns, i
     return quantity_of(counter_energy(c, b_ns) - counter_energy(c, a_ns));
 }
 
-static struct quantity precise_quantity(const struct quantity *buffer, const struct quantity *factor)
+static struct quantity precise_quantity(const struct quantity *buffer, const struct quantity *counter,
+                                        const struct quantity *factor)
 {
     if (!quantity_has_value(buffer))
         return *buffer;
-    /* A GPU that drew nothing has no factor and needs none. */
+    /* A GPU that drew nothing, by its counter too, has no factor and needs none. */
+    bool nothing = buffer->value == 0 && quantity_has_value(counter) && counter->value == 0;
     if (!quantity_has_value(factor))
-        return buffer->value == 0 ? *buffer : quantity_absent(factor->state, factor->why);
+        return nothing ? *buffer : quantity_absent(factor->state, factor->why);
     return quantity_of(buffer->value * factor->value);
 }
 
@@ -101,7 +103,7 @@ static struct gauge gauge_read(const struct meters *m, size_t i, int64_t a_ns, i
     x.q[SERIES_COUNTER] = counter_quantity(&g->counter, a_ns, b_ns, x.counter_void);
     x.q[SERIES_BUFFER] = curve_quantity(&g->buffer, a_ns, b_ns, "no buffer sample",
                                         "no buffer sample before the start or after the end");
-    x.q[SERIES_PRECISE] = precise_quantity(&x.q[SERIES_BUFFER], &m->fits[i].factor);
+    x.q[SERIES_PRECISE] = precise_quantity(&x.q[SERIES_BUFFER], &x.q[SERIES_COUNTER], &m->fits[i].factor);
     doubt_gauge(g, &m->fits[i], &s, &x);
     for (int k = 0; k < SERIES_COUNT; k++)
         if (quantity_has_value(&x.q[k]))

@@ -25,7 +25,8 @@ static int64_t unstepped(const struct clock_line *clocks, int64_t t_ns, bool *re
  * undefined, never 0. */
 static double tpot_s(const struct stream *q, int64_t first_ns, int64_t last_ns)
 {
-    int64_t divisor = q->tokens - q->first_tokens;
+    /* It held a token at least, also where no count stands with it. */
+    int64_t divisor = q->tokens - (q->first_tokens > 1 ? q->first_tokens : 1);
     if (q->tokens < 2 || divisor < 1 || first_ns == ABSENT_I64 || last_ns == ABSENT_I64 || last_ns <= first_ns)
         return (double)NAN;
     return (double)(last_ns - first_ns) * 1e-9 / (double)divisor;

@@ -90,14 +90,14 @@ static void mark_merged(struct verify *v)
         return;
     }
     double share = l->later_tokens > 0 ? (double)l->merged_tokens / (double)l->later_tokens : 0;
-    verify_mark(v, RMARK_ARRIVALS_MERGED, share > MERGED_SHARE ? CHECK_FAILED : CHECK_PASSED, share, MERGED_SHARE,
-                "%.3g %% of the tokens that came after their request's first arrival, or in its only one, came over %lld "
-                "at a time (limit %g %%)%s.",
-                100 * share, (long long)l->merged_limit, 100 * MERGED_SHARE,
-                share > MERGED_SHARE
-                    ? ": a proxy, a gateway or the server's front end holds them back, so TTFT, TPOT and "
-                      "ITL are not the server's"
-                    : "");
+    verify_mark(
+        v, RMARK_ARRIVALS_MERGED, share > MERGED_SHARE ? CHECK_FAILED : CHECK_PASSED, share, MERGED_SHARE,
+        "%.3g %% of the tokens that came after their request's first arrival, or in its only one, came over %lld "
+        "at a time (limit %g %%)%s.",
+        100 * share, (long long)l->merged_limit, 100 * MERGED_SHARE,
+        share > MERGED_SHARE ? ": a proxy, a gateway or the server's front end holds them back, so TTFT, TPOT and "
+                               "ITL are not the server's"
+                             : "");
 }
 
 /* The hold that proves the recovery of power began again after the engine was gone. */
@@ -199,9 +199,10 @@ static void mark_warmed(struct verify *v)
         verify_mark(v, RMARK_PAGE_CACHE_WARMED, CHECK_NOT_RECORDED, none, none,
                     "How much of the snapshot was in the page cache was not recorded.");
     else if (f->outcome == CHECK_FAILED)
-        verify_mark(v, RMARK_PAGE_CACHE_WARMED, CHECK_FAILED, none, none,
-                    "The engine's start found %s of the snapshot in the page cache, where %s were before it was hashed.",
-                    f->seen ? f->seen : "more", f->expected ? f->expected : "less");
+        verify_mark(
+            v, RMARK_PAGE_CACHE_WARMED, CHECK_FAILED, none, none,
+            "The engine's start found %s of the snapshot in the page cache, where %s were before it was hashed.",
+            f->seen ? f->seen : "more", f->expected ? f->expected : "less");
     else
         verify_mark(v, RMARK_PAGE_CACHE_WARMED, CHECK_PASSED, none, none,
                     "The page cache held %s of the snapshot, as before it was looked at.",

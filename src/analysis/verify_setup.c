@@ -108,6 +108,9 @@ static void check_preflight(struct verify *v)
     else if (!g.count)
         verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_NOT_RECORDED,
                    "The records hold no look at the machine before the start.");
+    else if (!g.by_outcome[CHECK_PASSED])
+        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_NOT_JUDGED, "Nothing of the machine was judged before the start%s.",
+                   left_out(v, &g, "; left out: "));
     else
         verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_PASSED,
                    "The machine was looked at before the start (%zu %s) and found normal.", g.by_outcome[CHECK_PASSED],

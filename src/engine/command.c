@@ -178,6 +178,7 @@ const char *precision_name(const char *text)
         {"bfloat16", "bf16"}, {"float16", "fp16"},       {"half", "fp16"},        {"float32", "fp32"},
         {"float", "fp32"},    {"awq_marlin", "awq"},     {"gptq_marlin", "gptq"}, {"bitsandbytes", "bnb"},
         {"modelopt", "fp8"},  {"modelopt_fp4", "nvfp4"}, {"fbgemm_fp8", "fp8"},   {"ptpc_fp8", "fp8"},
+        {"fp8", "fp8"},       {"nvfp4", "nvfp4"},
     };
     if (strncmp(text, "torch.", 6) == 0)
         text += 6;
@@ -187,9 +188,18 @@ const char *precision_name(const char *text)
     return text;
 }
 
+/* Where `part` stands last in a path, or null. */
+static const char *last_of(const char *path, const char *part)
+{
+    const char *last = NULL;
+    for (const char *at = path; at && (at = strstr(at, part)); at++)
+        last = at;
+    return last;
+}
+
 const char *snapshot_revision(const char *path, struct arena *a)
 {
-    const char *at = path ? strstr(path, "/snapshots/") : NULL;
+    const char *at = last_of(path, "/snapshots/");
     if (!at)
         return NULL;
     at += strlen("/snapshots/");
@@ -269,7 +279,7 @@ static bool is_path(const char *model)
 
 const char *hub_model_id(const char *path, struct arena *a)
 {
-    const char *at = strstr(path, "/models--");
+    const char *at = last_of(path, "/models--");
     const char *end = at ? strchr(at + 1, '/') : NULL;
     if (!end)
         return NULL;

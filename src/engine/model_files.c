@@ -9,7 +9,7 @@
 struct config_reader {
     struct json j;
     struct arena *arena;
-    const char *dtype, *text_dtype, *method;
+    const char *dtype, *text_dtype, *method, *algorithm;
     int64_t bits;
 };
 
@@ -30,7 +30,10 @@ static bool read_object(struct config_reader *r, enum where at)
     while (json_next(&r->j) == JSON_KEY) {
         bool dtype = json_is(&r->j, "torch_dtype") || json_is(&r->j, "dtype");
         bool part = at == TOP && json_is(&r->j, "text_config");
-        bool quantization = at == TOP && json_is(&r->j, "quantization_config");
+        bool quantization =
+            at != QUANTIZATION && (json_is(&r->j, "quantization_config") || json_is(&r->j, "compression_config") ||
+                                   (at == TOP && json_is(&r->j, "quantization")));
+        bool algorithm = at == QUANTIZATION && json_is(&r->j, "quant_algo");
         bool method = at == QUANTIZATION && json_is(&r->j, "quant_method");
         bool bits = at == QUANTIZATION && (json_is(&r->j, "bits") || json_is(&r->j, "w_bit"));
         enum json_kind k = json_next(&r->j);
@@ -38,6 +41,8 @@ static bool read_object(struct config_reader *r, enum where at)
             *(at == TOP ? &r->dtype : &r->text_dtype) = text_of(r);
         else if (k == JSON_STRING && method)
             r->method = text_of(r);
+        else if (k == JSON_STRING && algorithm)
+            r->algorithm = text_of(r);
         else if (k == JSON_NUMBER && bits)
             json_i64(&r->j, &r->bits);
         else if (k == JSON_OBJECT && (part || quantization)) {
@@ -58,6 +63,9 @@ void model_config_read(struct span json, struct arena *a, struct model_config *r
     json_init(&r.j, json);
     if (json_next(&r.j) != JSON_OBJECT || !read_object(&r, TOP))
         return;
+    /* ModelOpt's method is the same for each of its formats. */
+    if (r.algorithm && (!r.method || strcmp(r.method, "modelopt") == 0))
+        r.method = r.algorithm;
     const char *named = r.method ? r.method : r.dtype ? r.dtype : r.text_dtype;
     *ret = (struct model_config){.precision = named ? precision_name(named) : NULL, .method = r.method, .bits = r.bits};
 }
@@ -87,8 +95,13 @@ static enum content content_of(struct span name, struct span dtype, const struct
     static const char *const aside[] = {"scales",       "qzeros",      "g_idx",        "_scale",
                                         "_scale_inv",   "_zero_point", "weight_shape", "input_scale",
                                         "weight_scale", "absmax",      "quant_map",    "quant_state"};
-    if (!c->method)
+    static const char *const packs_many[] = {"U8", "I8", "U32", "I32"};
+    if (!c->method) {
+        for (size_t i = 0; i < sizeof packs_many / sizeof *packs_many; i++)
+            if (span_is(dtype, packs_many[i])) /* quantized, and no entry that says how */
+                return UNKNOWN;
         return ONE_EACH;
+    }
     for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
         if (ends_in(name, aside[i]))
             return NO_PARAMETERS;

@@ -16,8 +16,9 @@ struct model_config {
     int64_t bits;          /* of a packed weight; ABSENT_I64: not said */
 };
 
-/* Reads config.json. The quantization's method names the precision where there is one, else torch_dtype or dtype, of
- * the model or, for a model of several parts, of its text_config. A text that is not JSON says nothing. O(bytes). */
+/* Reads config.json, or ModelOpt's hf_quant_config.json. The quantization's method (ModelOpt: its algorithm) names the
+ * precision where there is one, else torch_dtype or dtype; each of the model or, for a model of several parts, of its
+ * text_config. A text that is not JSON says nothing. O(bytes). */
 void model_config_read(struct span json, struct arena *a, struct model_config *ret);
 
 /* The length of the header that a safetensors file's first eight bytes state, in bytes; ABSENT_I64 where it can't be

@@ -117,18 +117,48 @@ static int64_t parameters_of(const char *path, int64_t bytes, const struct model
     return parameters;
 }
 
+static struct span file_of(struct preflight *p, const struct snapshot *s, const char *name, int64_t most)
+{
+    struct buf text = {0};
+    file_read(arena_format(p->arena, "%s/%s", s->folder, name), (size_t)most, &text, NULL);
+    struct span copy = {arena_copy(p->arena, text.p ? text.p : "", text.n), text.n};
+    buf_done(&text);
+    return copy;
+}
+
+static bool lists(const struct listing *l, const char *name)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (strcmp(l->files[i].path, name) == 0)
+            return true;
+    return false;
+}
+
+/* A folder may hold the same weights twice (consolidated.safetensors, original/): those count that engines load, by the
+ * index, else by the usual name, else all that lie at the top. `index`: its text, "" where there is none. */
+static bool counts(struct preflight *p, const struct listing *l, const char *path, const char *index)
+{
+    static const char ending[] = ".safetensors", whole[] = "model.safetensors";
+    size_t n = strlen(path);
+    if (strchr(path, '/') || n < sizeof ending || strcmp(path + n - (sizeof ending - 1), ending) != 0)
+        return false;
+    if (*index)
+        return strstr(index, arena_format(p->arena, "\"%s\"", path)) != NULL;
+    return strcmp(path, whole) == 0 || !lists(l, whole);
+}
+
 static void read_model(struct preflight *p, const struct listing *l, struct snapshot *s)
 {
-    static const char ending[] = ".safetensors";
-    struct buf text = {0};
-    struct model_config config;
+    struct model_config config, beside;
     int64_t sum = 0, files = 0;
-    file_read(arena_format(p->arena, "%s/config.json", s->folder), 1 << 24, &text, NULL);
-    model_config_read(buf_span(&text), p->arena, &config);
-    buf_done(&text);
+    model_config_read(file_of(p, s, "config.json", 1 << 24), p->arena, &config);
+    /* ModelOpt's entry may stand in a file of its own. */
+    model_config_read(file_of(p, s, "hf_quant_config.json", 1 << 24), p->arena, &beside);
+    if (!config.method && beside.method)
+        config = beside;
+    const char *index = file_of(p, s, "model.safetensors.index.json", 1 << 28).p;
     for (size_t i = 0; i < l->count && sum != ABSENT_I64; i++) {
-        size_t n = strlen(l->files[i].path);
-        if (n < sizeof ending || strcmp(l->files[i].path + n - (sizeof ending - 1), ending) != 0)
+        if (!counts(p, l, l->files[i].path, index))
             continue;
         int64_t own =
             parameters_of(arena_format(p->arena, "%s/%s", s->folder, l->files[i].path), l->files[i].bytes, &config);

@@ -251,7 +251,7 @@ static struct holders holders_of(struct run *r, uint32_t gpu)
 static int by_sum(int64_t before, int64_t now)
 {
     return before == ABSENT_I64 || now == ABSENT_I64 ? CHECK_NOT_RECORDED
-           : now - before > METHOD_MEMORY_BYTES        ? CHECK_PASSED
+           : now - before > METHOD_MEMORY_BYTES      ? CHECK_PASSED
                                                      : CHECK_FAILED;
 }
 

@@ -80,6 +80,25 @@ void secrets_add(struct secrets *s, const char *name, struct span value)
     }
 }
 
+enum { TOKEN_MIN = 20 };
+
+/* What stands before the @ of a URL's host, whatever the variable is called: the password, or the whole where it is as
+ * long as a token. */
+static void add_of_urls(struct secrets *s, struct span name, const char *text)
+{
+    for (const char *at = text; at && (at = strstr(at, "://"));) {
+        at += 3;
+        size_t n = strcspn(at, "/?# \t\r\n\"'"), user = strcspn(at, ":@");
+        while (n && at[n - 1] != '@')
+            n--;
+        if (n < 2)
+            continue;
+        size_t from = user < n - 1 ? user + 1 : 0;
+        if (from || n - 1 >= TOKEN_MIN)
+            secrets_add(s, arena_copy(&s->arena, name.p, name.n), (struct span){at + from, n - 1 - from});
+    }
+}
+
 void secrets_add_environ(struct secrets *s, char **environment)
 {
     for (; environment && *environment; environment++) {
@@ -90,6 +109,8 @@ void secrets_add_environ(struct secrets *s, char **environment)
             char *text = arena_copy(&s->arena, name.p, name.n);
 
             secrets_add(s, text, span_of(equals + 1));
+        } else if (equals) {
+            add_of_urls(s, name, equals + 1);
         }
     }
 }
@@ -141,6 +162,10 @@ void secrets_add_plan(struct secrets *s, const struct plan *plan)
     for (size_t i = 0; i < plan->engine.env_count; i++)
         if (secrets_is_name(span_of(plan->engine.env[i].name)))
             secrets_add(s, plan->engine.env[i].name, span_of(plan->engine.env[i].value));
+        else
+            add_of_urls(s, span_of(plan->engine.env[i].name), plan->engine.env[i].value);
+    for (size_t i = 0; i < plan->engine.command_count; i++)
+        add_of_urls(s, span_of("url"), plan->engine.command[i]);
     walk_command(&plan->engine, add_word, &(struct add_command){s, &plan->engine});
 }
 

@@ -499,10 +499,35 @@ static void cost_needs_both_factors(void **state)
     arena_done(&a);
 }
 
+/* The first stamp brought a token at least, whatever is known of its chunk: no count of its own, or no row at all. Then
+ * TPOT is (last - first) / (n - 1), never / n. */
+static void the_first_stamp_holds_a_token(void **state)
+{
+    (void)state;
+    struct made m;
+    struct streams s;
+    int64_t nulled;
+    made_init(&m, 0);
+    made_request(&m, 0, 1, 5, 5);
+    struct rec_request *bare = made_request(&m, 1, 1, 5, 5);
+    bare->first_ns = at_s(2);
+    bare->last_ns = at_s(4);
+    made_chunk(&m, 0, 2, -1, 5);
+    made_chunk(&m, 0, 3, 3, 5);
+    made_chunk(&m, 0, 4, 5, 5);
+    make(&m, &s);
+    struct clock_line clocks = clock_line_make(m.r.clocks, 1, &m.arena);
+    struct result_request *t = latency_table(&s, &clocks, at_s(1), &m.arena, &nulled);
+    assert_close(t[0].tpot_s, 0.5, 1e-12);
+    assert_close(t[1].tpot_s, 0.5, 1e-12);
+    made_done(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(percentiles_are_type_7),
                                        cmocka_unit_test(times_of_a_request),
+                                       cmocka_unit_test(the_first_stamp_holds_a_token),
                                        cmocka_unit_test(a_clock_step_takes_the_time),
                                        cmocka_unit_test(gaps_are_exact),
                                        cmocka_unit_test(idle_while_owed),

@@ -142,6 +142,15 @@ static void a_field_that_answers_zero(void **state)
     struct result x = judge(&r, &a);
     assert_int_equal(outcome(&x, CODE_GRID_DISAGREES), CHECK_FAILED);
     assert_false(x.formal);
+
+    /* So does the buffer of one of two: nothing precise is known of their sum. */
+    r = life_records(&a, 2);
+    scale_buffer(&r.gpus[1], 0, LIFE_END_S, 0);
+    x = judge(&r, &a);
+    assert_int_equal(outcome(&x, CODE_COUNTER_DISAGREES), CHECK_FAILED);
+    assert_true(quantity_has_value(&x.stages[STAGE_FORMAL].gpus[0].energy.precise));
+    assert_false(quantity_has_value(&x.stages[STAGE_FORMAL].gpus[1].energy.precise));
+    assert_false(quantity_has_value(&x.stages[STAGE_FORMAL].energy.precise));
     arena_done(&a);
 }
 
@@ -169,6 +178,26 @@ static void what_is_missing_accuses_nobody(void **state)
     x = judge(&r, &a);
     assert_true(x.stages[STAGE_STARTUP].gpus[0].counter_disagreement.value > 0.2);
     assert_int_equal(outcome(&x, CODE_COUNTER_DISAGREES), CHECK_NOT_RECORDED);
+    arena_done(&a);
+}
+
+/* A run that broke off after its release began, on two boards of which one has no buffer: the other keeps its factor.
+ */
+static void one_board_without_a_buffer_takes_nothing_from_the_other(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct records r = life_records(&a, 2);
+    r.gpus[1].buffer_count = 0;
+    r.gpus[0].buffer_count = 80 * 50; /* the grid goes on to the end */
+    for (size_t i = 0; i < r.mark_count; i++)
+        if (r.marks[i].id == MARK_EXIT || r.marks[i].id == MARK_RELEASE_END)
+            r.marks[i].id = MARK_COUNT;
+    struct result x = judge(&r, &a);
+    assert_false(x.release.closed);
+    assert_true(quantity_has_value(&x.gpus[0].factor));
+    assert_true(quantity_has_value(&x.stages[STAGE_FORMAL].gpus[0].energy.precise));
+    assert_false(quantity_has_value(&x.gpus[1].factor));
     arena_done(&a);
 }
 
@@ -207,6 +236,7 @@ int main(void)
                                        cmocka_unit_test(a_counter_of_another_scope),
                                        cmocka_unit_test(a_field_that_answers_zero),
                                        cmocka_unit_test(what_is_missing_accuses_nobody),
+                                       cmocka_unit_test(one_board_without_a_buffer_takes_nothing_from_the_other),
                                        cmocka_unit_test(the_grid_has_its_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -622,6 +622,28 @@ static void what_was_not_recorded_is_not_judged(void **state)
     }
 }
 
+/* Compared with nothing is not passed: facts that were all left out judge nothing. */
+static void facts_left_out_pass_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *prefix;
+        int code;
+    } cases[] = {
+        {"plan.", CODE_PLAN_MISMATCH}, {"identity.", CODE_IDENTITY_WRONG}, {"preflight.", CODE_PREFLIGHT_FAILED}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct records r = life_records(&a, 1);
+        for (size_t k = 0; k < r.fact_count; k++)
+            if (strncmp(r.facts[k].name, cases[i].prefix, strlen(cases[i].prefix)) == 0)
+                r.facts[k].outcome = CHECK_NOT_JUDGED;
+        struct result result = judge(&r, &a);
+        if (result.checks[cases[i].code].outcome != CHECK_NOT_JUDGED)
+            fail_msg("%s: %s", cases[i].prefix, result.checks[cases[i].code].why);
+        arena_done(&a);
+    }
+}
+
 /* Limits are where the method puts them. */
 static void limits_are_inclusive_as_the_method_says(void **state)
 {
@@ -831,6 +853,7 @@ int main(void)
         cmocka_unit_test(the_metrics_answer_is_told),
         cmocka_unit_test(a_front_end_that_lags_is_marked),
         cmocka_unit_test(what_was_not_recorded_is_not_judged),
+        cmocka_unit_test(facts_left_out_pass_nothing),
         cmocka_unit_test(limits_are_inclusive_as_the_method_says),
         cmocka_unit_test(the_count_before_may_come_from_the_warm_up),
         cmocka_unit_test(own_requests_explain_only_what_they_are),

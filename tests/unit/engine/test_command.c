@@ -255,12 +255,37 @@ static void test_launch_keeps_what_the_user_wrote(void **state)
     arena_done(&a);
 }
 
+/* The last of several folders that look like the hub's is the hub's. */
+static void names_of_the_hub(void **state)
+{
+    (void)state;
+#define COMMIT "0123456789abcdef0123456789abcdef01234567"
+    static const struct {
+        const char *path, *id, *revision;
+    } cases[] = {{"/x/models--org--name/snapshots/" COMMIT, "org/name", COMMIT},
+                 {"/snapshots/daily/models--org--name/snapshots/" COMMIT "/sub", "org/name", COMMIT},
+                 {"/models--backup/hub/models--org--name/snapshots/" COMMIT, "org/name", COMMIT},
+                 {"/x/models--org--name/snapshots/main", "org/name", NULL},
+                 {"/x/snapshots/models--org--name", NULL, NULL},
+                 {"/srv/model", NULL, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        const char *id = hub_model_id(cases[i].path, &a), *revision = snapshot_revision(cases[i].path, &a);
+        if (cases[i].id ? !id || strcmp(id, cases[i].id) != 0 : id != NULL)
+            fail_msg("%s: %s", cases[i].path, id ? id : "no id");
+        if (cases[i].revision ? !revision || strcmp(revision, cases[i].revision) != 0 : revision != NULL)
+            fail_msg("%s: %s", cases[i].path, revision ? revision : "no revision");
+        arena_done(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_a_vllm_command), cmocka_unit_test(test_a_repository_is_enough),
         cmocka_unit_test(test_the_plan_stands),      cmocka_unit_test(test_contradictions),
         cmocka_unit_test(test_launch_of_vllm),       cmocka_unit_test(test_launch_keeps_what_the_user_wrote),
+        cmocka_unit_test(names_of_the_hub),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

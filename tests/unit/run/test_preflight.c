@@ -488,6 +488,19 @@ static void parameters_are_counted(void **state)
          "{" TENSOR("l.weight", "F8_E4M3", "[10,4]") "," TENSOR("l.weight_scale", "F32", "[1]") "}", 0, 40, "fp8"},
         {"{\"quantization_config\":{\"quant_method\":\"mxfp4\"}}", "{" TENSOR("l.blocks", "U8", "[10,4]") "}", 0,
          ABSENT_I64, "mxfp4"},
+        /* ModelOpt has one method for several formats; models of several parts, and older ones, put the entry
+         * elsewhere; packed weights without any entry are not counted as if they held one each. */
+        {"{\"quantization_config\":{\"quant_method\":\"modelopt\",\"quant_algo\":\"NVFP4\"}}",
+         "{" TENSOR("l.weight", "U8", "[10,4]") "}", 0, ABSENT_I64, "nvfp4"},
+        {"{\"quantization_config\":{\"quant_method\":\"modelopt\",\"quant_algo\":\"FP8\"}}",
+         "{" TENSOR("l.weight", "F8_E4M3", "[10,4]") "," TENSOR("l.weight_scale", "F32", "[1]") "}", 0, 40, "fp8"},
+        {"{\"text_config\":{\"dtype\":\"bfloat16\",\"quantization_config\":{\"quant_method\":\"awq\",\"bits\":4}}}",
+         "{" TENSOR("l.qweight", "I32", "[10,4]") "}", 0, 320, "awq"},
+        {"{\"torch_dtype\":\"bfloat16\",\"compression_config\":{\"quant_method\":\"compressed-tensors\"}}",
+         "{" TENSOR("l.weight_packed", "I32", "[10,4]") "}", 0, ABSENT_I64, "compressed-tensors"},
+        {"{\"torch_dtype\":\"bfloat16\"}", "{" TENSOR("l.weight", "U8", "[10,4]") "}", 0, ABSENT_I64, "bf16"},
+        {"{\"torch_dtype\":\"bfloat16\",\"quantization\":{\"bits\":4}}", "{" TENSOR("l.weight", "U32", "[10,4]") "}", 0,
+         ABSENT_I64, "bf16"},
         {"{}", "{" TENSOR("a", "BF16", "[9223372036854775807,2]") "}", 0, ABSENT_I64, NULL},
         {"{}", "{" TENSOR("a", "BF16", "[9223372036854775807]") "," TENSOR("b", "BF16", "[1]") "}", 0, ABSENT_I64,
          NULL},
@@ -527,6 +540,57 @@ static void parameters_are_counted(void **state)
     }
 }
 
+static void put_weights(const char *folder, const char *name, const char *head)
+{
+    char path[512], first[8];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    header(first, strlen(head));
+    put_bytes(path, 0, first, sizeof first);
+    put_bytes(path, sizeof first, head, strlen(head));
+}
+
+/* The same weights in two layouts, or a copy below, are counted once. */
+static void weights_are_counted_once(void **state)
+{
+    (void)state;
+    static const char *const cases[][5] = {
+        {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "consolidated.safetensors",
+         "original/model.safetensors",
+         "{\"weight_map\":{\"a\":\"model-00001-of-00002.safetensors\",\"b\":"
+         "\"model-00002-of-00002.safetensors\"}}"},
+        {"model.safetensors", "model-more.bin", "consolidated.safetensors", "original/model.safetensors", NULL},
+        {"consolidated-1.safetensors", "consolidated-2.safetensors", "original/a.safetensors", "original/b.safetensors",
+         NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct place x;
+        char below[512];
+        place_make(&x, "/model");
+        snprintf(below, sizeof below, "%s/original", x.folder);
+        assert_int_equal(mkdir(below, 0700), 0);
+        for (size_t k = 0; k < 4; k++)
+            put_weights(x.folder, cases[i][k], "{" TENSOR("a", "BF16", "[3,5]") "}");
+        if (cases[i][4])
+            put_file(x.folder, "model.safetensors.index.json", cases[i][4], 0);
+        assert_int_equal(look(&x).parameters, i == 1 ? 15 : 30);
+        place_done(&x);
+    }
+}
+
+/* ModelOpt's older models name their format in a file of its own, and config.json says bfloat16. */
+static void the_format_may_stand_beside(void **state)
+{
+    (void)state;
+    struct place x;
+    place_make(&x, "/model");
+    put_file(x.folder, "hf_quant_config.json",
+             "{\"producer\":{\"name\":\"modelopt\"},\"quantization\":{\"quant_algo\":\"NVFP4\"}}", 0);
+    put_weights(x.folder, "model.safetensors", "{" TENSOR("l.weight", "U8", "[10,4]") "}");
+    struct snapshot s = look(&x);
+    assert_string_equal(s.precision, "nvfp4");
+    assert_int_equal(s.parameters, ABSENT_I64);
+    place_done(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -541,6 +605,8 @@ int main(void)
         cmocka_unit_test(the_hub_names_its_blobs),
         cmocka_unit_test(the_page_cache_stays_as_it_was),
         cmocka_unit_test(parameters_are_counted),
+        cmocka_unit_test(weights_are_counted_once),
+        cmocka_unit_test(the_format_may_stand_beside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

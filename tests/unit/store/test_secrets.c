@@ -137,15 +137,51 @@ static void plans_are_masked(void **state)
     arena_done(&a);
 }
 
+/* Whatever a variable is called, and in a command: the password of a URL. */
+static void passwords_in_urls(void **state)
+{
+    static const struct {
+        const char *variable, *text, *right;
+    } cases[] = {
+        {"PIP_INDEX_URL=https://bob:s3cr3tpass@pypi.example/simple", "see s3cr3tpass", "see [secret:PIP_INDEX_URL]"},
+        {"A=x, postgresql://u:p@ss:word@h:5432/db", "p@ss:word", "[secret:A]"},
+        {"A=http://plain:8080/a@bcdef:ghijkl http://u:secondone@h", "plain ghijkl secondone",
+         "plain ghijkl [secret:A]"},
+        {"A=https://ghp_0123456789abcdefghij@github.com/x", "ghp_0123456789abcdefghij", "[secret:A]"},
+        {"A=ssh://deploy@host/", "deployment", "deployment"},
+        {"A=https://bob:@host/://", "bob", "bob"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct secrets s = {0};
+        char variable[128];
+        char *environment[] = {variable, NULL};
+        struct buf b = {0};
+        snprintf(variable, sizeof variable, "%s", cases[i].variable);
+        secrets_add_environ(&s, environment);
+        secrets_replace(&s, span_of(cases[i].text), &b);
+        assert_string_equal(buf_text(&b), cases[i].right);
+        buf_done(&b);
+        secrets_done(&s);
+    }
+    struct secrets s = {0};
+    struct plan p;
+    const char *command[] = {"serve", "--endpoint=http://u:elsewhere@h"};
+    plan_defaults(&p);
+    p.engine.command = command;
+    p.engine.command_count = 2;
+    secrets_add_plan(&s, &p);
+    replaced(&s, command[1], "--endpoint=http://u:[secret:url]@h", 1);
+    secrets_done(&s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),
-        cmocka_unit_test(values_are_replaced),
-        cmocka_unit_test(overlaps_leave_nothing),
-        cmocka_unit_test(short_and_long_values),
-        cmocka_unit_test(plans_are_masked),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names),
+                                       cmocka_unit_test(values_are_replaced),
+                                       cmocka_unit_test(overlaps_leave_nothing),
+                                       cmocka_unit_test(short_and_long_values),
+                                       cmocka_unit_test(plans_are_masked),
+                                       cmocka_unit_test(passwords_in_urls)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
