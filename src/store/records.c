@@ -294,7 +294,7 @@ static bool read_file(void *self, const char *name, struct buf *b, bool *ret_the
         snprintf(path, sizeof path, "%s/%s%s", (const char *)self, name, endings[i]);
         *ret_there = access(path, F_OK) == 0;
         if (*ret_there)
-            return file_read(path, 0, b, e);
+            return file_read(path, archive_most_bytes(name), b, e);
     }
     return err_set(e, ERR_RECORDS, "%s/%s is missing", (const char *)self, name);
 }
