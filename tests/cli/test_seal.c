@@ -335,6 +335,19 @@ static void a_file_beyond_all_reason_is_refused(void **state)
     }
 }
 
+/* Rows can't be held against a count that was taken out. */
+static void a_count_that_was_taken_out_is_named(void **state)
+{
+    struct bench *b = *state;
+    const char *copy = copy_of(b, b->whole);
+    assert_int_equal(run(b, "verify %s", copy), EXIT_OK);
+    shell(b, "sed -i 's/\"method_id\": .*/\"method_id\": \"jtok-2\",/' %s/run.json", copy);
+    shell(b, "sed -i 's/\"file\": \"facts.csv\"/\"file\": \"other.csv\"/' %s/run.json", copy);
+    seal_anew(b, copy, "run.json");
+    assert_int_equal(run(b, "verify %s", copy), EXIT_RECORDS);
+    must_say(b, "run.json does not say how many rows facts.csv has");
+}
+
 static void damaged_or_unsealed_power_is_not_drawn(void **state)
 {
     struct bench *b = *state;
@@ -469,6 +482,7 @@ int main(void)
         cmocka_unit_test(a_result_that_contradicts_its_checks_is_not_used),
         cmocka_unit_test(a_later_result_is_verified_wherever_it_lies),
         cmocka_unit_test(a_file_beyond_all_reason_is_refused),
+        cmocka_unit_test(a_count_that_was_taken_out_is_named),
         cmocka_unit_test(damaged_or_unsealed_power_is_not_drawn),
         cmocka_unit_test(a_result_without_a_seal_proves_nothing),
         cmocka_unit_test(an_older_result_is_read_by_names),
