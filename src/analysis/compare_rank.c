@@ -8,7 +8,7 @@ const char *const size_group_names[] = {"unknown", "up to 50e9", "above 50e9, be
 
 enum size_group size_group_of(double total_parameters)
 {
-    if (isnan(total_parameters))
+    if (!(total_parameters > 0))
         return GROUP_UNKNOWN;
     return total_parameters <= 50e9 ? GROUP_SMALL : total_parameters < 200e9 ? GROUP_MEDIUM : GROUP_LARGE;
 }

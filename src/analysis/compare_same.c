@@ -355,6 +355,12 @@ static void want_same_tokens(struct same *s)
                              100 * share.value, (long long)x->load.output_tokens, (long long)y->load.output_tokens));
 }
 
+/* As known from plan, engine or snapshot; results made under jtok-1 leave it to the plan. */
+static const char *precision_of(const struct compare_run *r)
+{
+    return r->result->precision ? r->result->precision : r->plan ? r->plan->model.precision : NULL;
+}
+
 void compare_pair(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f)
 {
     struct same s = {x, y, a, f};
@@ -362,8 +368,8 @@ void compare_pair(const struct compare_run *x, const struct compare_run *y, stru
     want_formal(&s, y->result);
     want_same(&s, "model", x->result->model, y->result->model);
     want_same_if_stated(&s, "model's revision", x->result->revision, y->result->revision);
-    if (x->plan && y->plan)
-        want_same_if_stated(&s, "precision", x->plan->model.precision, y->plan->model.precision);
+    if ((x->plan && y->plan) || (x->result->precision && y->result->precision))
+        want_same_if_stated(&s, "precision", precision_of(x), precision_of(y));
     else
         note(&s, arena_format(a, "Run %s has no plan.json, so the precision was not compared.",
                               compare_id(x->plan ? y->result : x->result)));
@@ -648,12 +654,16 @@ void compare_repetition(const struct compare_run *x, const struct compare_run *y
         against(&s, arena_format(a, "%s. %s", runs, conditions.reasons.items[i]));
     for (size_t i = 0; i < conditions.notes.count; i++)
         note(&s, conditions.notes.items[i]);
-    const char *const engines[][3] = {{"engine", x->result->engine, y->result->engine},
-                                      {"engine's version", x->result->engine_version, y->result->engine_version}};
-    for (size_t i = 0; i < 2; i++)
-        if (strcmp(text_of(engines[i][1]), text_of(engines[i][2])) != 0)
-            against(&s, arena_format(a, "%s: the %s is %s and %s.", runs, engines[i][0], text_of(engines[i][1]),
-                                     text_of(engines[i][2])));
+    /* As found, too: a plan may be silent. */
+    const char *const found[][3] = {{"engine", x->result->engine, y->result->engine},
+                                    {"engine's version", x->result->engine_version, y->result->engine_version},
+                                    {"model", x->result->model, y->result->model},
+                                    {"model's revision", x->result->revision, y->result->revision},
+                                    {"precision", x->result->precision, y->result->precision}};
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++)
+        if (strcmp(text_of(found[i][1]), text_of(found[i][2])) != 0)
+            against(&s, arena_format(a, "%s: the %s is %s and %s.", runs, found[i][0], text_of(found[i][1]),
+                                     text_of(found[i][2])));
     const struct compare_run *both[] = {x, y};
     for (int i = 0; i < 2; i++)
         if (!both[i]->plan || !both[i]->run)

@@ -48,6 +48,8 @@ double sample_log(double x)
 /* x = k ln 2 + r with |r| below 0.347, and the power series of e^r; what is left out is below 1e-18. */
 double sample_exp(double x)
 {
+    if (x > 709 || x < -709) /* near the ends of a double, and no value of an interval */
+        return x > 0 ? INFINITY : 0;
     double k = floor(x / (ln2_high + ln2_low) + 0.5);
     double r = (x - k * ln2_high) - k * ln2_low, series = 1;
     for (int i = 17; i >= 1; i--)

@@ -56,12 +56,14 @@ static struct line line_of(const struct archive_entry *x, struct arena *a)
     }
     bool has = x->has_result && evaluate_stored(x->folder, a, r, &e);
     l.verdict = verdict_of(x, has ? r : NULL, a);
-    l.model = x->plan.model.id;
-    l.engine = x->run.engine_version ? arena_format(a, "%s %s", x->plan.engine.kind == ENGINE_VLLM ? "vllm" : "openai",
-                                                    x->run.engine_version)
-               : x->plan.engine.kind == ENGINE_VLLM ? "vllm"
-                                                    : "openai";
-    l.simulated = x->run.gpu_simulated || x->run.engine_simulated || x->plan.engine.simulated;
+    /* The seal names the result; plan.json and run.json are not held against it here. */
+    const char *engine = has                                  ? r->engine
+                         : x->plan.engine.kind == ENGINE_VLLM ? "vllm"
+                                                              : "openai",
+               *version = has ? r->engine_version : x->run.engine_version;
+    l.model = has ? r->model : x->plan.model.id;
+    l.engine = engine && version ? arena_format(a, "%s %s", engine, version) : engine;
+    l.simulated = x->run.gpu_simulated || x->run.engine_simulated || x->plan.engine.simulated || (has && r->simulated);
     if (has) {
         l.formal = r->metrics.formal_j_per_token;
         l.lifecycle = r->metrics.lifecycle_j_per_token;

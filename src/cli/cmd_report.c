@@ -26,11 +26,16 @@ static struct svg_notes stage_notes(const char *folder, struct arena *a)
     return notes;
 }
 
-static bool put_svg(const char *folder, struct arena *a, struct buf *out, struct err *e)
+static bool put_svg(const char *folder, bool unsealed, struct arena *a, struct buf *out, struct err *e)
 {
     struct records *r = arena_alloc(a, sizeof *r);
     if (!records_load(folder, a, r, e))
         return false;
+    bool sealed = archive_is_sealed(folder);
+    if (!sealed && !unsealed)
+        return err_set(e, ERR_RECORDS, "%s is not sealed. Give --unsealed to draw what it holds all the same.", folder);
+    if (sealed && r->damage)
+        return err_set(e, ERR_RECORDS, "%s is damaged, and its power is not drawn: %s", folder, r->damage);
     struct svg_notes notes = stage_notes(folder, a);
     return svg_power(r, &notes, a, out, e);
 }
@@ -47,7 +52,7 @@ static bool put_report(void *self, const struct args *args, struct arena *a, str
     const char *folder = args->operands[0];
     (void)ret_code;
     if (strcmp(w->format, "svg") == 0)
-        return put_svg(folder, a, out, e);
+        return put_svg(folder, w->unsealed, a, out, e);
     if (!show_knows(w->format, e))
         return false;
     /* The stored document itself, not what this version would make of it. */

@@ -59,7 +59,7 @@ static bool check_document(struct verification *v, const char *name, const struc
         return true;
     }
     struct buf stored = {0};
-    bool read = file_read(path, 0, &stored, e);
+    bool read = file_read(path, archive_most_bytes(name), &stored, e);
     struct span now = buf_span(&d->bytes), then = buf_span(&stored);
     if (read && (now.n != then.n || (now.n && memcmp(now.p, then.p, now.n) != 0))) {
         buf_fmt(&v->out, "result   DIFFERENT: %s from line %zu on is not what the records give\n", name,
@@ -85,8 +85,11 @@ static void tell_older(struct verification *v, const struct result *then, const 
             then->method_id ? then->method_id : "an unknown method",
             then->jtok_version ? then->jtok_version : "of an unknown version", then->formal ? "formal" : "excluded",
             number_of(v, &then->metrics.formal_j_per_token));
-    buf_fmt(&v->out, "         under %s, from the records: %s, %s J/token; \"jtok analyze %s --store\" keeps it\n",
-            METHOD_ID, now->formal ? "formal" : "excluded", number_of(v, &now->metrics.formal_j_per_token), v->folder);
+    buf_fmt(&v->out, "         under %s, from the records: %s, %s J/token", METHOD_ID,
+            now->formal ? "formal" : "excluded", number_of(v, &now->metrics.formal_j_per_token));
+    if (result_is_older(then)) /* of one method there is one result a folder */
+        buf_fmt(&v->out, "; \"jtok analyze %s --store\" keeps it", v->folder);
+    buf_byte(&v->out, '\n');
 }
 
 /* The result that was stored with the run, when another version made it; null: this one did, or it can't be read. */
@@ -96,7 +99,7 @@ static const struct result *stored_by_another(struct verification *v)
     struct buf text = {0};
     struct err none;
     const char *path = path_of(v, "result.json");
-    bool other = path && file_read(path, 0, &text, &none) &&
+    bool other = path && file_read(path, archive_most_bytes("result.json"), &text, &none) &&
                  fields_json_read(&result_schema, r, path, buf_span(&text), v->a, &none) &&
                  (result_is_older(r) || !r->jtok_version || strcmp(r->jtok_version, JTOK_VERSION) != 0);
     buf_done(&text);
@@ -112,9 +115,12 @@ static bool check_results(struct verification *v, const struct result *now, stru
         tell_older(v, then, now);
     evaluate_documents(now, documents);
     for (size_t i = 0; ok && i < EVALUATE_DOCUMENTS; i++) {
-        const char *name = then ? evaluate_later_name(documents[i].name, v->a) : documents[i].name;
-        if (!then || path_of(v, name))
-            ok = check_document(v, name, &documents[i], e);
+        const char *later = evaluate_later_name(documents[i].name, v->a);
+        if (!then)
+            ok = check_document(v, documents[i].name, &documents[i], e);
+        /* Where it is there it is what every other command prints. */
+        if (ok && path_of(v, later))
+            ok = check_document(v, later, &documents[i], e);
     }
     documents_done(documents);
     return ok;

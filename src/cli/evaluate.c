@@ -89,9 +89,9 @@ static bool goes_beside(const char *folder, struct arena *a)
     struct result *own = arena_alloc(a, sizeof *own);
     struct buf text = {0};
     struct err none;
-    bool beside = file_read(arena_format(a, "%s/result.json", folder), 0, &text, &none) &&
-                  fields_json_read(&result_schema, own, "result.json", buf_span(&text), a, &none) &&
-                  result_is_older(own);
+    bool beside =
+        file_read(arena_format(a, "%s/result.json", folder), archive_most_bytes("result.json"), &text, &none) &&
+        fields_json_read(&result_schema, own, "result.json", buf_span(&text), a, &none) && result_is_older(own);
     buf_done(&text);
     return beside;
 }
@@ -139,7 +139,7 @@ bool evaluate_document(const char *folder, bool unsealed, struct arena *a, struc
             "%s holds no result.json: it is not a run folder, or the run broke off. \"jtok analyze %s\" computes "
             "the result from what was recorded.",
             folder, folder);
-    if (!file_read(path, 0, out, e))
+    if (!file_read(path, archive_most_bytes(name), out, e))
         return false;
     if (ret_name)
         *ret_name = name;

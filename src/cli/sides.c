@@ -11,8 +11,6 @@
 #include "store/rows.h"
 #include "text/compress.h"
 
-enum { DOCUMENT_MAX = 1 << 26 };
-
 /* Null where the folder has no such document. One that is not what the seal names could make unlike runs alike. */
 static bool read_document(const struct schema *s, const char *folder, const char *name, struct arena *a,
                           const void **ret_object, struct err *e)
@@ -23,7 +21,8 @@ static bool read_document(const struct schema *s, const char *folder, const char
         return true;
     struct buf text = {0};
     void *object = arena_alloc(a, s->size);
-    bool read = file_read(path, DOCUMENT_MAX, &text, e) && archive_holds(folder, name, buf_span(&text), e) &&
+    bool read = file_read(path, archive_most_bytes(name), &text, e) &&
+                archive_holds(folder, name, buf_span(&text), e) &&
                 fields_json_read(s, object, path, buf_span(&text), a, e);
     buf_done(&text);
     *ret_object = read ? object : NULL;

@@ -222,6 +222,18 @@ static bool order_stages(struct result *r, const struct result *blank, bool *ret
     return true;
 }
 
+/* Does it say formal where a check of its own excludes it, or the other way round? Older methods are held to what they
+ * call failed. */
+static bool contradicts_checks(const struct result *r, bool older)
+{
+    bool excluded = false, failed = false;
+    for (size_t i = 0; i < r->check_count; i++) {
+        excluded |= check_excludes(r->checks[i].outcome);
+        failed |= r->checks[i].outcome == CHECK_FAILED;
+    }
+    return older ? r->formal && failed : r->formal == excluded;
+}
+
 bool result_complete(struct result *r, struct arena *a, const char **ret_why)
 {
     bool older = result_is_older(r), whole = true;
@@ -254,6 +266,11 @@ bool result_complete(struct result *r, struct arena *a, const char **ret_why)
     }
     if (older ? !stages : !(named && whole)) {
         *ret_why = "it lacks what every result of its own version holds";
+        return false;
+    }
+    if (contradicts_checks(r, older)) {
+        *ret_why = r->formal ? "it says formal, and a check in it says otherwise"
+                             : "it says excluded, and no check in it does";
         return false;
     }
     return true;

@@ -387,6 +387,13 @@ bool archive_is_derived(struct span name)
     return false;
 }
 
+uint64_t archive_most_bytes(const char *name)
+{
+    size_t n = strlen(name);
+
+    return n > 5 && strcmp(name + n - 5, ".json") == 0 ? UINT64_C(1) << 26 : UINT64_C(1) << 33;
+}
+
 /* ---- checking ---- */
 
 /* The next line of SHA256SUMS: the hash's 64 digits, two spaces (or " *"), the name. False at the end; an empty name
@@ -430,8 +437,10 @@ static void bad(struct verifier *v, struct span name, const char *what)
 static void check_line(struct verifier *v, const char *folder, struct span hex, struct span name)
 {
     const char *file = arena_copy(v->a, name.p, name.n);
+    struct path path = path_in(folder, file);
     mode_t mode = mode_of(folder, file);
     char now[DIGEST_HEX];
+    struct stat st;
     struct err e;
 
     v->check.files++;
@@ -439,7 +448,9 @@ static void check_line(struct verifier *v, const char *folder, struct span hex, 
         bad(v, name, "is missing");
     else if (!S_ISREG(mode))
         bad(v, name, arena_format(v->a, "is %s, where a regular file was sealed", file_kind(mode)));
-    else if (!digest_file(path_in(folder, file).text, now, NULL, &e))
+    else if (stat(path.text, &st) == 0 && (uint64_t)st.st_size > archive_most_bytes(file))
+        bad(v, name, "is larger than any such file");
+    else if (!digest_file(path.text, now, NULL, &e))
         bad(v, name, "can't be read");
     else if (!span_is(hex, now))
         bad(v, name, "differs from its hash in SHA256SUMS");
@@ -485,7 +496,7 @@ bool archive_verify(const char *folder, struct arena *a, struct archive_check *r
 
 /* ---- what is derived ---- */
 
-/* Is `name` listed, and with this hash? */
+/* Is `name` listed, and with this hash alone? A second line with another hash was added to the seal. */
 static bool find_sum(const char *folder, const char *name, const char *hex, bool *ret_listed, bool *ret_equal,
                      struct err *e)
 {
@@ -500,8 +511,8 @@ static bool find_sum(const char *folder, const char *name, const char *hex, bool
     rest = buf_span(&sums);
     while (next_sum(&rest, &line_hex, &line_name))
         if (span_is(line_name, name)) {
+            *ret_equal = (*ret_equal || !*ret_listed) && span_is(line_hex, hex);
             *ret_listed = true;
-            *ret_equal = span_is(line_hex, hex);
         }
     buf_done(&sums);
     return true;
@@ -579,8 +590,8 @@ static bool read_document(const struct schema *s, void *object, const char *fold
 {
     struct path path = path_in(folder, name);
     struct buf text = {0};
-    bool good =
-        file_read(path.text, 1 << 26, &text, e) && fields_json_read(s, object, path.text, buf_span(&text), a, e);
+    bool good = file_read(path.text, archive_most_bytes(name), &text, e) &&
+                fields_json_read(s, object, path.text, buf_span(&text), a, e);
 
     buf_done(&text);
     return good;

@@ -48,6 +48,9 @@ bool archive_is_sealed(const char *folder);
  * sealed folder, so they come after the seal and have no say in whether the records are whole. */
 bool archive_is_derived(struct span name);
 
+/* The most that a file of this name may hold, packed or not: 64 MiB of a document, 8 GiB of any other. */
+uint64_t archive_most_bytes(const char *name);
+
 /* Adds a derived file to a sealed folder: a new file, then its line in SHA256SUMS. Where it is there already with the
  * same bytes, nothing happens; with others it is an error. */
 bool archive_add(const char *folder, const char *name, struct span content, struct err *e);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "model/method.h"
 #include "store/fields_json.h"
 #include "store/records.h"
 #include "store/sort.h"
@@ -43,7 +44,14 @@ static void check_series(struct loader *l, enum row_table t, const struct rows *
 
     while (i < run->series_count && !(run->series[i].file && strcmp(run->series[i].file, rows_file(t)) == 0))
         i++;
-    if (i == run->series_count || rows->bad_count)
+    if (i == run->series_count) {
+        bool counts = t != ROWS_GPUS && run->method_id && strcmp(run->method_id, METHOD_ID) == 0;
+
+        if (l->r->sealed && counts)
+            damage_add(&l->damage, "run.json does not say how many rows %s has", rows_file(t));
+        return;
+    }
+    if (rows->bad_count)
         return;
     for (size_t k = 0; k < rows->count; k++) {
         int64_t time = rows_time(t, (const char *)rows->records + k * rows_size(t));
@@ -294,7 +302,7 @@ static bool read_file(void *self, const char *name, struct buf *b, bool *ret_the
         snprintf(path, sizeof path, "%s/%s%s", (const char *)self, name, endings[i]);
         *ret_there = access(path, F_OK) == 0;
         if (*ret_there)
-            return file_read(path, 0, b, e);
+            return file_read(path, archive_most_bytes(name), b, e);
     }
     return err_set(e, ERR_RECORDS, "%s/%s is missing", (const char *)self, name);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -78,6 +79,12 @@ struct target {
     const char *path;
 };
 
+static bool too_large(const char *path, uint64_t max, struct err *e)
+{
+    return err_set(e, ERR_RECORDS, "%s holds more than the %llu bytes that are allowed here", path,
+                   (unsigned long long)max);
+}
+
 static bool target_add(struct target *t, const void *bytes, size_t n, struct err *e)
 {
     buf_add(t->b, bytes, n);
@@ -85,13 +92,16 @@ static bool target_add(struct target *t, const void *bytes, size_t n, struct err
     if (t->b->max && (max == 0 || t->b->max - t->before < max))
         max = t->b->max - t->before;
     if (t->b->overflow || (max && t->b->n - t->before > max))
-        return err_set(e, ERR_SYSTEM, "%s holds more than the %llu bytes that are allowed here", t->path,
-                       (unsigned long long)max);
+        return too_large(t->path, max, e);
     return true;
 }
 
 static bool read_plain(struct source *s, struct target *t, struct err *e)
 {
+    struct stat st;
+    /* Told before it is read: it may have holes, and be larger than the memory. */
+    if (t->max && fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size > t->max)
+        return too_large(t->path, t->max, e);
     while (s->at < s->n) {
         if (!target_add(t, s->block + s->at, s->n - s->at, e))
             return false;

@@ -261,6 +261,108 @@ static void a_changed_result_is_damaged(void **state)
     assert_int_equal(run(b, "verify %s", copy), EXIT_RECORDS);
 }
 
+/* A second line of the seal does not make another result the right one. */
+static void a_line_added_to_the_seal_proves_nothing(void **state)
+{
+    struct bench *b = *state;
+    const char *copy = copy_of(b, b->whole);
+    shell(b, "cd %s && echo >> result.json && sha256sum result.json >> SHA256SUMS", copy);
+    assert_int_equal(run(b, "report %s", copy), EXIT_RECORDS);
+    must_say(b, "is damaged");
+    assert_int_equal(run(b, "verify %s", copy), EXIT_RECORDS);
+}
+
+/* Takes a file's hash anew into the seal, as a tool that sealed what it changed. */
+static void seal_anew(struct bench *b, const char *folder, const char *name)
+{
+    shell(b, "cd %s && sed -i '/  %s$/d' SHA256SUMS && sha256sum %s >> SHA256SUMS", folder, name, name);
+}
+
+static void a_list_takes_names_and_marks_from_the_result(void **state)
+{
+    struct bench *b = *state;
+    const char *copy = copy_of(b, b->whole);
+    shell(b, "sed -i '/\"model\": {/,/}/s/\"id\": .*/\"id\": \"Liar\",/' %s/plan.json && grep -q Liar %s/plan.json",
+          copy, copy);
+    shell(b, "sed -i 's/_simulated\": true/_simulated\": false/' %s/run.json", copy);
+    shell(b, "sed -i 's/\"simulated\": false/\"simulated\": true/' %s/result.json", copy);
+    seal_anew(b, copy, "result.json");
+    assert_int_equal(run(b, "list %s/copies", b->root), EXIT_OK);
+    must_say(b, "SIMULATED");
+    assert_false(says(b, "Liar"));
+}
+
+/* Sealed, and at odds with itself. */
+static void a_result_that_contradicts_its_checks_is_not_used(void **state)
+{
+    struct bench *b = *state;
+    const char *copy = copy_of(b, b->whole);
+    shell(b, "sed -i '/\"checks\": /,$ {0,/\"outcome\": \"passed\"/s//\"outcome\": \"failed\"/}' %s/result.json", copy);
+    seal_anew(b, copy, "result.json");
+    assert_int_equal(run(b, "report %s", copy), EXIT_RECORDS);
+    must_say(b, "it says formal, and a check in it says otherwise");
+    assert_int_equal(run(b, "rank %s", copy), EXIT_RECORDS);
+    assert_int_equal(run(b, "verify %s", copy), EXIT_RECORDS);
+    copy = copy_of(b, b->whole);
+    shell(b, "sed -i 's/\"formal\": true/\"formal\": false/' %s/result.json", copy);
+    seal_anew(b, copy, "result.json");
+    assert_int_equal(run(b, "report %s", copy), EXIT_RECORDS);
+    must_say(b, "it says excluded, and no check in it does");
+}
+
+/* What every command would print instead of the run's own result is held against the records, too. */
+static void a_later_result_is_verified_wherever_it_lies(void **state)
+{
+    struct bench *b = *state;
+    const char *copy = copy_of(b, b->whole);
+    shell(b, "cd %s && sed '0,/\"value\": [0-9.e-]*/s//\"value\": 0.0001/' result.json > result-jtok-2.json", copy);
+    seal_anew(b, copy, "result-jtok-2.json");
+    assert_int_equal(run(b, "verify %s", copy), EXIT_RECORDS);
+    must_say(b, "DIFFERENT: result-jtok-2.json");
+}
+
+/* A file beyond all reason is refused by its size: neither read whole into memory nor hashed. */
+static void a_file_beyond_all_reason_is_refused(void **state)
+{
+    struct bench *b = *state;
+    static const char *const names[] = {"result.json", "plan.json", "run.json", "client.json", "instant.csv"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *copy = copy_of(b, b->whole);
+        shell(b, "truncate -s 256G %s/%s", copy, names[i]);
+        assert_int_equal(run(b, "list %s/copies", b->root), EXIT_OK);
+        assert_int_equal(run(b, "compare %s %s", copy, b->other), i < 3 ? EXIT_RECORDS : EXIT_OK);
+        assert_int_equal(run(b, "verify %s", copy), EXIT_RECORDS);
+    }
+}
+
+/* Rows can't be held against a count that was taken out. */
+static void a_count_that_was_taken_out_is_named(void **state)
+{
+    struct bench *b = *state;
+    const char *copy = copy_of(b, b->whole);
+    assert_int_equal(run(b, "verify %s", copy), EXIT_OK);
+    shell(b, "sed -i 's/\"method_id\": .*/\"method_id\": \"jtok-2\",/' %s/run.json", copy);
+    shell(b, "sed -i 's/\"file\": \"facts.csv\"/\"file\": \"other.csv\"/' %s/run.json", copy);
+    seal_anew(b, copy, "run.json");
+    assert_int_equal(run(b, "verify %s", copy), EXIT_RECORDS);
+    must_say(b, "run.json does not say how many rows facts.csv has");
+}
+
+static void damaged_or_unsealed_power_is_not_drawn(void **state)
+{
+    struct bench *b = *state;
+    const char *copy = copy_of(b, b->whole);
+    assert_int_equal(run(b, "report -f svg %s", copy), EXIT_OK);
+    shell(b, "tail -n 1 %s/instant.csv >> %s/instant.csv", copy, copy);
+    assert_int_equal(run(b, "report -f svg %s", copy), EXIT_RECORDS);
+    must_say(b, "is damaged");
+    copy = copy_of(b, b->whole);
+    shell(b, "rm %s/SHA256SUMS", copy);
+    assert_int_equal(run(b, "report -f svg %s", copy), EXIT_RECORDS);
+    must_say(b, "is not sealed");
+    assert_int_equal(run(b, "report -f svg --unsealed %s", copy), EXIT_OK);
+}
+
 static void a_result_without_a_seal_proves_nothing(void **state)
 {
     struct bench *b = *state;
@@ -375,6 +477,13 @@ int main(void)
         cmocka_unit_test(what_is_no_file_is_refused),
         cmocka_unit_test(what_is_no_file_is_not_sealed),
         cmocka_unit_test(a_changed_result_is_damaged),
+        cmocka_unit_test(a_line_added_to_the_seal_proves_nothing),
+        cmocka_unit_test(a_list_takes_names_and_marks_from_the_result),
+        cmocka_unit_test(a_result_that_contradicts_its_checks_is_not_used),
+        cmocka_unit_test(a_later_result_is_verified_wherever_it_lies),
+        cmocka_unit_test(a_file_beyond_all_reason_is_refused),
+        cmocka_unit_test(a_count_that_was_taken_out_is_named),
+        cmocka_unit_test(damaged_or_unsealed_power_is_not_drawn),
         cmocka_unit_test(a_result_without_a_seal_proves_nothing),
         cmocka_unit_test(an_older_result_is_read_by_names),
         cmocka_unit_test(an_older_run_verifies),

@@ -132,6 +132,11 @@ static void other_precision(struct made *y)
 {
     y->plan.model.precision = "fp8";
 }
+static void found_precision(struct made *y)
+{
+    y->plan.model.precision = NULL;
+    y->result.precision = "fp8"; /* by the snapshot */
+}
 static void no_precision(struct made *y)
 {
     y->plan.model.precision = NULL;
@@ -190,6 +195,7 @@ static void each_reason_against_is_named_alone(void **state)
         {other_model, "The model differs: example/Model-8B and example/Other."},
         {other_revision, "The model's revision differs: 0123 and not stated."},
         {other_precision, "The precision differs: bf16 and fp8."},
+        {found_precision, "The precision differs: bf16 and fp8."},
         {no_precision, "The precision differs: bf16 and not stated."},
         {other_scenario, "The scenario differs: chat and code."},
         {other_work, "What was asked differs: requests.seed is not stated and 4."},

@@ -9,6 +9,8 @@ static void size_groups_have_the_papers_bounds(void **state)
     assert_int_equal(size_group_of(199.9e9), GROUP_MEDIUM);
     assert_int_equal(size_group_of(200e9), GROUP_LARGE);
     assert_int_equal(size_group_of(NAN), GROUP_UNKNOWN);
+    assert_int_equal(size_group_of(0), GROUP_UNKNOWN);
+    assert_int_equal(size_group_of(-5), GROUP_UNKNOWN);
 }
 
 static void medians(void **state)

@@ -369,6 +369,25 @@ static void another_engine_or_version_is_not_a_repetition(void **state)
                         "Run two is not a repetition of one: the engine's version is 1.0 and 1.1.");
 }
 
+/* Plans that are silent on the model are alike whatever ran. */
+static void another_model_that_was_found_is_not_a_repetition(void **state)
+{
+    struct two *t = *state;
+    t->x->plan.model.precision = t->y->plan.model.precision = NULL;
+    t->x->result.precision = t->y->result.precision = "bf16";
+    repetition(t);
+    assert_int_equal(t->f.reasons.count, 0);
+    const char **const found[] = {&t->y->result.model, &t->y->result.revision, &t->y->result.precision};
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        const char *own = *found[i];
+        *found[i] = "other";
+        repetition(t);
+        assert_int_equal(t->f.reasons.count, 1);
+        assert_non_null(strstr(t->f.reasons.items[0], "and other."));
+        *found[i] = own;
+    }
+}
+
 /* ---- the same work ---- */
 
 static void digests_of_the_work_decide_where_both_are_there(void **state)
@@ -605,6 +624,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_environment_that_was_not_recorded_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_run_without_its_documents_is_not_taken_for_a_repetition, setup, teardown),
         cmocka_unit_test_setup_teardown(another_engine_or_version_is_not_a_repetition, setup, teardown),
+        cmocka_unit_test_setup_teardown(another_model_that_was_found_is_not_a_repetition, setup, teardown),
         cmocka_unit_test_setup_teardown(digests_of_the_work_decide_where_both_are_there, setup, teardown),
         cmocka_unit_test_setup_teardown(without_a_digest_file_and_each_setting_decide, setup, teardown),
         cmocka_unit_test_setup_teardown(boards_count_by_what_they_are, setup, teardown),

@@ -119,6 +119,11 @@ static void few_runs_decide_by_a_stated_spread_only(void **state)
         g.limit = g.high + 1e-9;
         gate_judge(&g, &a);
         assert_int_equal(g.outcome, GATE_PASSED);
+        g.limit = 0.05;
+        for (g.spread = 10; g.spread < 1e300; g.spread *= 10) { /* says nothing, and passes nothing */
+            gate_judge(&g, &a);
+            assert_int_equal(g.outcome, GATE_UNDECIDED);
+        }
     }
     arena_done(&a);
 }

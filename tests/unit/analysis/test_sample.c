@@ -17,6 +17,8 @@ static void logarithm_and_exponential_are_those_of_libm(void **state)
         assert_close_rel(sample_exp(sample_log(x)), x, 1e-12);
     }
     assert_true(sample_log(1) == 0 && sample_exp(0) == 1);
+    assert_true(sample_exp(1e4) == INFINITY && sample_exp(1e300) == INFINITY && sample_exp(INFINITY) == INFINITY);
+    assert_true(sample_exp(-1e4) == 0 && sample_exp(-1e300) == 0 && sample_exp(-INFINITY) == 0);
     assert_close_rel(sample_log(5e-324), log(5e-324), 1e-14); /* subnormal */
     assert_close_rel(sample_log(1.7976931348623157e308), log(1.7976931348623157e308), 1e-14);
 }
