@@ -120,7 +120,9 @@ const char *engine_metrics_lack(const struct plan *p, const struct engine_metric
         return answer->location && answer->location[0]
                    ? arena_format(a, "status %d, which points to %s: set engine.metrics_path to that", answer->status,
                                   answer->location)
-                   : status;
+                   : arena_format(
+                         a, "%s, a redirect to nowhere: set engine.metrics_path to where the engine has its metrics",
+                         status);
     if (answer->status == 501)
         return arena_format(a, "%s: start llama-server with --metrics", status);
     if (answer->status == 404)

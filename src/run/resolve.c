@@ -1,5 +1,4 @@
 /* From the user's plan to the frozen one: everything that can be known before anything starts. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,20 +10,6 @@
 
 extern char **environ;
 
-/* A pipe may keep its reader waiting for ever, in open() already: while it does, a signal ends the program as it would
- * have without jtok's handling. Nothing was started yet. */
-static bool load_piped(struct run *r, struct problems *problems)
-{
-    sigset_t ending, before;
-    sigemptyset(&ending);
-    sigaddset(&ending, SIGINT);
-    sigaddset(&ending, SIGTERM);
-    sigprocmask(SIG_UNBLOCK, &ending, &before);
-    bool loaded = request_set_load(&r->set, r->plan, problems);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return loaded;
-}
-
 static bool load_requests(struct run *r, struct err *e)
 {
     struct plan_requests *q = &r->plan->requests;
@@ -34,9 +19,8 @@ static bool load_requests(struct run *r, struct err *e)
         return false;
     struct stat st;
     bool piped = stat(q->file, &st) == 0 && !S_ISREG(st.st_mode);
-    bool loaded = piped ? load_piped(r, &problems) : request_set_load(&r->set, r->plan, &problems);
-    if (!loaded || problems.count)
-        return problems_none(&problems, ERR_PLAN, e);
+    if (!request_set_load(&r->set, r->plan, r->signals.fd, &problems) || problems.count)
+        return run_signalled(r, e) ? false : problems_none(&problems, ERR_PLAN, e);
     if (q->lengths.kind == LENGTH_LINES && !r->set.has_lengths)
         q->lengths.kind = LENGTH_NATURAL;
     q->sha256 = arena_text(r->arena, r->set.sha256);

@@ -640,14 +640,14 @@ static void loader_done(struct loader *l)
     free(l->members);
 }
 
-bool request_set_load(struct request_set *s, const struct plan *plan, struct problems *p)
+bool request_set_load(struct request_set *s, const struct plan *plan, int stop_fd, struct problems *p)
 {
     struct request_set loaded = {0};
     struct loader l = {.set = &loaded, .plan = plan, .p = p};
     const char *file = plan->requests.file;
     struct err e;
 
-    if (!file_read_hashed(file, file_max, &loaded.text, loaded.sha256, &e)) {
+    if (!file_read_input(file, file_max, stop_fd, &loaded.text, loaded.sha256, &e)) {
         problems_add(p, "requests.file", "%s", e.text);
         request_set_done(&loaded);
         return false;

@@ -52,10 +52,11 @@ struct request_set {
     size_t warning_count;
 };
 
-/* Loads plan->requests.file by the plan's api, count, lengths and sampling, in one reading. Faults of lines go to `p`
+/* Loads plan->requests.file by the plan's api, count, lengths and sampling, in one reading; stop_fd (-1: none)
+ * ends the wait for a pipe once it can be read. Faults of lines go to `p`
  * (the first 20, then their number); an empty set is one, and a file that is not JSON Lines (request_form.h). Warnings
  * and the rows' `extra` live in the problems' arena. O(bytes). */
-bool request_set_load(struct request_set *s, const struct plan *plan, struct problems *p);
+bool request_set_load(struct request_set *s, const struct plan *plan, int stop_fd, struct problems *p);
 void request_set_done(struct request_set *s);
 
 static inline const struct request_row *request_set_row(const struct request_set *s, size_t i)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,19 +23,31 @@ struct source {
     size_t n, at;
     uint64_t offset;
     struct digest *digest; /* of what was read; null: none */
+    bool waits;            /* it may be a pipe: each read waits for bytes, or for stop_fd */
+    int stop_fd;
 };
 
-static void source_init(struct source *s, const char *path, int fd, struct digest *digest)
+static void source_init(struct source *s, const char *path, int fd)
 {
-    *s = (struct source){.path = path, .fd = fd, .digest = digest, .block = mem_alloc(BLOCK)};
+    *s = (struct source){.path = path, .fd = fd, .block = mem_alloc(BLOCK)};
 }
 
 static bool source_open(struct source *s, const char *path, struct err *e)
 {
     int fd = file_open(path, e);
     if (fd >= 0)
-        source_init(s, path, fd, NULL);
+        source_init(s, path, fd);
     return fd >= 0;
+}
+
+/* Until there is something to read, or the end. A descriptor that poll can't watch is always ready. */
+static bool wait_for_bytes(const struct source *s, struct err *e)
+{
+    struct pollfd all[] = {{.fd = s->fd, .events = POLLIN}, {.fd = s->stop_fd, .events = POLLIN}};
+    while (poll(all, 2, -1) < 0)
+        if (errno != EINTR)
+            return err_set_errno(e, ERR_SYSTEM, errno, "cannot wait for %s", s->path);
+    return !all[1].revents || err_set(e, ERR_INTERRUPTED, "interrupted while %s was read", s->path);
 }
 
 static void source_close(struct source *s)
@@ -51,6 +64,8 @@ static bool source_fill(struct source *s, struct err *e)
     s->offset += s->n;
     s->at = s->n = 0;
     while (s->n < BLOCK) {
+        if (s->waits && !wait_for_bytes(s, e))
+            return false;
         ssize_t n = read(s->fd, s->block + s->n, BLOCK - s->n);
         if (n == 0)
             break;
@@ -58,7 +73,7 @@ static bool source_fill(struct source *s, struct err *e)
             if (s->digest)
                 digest_add(s->digest, (struct span){(const char *)s->block + s->n, (size_t)n});
             s->n += (size_t)n;
-        } else if (errno != EINTR) {
+        } else if (errno != EINTR && errno != EAGAIN) {
             unsigned long long at = s->offset + s->n;
             return err_set_errno(e, ERR_SYSTEM, errno, "cannot read %s at byte %llu", s->path, at);
         }
@@ -217,14 +232,19 @@ bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e)
     return source_open(&s, path, e) && read_whole(&s, max, b, e);
 }
 
-bool file_read_hashed(const char *path, uint64_t max, struct buf *b, char ret_sha256[DIGEST_HEX], struct err *e)
+bool file_read_input(const char *path, uint64_t max, int stop_fd, struct buf *b, char ret_sha256[DIGEST_HEX],
+                     struct err *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Non-blocking, so that a pipe without a writer is waited for below, where stop_fd ends the wait. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return err_set_errno(e, ERR_SYSTEM, errno, "cannot open %s", path);
     struct source s;
     struct digest *digest = digest_open();
-    source_init(&s, path, fd, digest);
+    source_init(&s, path, fd);
+    s.digest = digest;
+    s.waits = true;
+    s.stop_fd = stop_fd;
     bool read = read_whole(&s, max, b, e);
     digest_close(digest, read ? ret_sha256 : NULL);
     return read;

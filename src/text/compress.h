@@ -13,9 +13,11 @@
  * over `max` bytes (0: no limit) or over b's cap is an error. b keeps its old content on failure. O(content). */
 bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e);
 
-/* The same of a user's own input, which may be a pipe or a terminal (and then waits for its writer), with the SHA-256
- * of the bytes as they were read, compressed or not. It is opened and read once: the hash is that of the content. */
-bool file_read_hashed(const char *path, uint64_t max, struct buf *b, char ret_sha256[DIGEST_HEX], struct err *e);
+/* The same of a user's own input, which may be a pipe or a terminal, with the SHA-256 of the bytes as they were read,
+ * compressed or not. It is opened and read once: the hash is that of the content. A pipe is waited for until its last
+ * writer has closed it, or until stop_fd (-1: none) can be read: ERR_INTERRUPTED. */
+bool file_read_input(const char *path, uint64_t max, int stop_fd, struct buf *b, char ret_sha256[DIGEST_HEX],
+                     struct err *e);
 
 /* Compresses `from` into the new file `to` (must not exist) with zstd level 9 and a checksum, and flushes it to the
  * disk. Leaves no `to` behind on failure. */

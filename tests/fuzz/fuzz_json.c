@@ -17,6 +17,8 @@
 #include "base/buf.h"
 #include "fuzz.h"
 #include "jansson_side.h"
+#include "base/utf8.h"
+#include "text/canonical.h"
 #include "text/json.h"
 
 /* Bytes of the well-formed UTF-8 sequence at p, 0 where there is none: decoded, and checked for overlong forms,
@@ -192,10 +194,34 @@ static void check_value(struct json *j, const void *expected)
         check_number(j, jansson_number(expected));
 }
 
+/* What reads as a document has one spelling, which is its own; and shown with its unsafe characters escaped it is the
+ * same value, with nothing unsafe left. */
+static void check_spelling(struct span document, bool reads)
+{
+    struct buf once = {0}, twice = {0}, shown = {0}, of_shown = {0};
+    FUZZ_CHECK(canonical_put(&once, document) == reads);
+    if (reads) {
+        FUZZ_CHECK(canonical_put(&twice, buf_span(&once)));
+        FUZZ_CHECK(once.n == twice.n && memcmp(once.p, twice.p, once.n) == 0);
+        json_show(&shown, buf_span(&once));
+        bool whole = utf8_valid(buf_span(&once)) == once.n;
+        FUZZ_CHECK(canonical_put(&of_shown, buf_span(&shown)));
+        FUZZ_CHECK(!whole || (of_shown.n == once.n && memcmp(of_shown.p, once.p, once.n) == 0));
+        size_t n = shown.n;
+        utf8_show_from(&shown, 0, true);
+        FUZZ_CHECK(shown.n == n);
+    }
+    buf_done(&once);
+    buf_done(&twice);
+    buf_done(&shown);
+    buf_done(&of_shown);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct json original, j;
     enum json_kind kind = read_all(&original, (struct span){(const char *)data, n});
+    check_spelling((struct span){(const char *)data, n}, kind == JSON_END);
     struct buf text = {0};
     buf_add(&text, data, n);
     take_out(&text);

@@ -16,7 +16,8 @@ static void each_answer_is_named(void **state)
          "metrics "
          "(asked: /metrics)"},
         {307, "/metrics/", NULL, "moved", "status 307, which points to /metrics/: set engine.metrics_path to that"},
-        {302, "", NULL, "", "status 302"},
+        {302, "", NULL, "",
+         "status 302, a redirect to nowhere: set engine.metrics_path to where the engine has its metrics"},
         {401, NULL, NULL, "", "status 401: give the server's key in JTOK_API_KEY"},
         {503, NULL, NULL, "\033[31mbusy\xff", "status 503 (\" [31mbusy\xef\xbf\xbd\")"},
         {200, NULL, NULL, "up 1", "status 200 (\"up 1\"), which holds no count of generated tokens that jtok knows"},

@@ -54,7 +54,7 @@ static bool load_bytes(struct fixture *f, struct span text)
     close(fd);
     f->plan.requests.file = f->file;
     request_set_done(&f->set);
-    good = request_set_load(&f->set, &f->plan, &f->p);
+    good = request_set_load(&f->set, &f->plan, -1, &f->p);
     buf_clear(&f->printed);
     problems_print(&f->p, &f->printed);
     return good;
@@ -111,7 +111,7 @@ static void public_sets_load(void **state)
     if (access(f->plan.requests.file, R_OK) != 0)
         skip();
     f->plan.requests.count = 2500;
-    assert_true(request_set_load(&f->set, &f->plan, &f->p));
+    assert_true(request_set_load(&f->set, &f->plan, -1, &f->p));
     assert_int_equal(f->set.row_count, 750);
     assert_string_equal(f->set.sha256, "a75cef6623db6b27aec810497b059f0659705d7ff48dcbccc5bd5b130728ac73");
     /* 2500 = 750 x 3 + 250, so at least 1750 prompts come again. */
@@ -120,7 +120,7 @@ static void public_sets_load(void **state)
     f->plan.requests.file = JTOK_SHARED "/data/HumanEval.jsonl.gz";
     f->plan.requests.count = ABSENT_I64;
     f->plan.requests.api = API_COMPLETIONS;
-    assert_true(request_set_load(&f->set, &f->plan, &f->p));
+    assert_true(request_set_load(&f->set, &f->plan, -1, &f->p));
     assert_int_equal(f->set.count, 164);
     assert_string_equal(f->set.sha256, "b796127e635a67f93fb35c04f4cb03cf06f38c8072ee7cee8833d7bee06979ef");
 }
@@ -210,7 +210,7 @@ static void missing_file_names_the_plan_line(void **state)
 
     problems_place(&f->p, "plan.yaml", 7, 3, "requests.file");
     f->plan.requests.file = "/nowhere/set.jsonl";
-    assert_false(request_set_load(&f->set, &f->plan, &f->p));
+    assert_false(request_set_load(&f->set, &f->plan, -1, &f->p));
     problems_print(&f->p, &f->printed);
     assert_true(strncmp(buf_text(&f->printed), "plan.yaml:7:3: requests.file: ", 30) == 0);
     assert_non_null(strstr(f->printed.p, "/nowhere/set.jsonl"));
@@ -459,7 +459,7 @@ static void a_pipe_is_read_once(void **state)
 
         request_set_done(&f->set);
         pthread_create(&writer, NULL, write_fifo, arg);
-        bool good = request_set_load(&f->set, &f->plan, &f->p);
+        bool good = request_set_load(&f->set, &f->plan, -1, &f->p);
         pthread_join(writer, NULL);
         if (i == 3) {
             assert_false(good);

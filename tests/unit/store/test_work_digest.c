@@ -30,7 +30,7 @@ static void ask_with(struct asked *a, const struct plan *plan, const char *lines
     assert_int_equal(write(fd, lines, strlen(lines)), (ssize_t)strlen(lines));
     close(fd);
     a->plan.requests.file = file;
-    bool good = request_set_load(&a->set, &a->plan, &p);
+    bool good = request_set_load(&a->set, &a->plan, -1, &p);
     problems_print(&p, &printed);
     if (!good)
         fail_msg("%s", buf_text(&printed));
