@@ -235,11 +235,8 @@ static const char *run_fault(const struct result *r, const struct compare_metric
     const struct quantity *q = value_of(r, m);
     if (m->kind == METRIC_STEADY && carries(r, RMARK_DELIVERY_LAG))
         return arena_format(a, "run %s has delivery lag", compare_id(r));
-    if (latency && carries(r, RMARK_CLIENT_LIMITED))
-        return arena_format(a, "the client was the bottleneck of run %s", compare_id(r));
-    if (m->kind == METRIC_TPOT && carries(r, RMARK_ARRIVALS_MERGED))
-        return arena_format(a, "arrivals are merged in run %s, so the times between tokens are not the server's",
-                            compare_id(r));
+    if (latency && result_latency_fault(r))
+        return arena_format(a, "run %s: %s", compare_id(r), result_latency_fault(r));
     if (q->state != Q_MEASURED || isnan(q->value))
         return arena_format(a, "run %s: %s", compare_id(r), q->why ? q->why : "not recorded");
     return NULL;

@@ -232,13 +232,13 @@ static const char *range_fault(struct verify *v, const struct result_stage *s, c
 
 /* A sensor that does not follow the load. Tokens were generated, so each GPU that the engine holds memory on was above
  * its baseline, and all of them together above the level at which they waited for requests. Null: they were.
- * *ret_unknown: what could not be judged. */
-static const char *load_fault(struct verify *v, const char **ret_unknown)
+ * *ret_said: how far that was judged, the end of a sentence. */
+static const char *load_fault(struct verify *v, const char **ret_said)
 {
     const struct result_stage *s = judged(v, 1);
     double total = 0, ready = 0;
     bool known = true;
-    *ret_unknown = NULL;
+    *ret_said = "; no token was generated, so whether it follows the load was not judged";
     if (!happened(s) || !(v->result->load.output_tokens > 0))
         return NULL;
     for (size_t i = 0; i < s->gpu_count; i++) {
@@ -257,9 +257,10 @@ static const char *load_fault(struct verify *v, const char **ret_unknown)
                                 "does not follow the load",
                                 verify_gpu_name(v, (size_t)s->gpus[i].gpu), w->value, idle);
     }
-    if (!known)
-        *ret_unknown = "; against the level at which the service waits it was not judged, as that is not known";
-    else if (!(total > ready + band_w(ready)))
+    *ret_said = known ? ", and above idle while tokens were generated"
+                      : ", and above idle while tokens were generated; against the level at which the service waits it "
+                        "was not judged, as that is not known";
+    if (known && !(total > ready + band_w(ready)))
         return arena_format(v->a,
                             "the GPUs drew %.1f W on average while tokens were generated, and %.1f W while the service "
                             "waited: the sensors do not follow the load",
@@ -283,7 +284,7 @@ static void check_power(struct verify *v)
             }
         }
     }
-    const char *unknown, *fault = load_fault(v, &unknown);
+    const char *said, *fault = load_fault(v, &said);
     if (fault)
         verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_FAILED, "%c%s.", fault[0] == 't' ? 'T' : fault[0], fault + 1);
     else if (judged_count < wanted)
@@ -291,11 +292,8 @@ static void check_power(struct verify *v)
                    "Average power, baseline or power limit is missing for %zu of %zu stages and GPUs.",
                    wanted - judged_count, wanted);
     else
-        verify_set(
-            v, CODE_POWER_OUT_OF_RANGE, CHECK_PASSED,
-            "Average power lies between idle and 1.1 times the limit in every stage, and above idle while tokens "
-            "were generated%s.",
-            unknown ? unknown : "");
+        verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_PASSED,
+                   "Average power lies between idle and 1.1 times the limit in every stage%s.", said);
 }
 
 /* ---- instruments that are missing ---- */

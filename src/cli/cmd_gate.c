@@ -130,7 +130,9 @@ int cmd_gate(int argc, char **argv)
                 "passed: the upper end of the 95 % interval between runs is under the limit; failed: its lower end is\n"
                 "over it; else undecided. Under three runs a side it is undecided, unless --spread states how far\n"
                 "repeated runs differ.\n"
-                "Exit code: 0 passed, 8 refused (the runs may not be compared), 10 failed, 11 undecided.",
+                "Exit code: 0 passed, 10 failed, 11 undecided; 2 the command is wrong, 7 a run's result can't be used, "
+                "8 refused\n"
+                "(the runs may not be compared).",
         .example = "jtok gate runs/old-1,runs/old-2,runs/old-3 runs/new-1,runs/new-2,runs/new-3 \\\n"
                    "    --metric formal_j_per_token --max-rise 5%\n"
                    "jtok gate runs/old runs/new --metric throughput_tok_s --max-fall 3% --spread 1.5%",

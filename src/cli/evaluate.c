@@ -83,24 +83,30 @@ const char *evaluate_later_name(const char *name, struct arena *a)
     return arena_format(a, "%.*s-%s%s", (int)(dot - name), name, METHOD_ID, dot);
 }
 
-/* Was the run's own result made under an older method, so that this one goes beside it? */
-static bool goes_beside(const char *folder, struct arena *a)
+/* Was the run's own result made under an older method, so that this one goes beside it? Beside a newer one it would
+ * stand in its place. */
+static bool goes_beside(const char *folder, struct arena *a, bool *ret_beside, struct err *e)
 {
     struct result *own = arena_alloc(a, sizeof *own);
     struct buf text = {0};
     struct err none;
-    bool beside =
-        file_read(arena_format(a, "%s/result.json", folder), archive_most_bytes("result.json"), &text, &none) &&
-        fields_json_read(&result_schema, own, "result.json", buf_span(&text), a, &none) && result_is_older(own);
+    bool read = file_read(arena_format(a, "%s/result.json", folder), archive_most_bytes("result.json"), &text, &none) &&
+                fields_json_read(&result_schema, own, "result.json", buf_span(&text), a, &none);
     buf_done(&text);
-    return beside;
+    if (read && result_is_of_unknown_method(own))
+        return err_set(e, ERR_RECORDS,
+                       "%s/result.json was made under %s, which this version of jtok does not know, and nothing is "
+                       "stored beside it. Use a newer jtok.",
+                       folder, own->method_id ? own->method_id : "a method that it does not name");
+    *ret_beside = read && result_is_older(own);
+    return true;
 }
 
 bool evaluate_store(const char *folder, const struct result *r, struct err *e)
 {
     struct document documents[EVALUATE_DOCUMENTS];
     struct arena a = {0};
-    bool beside = goes_beside(folder, &a), stored = true;
+    bool beside, stored = goes_beside(folder, &a, &beside, e);
     evaluate_documents(r, documents);
     for (size_t i = 0; stored && i < EVALUATE_DOCUMENTS; i++)
         stored = archive_add(folder, beside ? evaluate_later_name(documents[i].name, &a) : documents[i].name,

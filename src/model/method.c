@@ -283,7 +283,7 @@ const struct method_decision method_decisions[] = {
      "for n < 2, for n - n1 of 0 or less, and where the last stamp is the first. Where running counts don't tell n1, "
      "it comes from the tokens allotted to chunks and is marked as spread."},
     {"request.arrivals_merged", "4",
-     "A run is marked arrivals_merged, and its TPOT and ITL are shown but not compared, where over half of the output "
+     "A run is marked arrivals_merged, and its latencies are shown but not compared, where over half of the output "
      "tokens that came after their request's first stamp, or in its only one, came in stamps of over max(8, 2 x the "
      "stated stream interval) tokens of one request."},
     {"request.itl", "4",

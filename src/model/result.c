@@ -135,6 +135,11 @@ bool result_is_older(const struct result *r)
     return !r->method_id || strcmp(r->method_id, METHOD_ID) != 0;
 }
 
+bool result_is_of_unknown_method(const struct result *r)
+{
+    return result_is_older(r) && (!r->method_id || strcmp(r->method_id, "jtok-1") != 0);
+}
+
 /* Enums that a file did not hold, or held under a name of another version, as their first name. False: there was one.
  */
 static bool fill_enums(const struct schema *s, char *object)
@@ -237,7 +242,7 @@ static bool contradicts_checks(const struct result *r, bool older)
 bool result_complete(struct result *r, struct arena *a, const char **ret_why)
 {
     bool older = result_is_older(r), whole = true;
-    if (older && (!r->method_id || strcmp(r->method_id, "jtok-1") != 0)) {
+    if (result_is_of_unknown_method(r)) {
         *ret_why = r->method_id ? "it was made under a method that this version does not know; use a newer jtok"
                                 : "it does not say under which method it was made";
         return false;

@@ -443,6 +443,9 @@ bool result_complete(struct result *r, struct arena *a, const char **ret_why);
 /* Was this result made under another version of the method than this program's? */
 bool result_is_older(const struct result *r);
 
+/* Under one that this version of the program does not know: a newer one, or none that it names? */
+bool result_is_of_unknown_method(const struct result *r);
+
 /* Everything absent: quantities NOT_RECORDED with `why`, doubles NaN, counts ABSENT_I64, checks and marks NOT_CHECKED;
  * the tables of fixed length are there, taken from `a`. The starting point of analyze(), and of tests that make a
  * result by hand. */

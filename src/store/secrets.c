@@ -21,6 +21,7 @@ bool secrets_is_name(struct span name)
 {
     static const char *const ends[] = {"KEY",    "TOKEN",      "SECRET",     "PASSWORD",
                                        "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"};
+    static const char *const whole[] = {"PASS", "PWD", "PAT", "COOKIE", "AUTHORIZATION"};
 
     for (size_t i = 0; i < name.n;) {
         size_t n = 0;
@@ -29,6 +30,9 @@ bool secrets_is_name(struct span name)
             n++;
         for (size_t k = 0; k < sizeof ends / sizeof *ends; k++)
             if (ends_in((struct span){name.p + i, n}, ends[k]))
+                return true;
+        for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) /* PWD alone is the working directory */
+            if (n == strlen(whole[k]) && n < name.n && ends_in((struct span){name.p + i, n}, whole[k]))
                 return true;
         i += n + 1;
     }

@@ -1,8 +1,8 @@
 /* API keys and passwords never reach the disk: their values are replaced by "[secret:NAME]" before a line is stored.
  *
  * A name is secret when one of its words (parts between '_', '-', '.') ends in KEY, TOKEN, SECRET, PASSWORD, PASSWD,
- * PASSPHRASE or CREDENTIAL(S), in any case: HF_TOKEN, OPENAI_API_KEY, --api-key. "--max-tokens" and
- * "TOKENIZERS_PARALLELISM" are not.
+ * PASSPHRASE or CREDENTIAL(S), or is one word among several and is PASS, PWD, PAT, COOKIE or AUTHORIZATION, in any
+ * case: HF_TOKEN, OPENAI_API_KEY, --api-key, DB_PASS. "--max-tokens", "TOKENIZERS_PARALLELISM" and "PWD" are not.
  *
  * By place (an argument, a variable of that name) a value is replaced whatever it is. In free text it is replaced
  * wherever it stands, when it has at least SECRET_MIN bytes; a shorter one ("1", "true") would tear up ordinary words,

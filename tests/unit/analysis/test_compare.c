@@ -278,18 +278,19 @@ static void a_limited_client_lends_no_latency(void **state)
     struct pair *p = *state;
     p->x->result.marks[RMARK_CLIENT_LIMITED].outcome = CHECK_FAILED;
     compare(p);
-    assert_string_equal(row_of(&p->c, "ttft_p50_s")->why, "the client was the bottleneck of run one");
-    assert_string_equal(row_of(&p->c, "tpot_p50_s")->why, "the client was the bottleneck of run one");
+    assert_string_equal(row_of(&p->c, "ttft_p50_s")->why, "run one: the client was the bottleneck");
+    assert_string_equal(row_of(&p->c, "tpot_p50_s")->why, "run one: the client was the bottleneck");
     assert_null(row_of(&p->c, "steady_j_per_token")->why);
 }
 
-static void merged_arrivals_lend_no_time_between_tokens(void **state)
+static void merged_arrivals_lend_no_latency(void **state)
 {
     struct pair *p = *state;
     p->x->result.marks[RMARK_ARRIVALS_MERGED].outcome = CHECK_FAILED;
     compare(p);
     assert_non_null(row_of(&p->c, "tpot_p50_s")->why);
-    assert_null(row_of(&p->c, "ttft_p50_s")->why);
+    assert_non_null(row_of(&p->c, "ttft_p50_s")->why);
+    assert_null(row_of(&p->c, "formal_j_per_token")->why);
 }
 
 static void an_absent_value_says_whose_and_why(void **state)
@@ -516,7 +517,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_result_without_its_documents_is_still_a_pair, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lagging_run_lends_no_steady_value, setup, teardown),
         cmocka_unit_test_setup_teardown(a_limited_client_lends_no_latency, setup, teardown),
-        cmocka_unit_test_setup_teardown(merged_arrivals_lend_no_time_between_tokens, setup, teardown),
+        cmocka_unit_test_setup_teardown(merged_arrivals_lend_no_latency, setup, teardown),
         cmocka_unit_test_setup_teardown(an_absent_value_says_whose_and_why, setup, teardown),
         cmocka_unit_test_setup_teardown(only_measured_values_are_compared, setup, teardown),
         cmocka_unit_test(two_runs_a_side_have_a_spread_and_no_verdict),

@@ -4,10 +4,22 @@
 
 static void names(void **state)
 {
-    static const char *const secret[] = {"HF_TOKEN",     "OPENAI_API_KEY",        "--api-key",
-                                         "--hf-token",   "AWS_SECRET_ACCESS_KEY", "db.password",
-                                         "APIKEY",       "MyAuthToken",           "GOOGLE_APPLICATION_CREDENTIALS",
-                                         "MYSQL_PASSWD", "--ssl-keyfile-password"};
+    static const char *const secret[] = {"HF_TOKEN",
+                                         "OPENAI_API_KEY",
+                                         "--api-key",
+                                         "--hf-token",
+                                         "AWS_SECRET_ACCESS_KEY",
+                                         "db.password",
+                                         "APIKEY",
+                                         "MyAuthToken",
+                                         "GOOGLE_APPLICATION_CREDENTIALS",
+                                         "MYSQL_PASSWD",
+                                         "--ssl-keyfile-password",
+                                         "MYSQL_PWD",
+                                         "db_pass",
+                                         "--http-cookie",
+                                         "GITHUB_PAT",
+                                         "PROXY_AUTHORIZATION"};
     static const char *const plain[] = {"TOKENIZERS_PARALLELISM",
                                         "--max-tokens",
                                         "--tokenizer",
@@ -17,6 +29,10 @@ static void names(void **state)
                                         "--keyfile",
                                         "",
                                         "_",
+                                        "PWD",
+                                        "OLDPWD",
+                                        "COMPASS_DIR",
+                                        "PATH_PATTERN",
                                         "HOME"};
 
     (void)state;
