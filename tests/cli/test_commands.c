@@ -138,6 +138,34 @@ static void a_formal_run_verifies(void **state)
     assert_int_equal(b->out.n, 0);
 }
 
+/* A whole run on a real GPU lies beside the documents; every build of every version proves it, and gets the same
+ * numbers from its records. */
+static void a_real_run_is_proven(void **state)
+{
+    struct bench *b = *state;
+    const char *folder = JTOK_SOURCE "/docs/examples/h200-vllm-750";
+    assert_int_equal(CALL(b, cmd_verify, folder), EXIT_OK);
+    has(&b->out, "seal     right: ");
+    has(&b->out, "records  consistent: 1 GPU, 750 requests, ");
+    has(&b->out, "verdict  formal: ");
+    assert_null(strstr(buf_text(&b->out), "SIMULATED"));
+    struct method m = method_default();
+    struct err e = {0};
+    struct evaluation *now = arena_alloc(&b->a, sizeof *now);
+    struct result *stored = arena_alloc(&b->a, sizeof *stored);
+    assert_ok(evaluate_run(folder, &m, &b->a, now, &e), e);
+    assert_ok(evaluate_stored(folder, &b->a, stored, &e), e);
+    const struct result_metrics *x = &now->result.metrics, *y = &stored->metrics;
+    assert_int_equal(memcmp(&x->formal_j_per_token.value, &y->formal_j_per_token.value, sizeof(double)), 0);
+    assert_int_equal(memcmp(&x->formal_j_per_token.instrument, &y->formal_j_per_token.instrument, sizeof(double)), 0);
+    assert_int_equal(memcmp(&x->lifecycle_j_per_token.value, &y->lifecycle_j_per_token.value, sizeof(double)), 0);
+    assert_int_equal(memcmp(&x->startup_j.value, &y->startup_j.value, sizeof(double)), 0);
+    assert_int_equal(memcmp(&x->startup_j.instrument, &y->startup_j.instrument, sizeof(double)), 0);
+    assert_int_equal(memcmp(&x->release_j.value, &y->release_j.value, sizeof(double)), 0);
+    assert_int_equal(now->result.load.output_tokens, 307909); /* the lengths are forced, their seed is 1 */
+    assert_int_equal(now->result.load.output_tokens, stored->load.output_tokens);
+}
+
 static void reports_come_in_every_format(void **state)
 {
     struct bench *b = *state;
@@ -503,6 +531,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_formal_run_verifies),
+        cmocka_unit_test(a_real_run_is_proven),
         cmocka_unit_test(reports_come_in_every_format),
         cmocka_unit_test(other_readings_leave_the_folder_alone),
         cmocka_unit_test(a_run_without_seal_is_analysed_and_excluded),
