@@ -28,7 +28,8 @@ bool secrets_is_name(struct span name)
 
         while (i + n < name.n && name.p[i + n] != '_' && name.p[i + n] != '-' && name.p[i + n] != '.')
             n++;
-        for (size_t k = 0; k < sizeof ends / sizeof *ends; k++)
+        bool tokenizer = n == strlen("TIKTOKEN") && ends_in((struct span){name.p + i, n}, "TIKTOKEN");
+        for (size_t k = 0; !tokenizer && k < sizeof ends / sizeof *ends; k++)
             if (ends_in((struct span){name.p + i, n}, ends[k]))
                 return true;
         for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) /* PWD alone is the working directory */

@@ -31,6 +31,7 @@ static void names(void **state)
                                         "_",
                                         "PWD",
                                         "OLDPWD",
+                                        "TIKTOKEN_CACHE_DIR",
                                         "COMPASS_DIR",
                                         "PATH_PATTERN",
                                         "HOME"};
