@@ -298,7 +298,7 @@ static void check_usage(struct verify *v)
                          : "No answer of the engine's /metrics was recorded");
     struct usage_sum s = usage_sum(r);
     struct usage_count before = count_before(r, &how), told = {(double)s.tokens, (double)s.succeeded};
-    struct usage_verdict u;
+    struct usage_verdict u = {0};
     const struct rec_metrics *after = count_after(r, before, told, &u);
     if (!answered)
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_RECORDED, "No answer of the engine's /metrics was recorded.");
