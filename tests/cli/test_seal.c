@@ -22,7 +22,7 @@ struct bench {
 
 enum { HANGS = 124 };
 
-static int run(struct bench *b, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int run(struct bench *b, const char *format, ...)
 {
     va_list arguments;
     struct err e = {0};
@@ -50,7 +50,7 @@ static void must_say(struct bench *b, const char *part)
         fail_msg("\"%s\" is not in:\n%s", part, buf_text(&b->out));
 }
 
-static void shell(struct bench *b, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void shell(struct bench *b, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

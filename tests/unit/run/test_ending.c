@@ -3,6 +3,7 @@
 #include "check.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "cli/run_folder.h"
@@ -12,23 +13,37 @@
 
 enum call { CALL_WRITE, CALL_FSYNC, CALL_FDATASYNC, CALL_CLOSE, CALL_RENAME, CALL_UNLINK, CALL_OPEN, CALLS };
 
+/* Set up before the recorder's thread begins; both threads count. */
 static struct {
-    bool on;
+    _Atomic bool on;
     int call, error;
     long left;  /* calls of this kind until the one that fails */
     bool stays; /* all that follow fail, too: a disk that is full for good */
     long hits;
 } fault;
 
-static bool fails(int call)
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+
+static bool counted(int call)
 {
-    if (!fault.on || call != fault.call || (fault.left > 0 && fault.left-- > 0))
+    if (call != fault.call || (fault.left > 0 && fault.left-- > 0))
         return false;
     if (fault.hits && !fault.stays)
         return false;
     fault.hits++;
-    errno = fault.error;
     return true;
+}
+
+static bool fails(int call)
+{
+    if (!fault.on)
+        return false;
+    pthread_mutex_lock(&counting);
+    bool failed = counted(call);
+    pthread_mutex_unlock(&counting);
+    if (failed)
+        errno = fault.error;
+    return failed;
 }
 
 ssize_t __real_write(int fd, const void *bytes, size_t n);

@@ -332,8 +332,7 @@ static void many_columns_are_counted(void **state)
 
 static const char *const carriers[] = {
     "{\"prompt\":\"ab cd\"}",
-    "{\"messages\":[{\"role\":\"user\",\"content\":\"ab\"},{\"role\":\"x\",\"content\":[{\"type\":\"text\",\"text\":"
-    "\"cd\"}]}]}",
+    "{\"messages\":[{\"role\":\"u\",\"content\":\"ab\"},{\"content\":[{\"type\":\"text\",\"text\":\"c\"}]}]}",
     "{\"prompt\":\"a\",\"stop\":[\"b\",\"c\"],\"tools\":[{\"name\":\"d\"}]}",
 };
 
