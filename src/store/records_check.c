@@ -390,7 +390,8 @@ static void cut_series(void *items, size_t *count, size_t size, struct span_ns s
         to--;
     if (to - from == *count)
         return;
-    damage_add(d, "%s: %zu rows are over an hour before or behind the run; left out", file, *count - (to - from));
+    damage_add(d, "%s: %zu %s over an hour before or behind the run; left out", file, *count - (to - from),
+               *count - (to - from) == 1 ? "row is" : "rows are");
     memmove(p, p + from * size, (to - from) * size);
     *count = to - from;
 }
@@ -409,8 +410,8 @@ static int64_t limit_mw(const struct rec_gpu *g)
 static void tell_burst(const char *file, size_t lost, size_t gpu, int64_t most_mw, struct damage *d)
 {
     if (lost)
-        damage_add(d, "%s: %zu rows of GPU %zu are over %.0f W, four times its limit; left out", file, lost, gpu,
-                   (double)most_mw / 1000);
+        damage_add(d, "%s: %zu row%s of GPU %zu %s over %.0f W, four times its limit; left out", file, lost,
+                   lost == 1 ? "" : "s", gpu, lost == 1 ? "is" : "are", (double)most_mw / 1000);
 }
 
 static void cut_power(struct rec_gpu *g, size_t gpu, struct damage *d)
@@ -451,6 +452,22 @@ static void cut_power(struct rec_gpu *g, size_t gpu, struct damage *d)
     tell_burst("counter.csv", lost, gpu, most, d);
 }
 
+/* Memory that the board doesn't have. */
+static void cut_memory(struct rec_gpu *g, size_t gpu, struct damage *d)
+{
+    size_t kept = 0;
+
+    if (g->memory_total_bytes <= 0)
+        return;
+    for (size_t i = 0; i < g->state_count; i++)
+        if (g->state[i].memory_used_bytes <= g->memory_total_bytes)
+            g->state[kept++] = g->state[i];
+    if (kept < g->state_count)
+        damage_add(d, "gpu_state.csv: %zu row%s of GPU %zu with more memory in use than its %lld bytes; left out",
+                   g->state_count - kept, g->state_count - kept == 1 ? "" : "s", gpu, (long long)g->memory_total_bytes);
+    g->state_count = kept;
+}
+
 static void cut_beyond(struct records *r, struct damage *d)
 {
     if (!r->mark_count)
@@ -477,6 +494,7 @@ static void cut_beyond(struct records *r, struct damage *d)
             cut_series(x->buffer, &x->buffer_count, sizeof *x->buffer,
                        (struct span_ns){(real.from + run.from) / 1000, (real.to + run.to) / 1000}, "buffer.csv", d);
         cut_power(x, g, d);
+        cut_memory(x, g, d);
     }
 }
 

@@ -246,6 +246,11 @@ struct contradiction {
     const char *damage; /* in what is said; null: nothing is, and a check of its own excludes */
 };
 
+static void memory_beyond_the_board(struct records *r)
+{
+    r->gpus[0].state[30].memory_used_bytes = r->gpus[0].memory_total_bytes + 1;
+}
+
 static const struct contradiction contradictions[] = {
     {"tokens of 2^40", tokens_of_2_40, 1, "requests.csv: line 18: completion_tokens: '1099511627776' is out of range"},
     {"prompt of 2^31", prompt_of_2_31, 1, "requests.csv: line 18: prompt_tokens: '2147483648' is out of range"},
@@ -280,11 +285,13 @@ static const struct contradiction contradictions[] = {
      "names in place 2"},
     {"one index twice", one_index_twice, 2, "gpus.csv: lines 2 and 3 have the same index 0"},
     {"GPU missing", gpu_missing, 2, NULL},
-    {"power hours later", power_hours_later, 1, "instant.csv: 1 rows are over an hour before or behind the run"},
-    {"stamps a day later", stamps_a_day_later, 1, "buffer.csv: 1 rows are over an hour before or behind the run"},
-    {"power of another kind", power_of_another_kind, 1, "instant.csv: 1 rows of GPU 0 are over 2800 W"},
-    {"buffer of another kind", buffer_of_another_kind, 1, "buffer.csv: 1 rows of GPU 0 are over 2800 W"},
+    {"power hours later", power_hours_later, 1, "instant.csv: 1 row is over an hour before or behind the run"},
+    {"stamps a day later", stamps_a_day_later, 1, "buffer.csv: 1 row is over an hour before or behind the run"},
+    {"power of another kind", power_of_another_kind, 1, "instant.csv: 1 row of GPU 0 is over 2800 W"},
+    {"buffer of another kind", buffer_of_another_kind, 1, "buffer.csv: 1 row of GPU 0 is over 2800 W"},
     {"energy jumps", energy_jumps, 1, "counter.csv: 31 rows of GPU 0 are over 2800 W"},
+    {"memory beyond the board", memory_beyond_the_board, 1,
+     "gpu_state.csv: 1 row of GPU 0 with more memory in use than its 161061273600 bytes"},
     {"negative power", negative_power, 1, "instant.csv: line 52: mw: '-78500' is out of range"},
     {"utilisation over all", utilisation_over_all, 1, "gpu_state.csv: line 52: utilisation: '101' is out of range"},
 };
