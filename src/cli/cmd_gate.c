@@ -112,7 +112,7 @@ int cmd_gate(int argc, char **argv)
     struct gate_options o = {.format = "text"};
     const struct arg options[] = {
         {"--metric", ARG_TEXT, "KEY", "the one metric that is judged, by its key in `jtok compare`", &o.metric, 'm'},
-        {"--max-rise", ARG_TEXT, "P%", "how far it may rise, in per cent of A", &o.rise, 0},
+        {"--max-rise", ARG_TEXT, "P%", "how far it may rise, in per cent of BASE", &o.rise, 0},
         {"--max-fall", ARG_TEXT, "P%", "how far it may fall (throughput_tok_s)", &o.fall, 0},
         {"--spread", ARG_TEXT, "S%",
          "standard deviation between runs, where it is known from elsewhere: under three runs a side the interval is "
