@@ -26,7 +26,7 @@ find_library(JTOK_YAML libyaml.a REQUIRED)
 function(jtok_flags target)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE JTOK_VERSION="${PROJECT_VERSION}")
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings
+    -Wall -Wextra -Werror -Wconversion -Wswitch-enum -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings
     -Wformat=2 $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation> -Wundef -Wpointer-arith -fno-common -fno-strict-aliasing -fstack-protector-strong)
   if(JTOK_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${JTOK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -38,17 +38,15 @@ function(jtok_flags target)
   endif()
 endfunction()
 
-# jtok_library(name deps...): the static library of src/name; a folder without sources yet is an interface.
+# jtok_library(name folders...): the static library of src/name. It sees the headers of its own folder and of `folders`,
+# through a directory that holds one link each: what src/layers does not allow does not compile.
 function(jtok_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
-  if(sources)
-    add_library(${name} STATIC ${sources})
-    target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
-    target_link_libraries(${name} PUBLIC ${ARGN})
-    jtok_flags(${name})
-  else()
-    add_library(${name} STATIC ${CMAKE_SOURCE_DIR}/cmake/empty.c)
-    target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
-    target_link_libraries(${name} PUBLIC ${ARGN})
-  endif()
+  set(seen ${CMAKE_BINARY_DIR}/layers/${name})
+  file(MAKE_DIRECTORY ${seen})
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${name} ${seen}/${name} SYMBOLIC)
+  add_library(${name} STATIC ${sources})
+  target_include_directories(${name} PUBLIC ${seen})
+  target_link_libraries(${name} PUBLIC ${ARGN})
+  jtok_flags(${name})
 endfunction()

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "bench.h"
-#include "net/client.h"
+#include "http/client.h"
 
 struct arrival {
     int64_t t_ns;

@@ -6,7 +6,7 @@
  * each event read in full, none by its shape. */
 #include "base/clock.h"
 #include "bench.h"
-#include "net/stream.h"
+#include "http/response.h"
 
 static void count(void *self, const struct rec_chunk *c)
 {

@@ -47,6 +47,13 @@ static bool read_texts(struct reader *r, struct ask *a)
             r->token_ids++;
             hash_raw(r, a);
             break;
+        case JSON_ARRAY:
+        case JSON_ARRAY_END:
+        case JSON_FALSE:
+        case JSON_NULL:
+        case JSON_OBJECT:
+        case JSON_OBJECT_END:
+        case JSON_TRUE:
         default:
             break;
         }

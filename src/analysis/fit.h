@@ -4,7 +4,7 @@
 #define JTOK_ANALYSIS_FIT_H
 
 #include "analysis/series.h"
-#include "model/quantity.h"
+#include "base/quantity.h"
 
 struct fit {
     struct quantity factor; /* (counter(b + L) - counter(a + L)) / buffer over [a, b]; absent: there is no `precise` */

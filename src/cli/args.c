@@ -217,7 +217,7 @@ void args_help(const struct args_spec *spec, struct buf *out)
     size_t width = sizeof "  -h, --help" + 1;
     for (size_t i = 0; i < spec->option_count; i++) {
         const struct arg *o = &spec->options[i];
-        size_t n = 2 + (o->letter ? 4 : 0) + strlen(o->name) + (o->value ? 1 + strlen(o->value) : 0) + 2;
+        size_t n = 2 + (o->letter ? 4U : 0U) + strlen(o->name) + (o->value ? 1 + strlen(o->value) : 0U) + 2;
         width = n > width ? n : width;
     }
     buf_fmt(out, "Usage: jtok %s%s%s%s\n\n", spec->command, spec->option_count ? " [options]" : "",

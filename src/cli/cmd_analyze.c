@@ -1,6 +1,6 @@
 #include "cli/args.h"
 #include "cli/commands.h"
-#include "cli/evaluate.h"
+#include "app/evaluate.h"
 #include "cli/exit.h"
 #include "cli/show.h"
 

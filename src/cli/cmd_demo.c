@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/exit.h"
 #include "cli/launch.h"
-#include "store/fields.h"
+#include "schema/set.h"
 #include "store/plan_yaml.h"
 
 enum { PROMPTS = 600 };

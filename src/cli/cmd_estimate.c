@@ -3,12 +3,12 @@
 #include "analysis/analyze.h"
 #include "cli/args.h"
 #include "cli/commands.h"
-#include "cli/evaluate.h"
+#include "app/evaluate.h"
 #include "cli/show.h"
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
-#include "store/fields_json.h"
+#include "schema/fields_json.h"
 #include "text/json.h"
 
 static bool read_counts(const struct arg_list *list, int64_t *ret_counts, struct err *e)

@@ -7,7 +7,7 @@
 #include "model/result.h"
 #include "report/report.h"
 #include "report/table.h"
-#include "store/fields_json.h"
+#include "schema/fields_json.h"
 #include "text/json.h"
 
 static const char *default_text(const struct method *m, const struct field *f, struct arena *a)

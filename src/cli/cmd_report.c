@@ -1,7 +1,7 @@
 #include <string.h>
 #include "cli/args.h"
 #include "cli/commands.h"
-#include "cli/evaluate.h"
+#include "app/evaluate.h"
 #include "cli/show.h"
 #include "report/number.h"
 #include "report/svg.h"

@@ -5,7 +5,7 @@
 #include "cli/exit.h"
 #include "cli/launch.h"
 #include "model/plan.h"
-#include "store/fields.h"
+#include "schema/set.h"
 #include "store/plan_yaml.h"
 
 struct choices {

@@ -7,7 +7,7 @@
 #include "cli/show.h"
 #include "model/plan.h"
 #include "model/result.h"
-#include "store/fields_json.h"
+#include "schema/fields_json.h"
 #include "store/rows.h"
 
 static bool put_schema(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,

@@ -3,14 +3,14 @@
 #include <unistd.h>
 #include "cli/args.h"
 #include "cli/commands.h"
-#include "cli/evaluate.h"
+#include "app/evaluate.h"
 #include "cli/exit.h"
 #include "cli/show.h"
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "store/archive.h"
-#include "store/fields_json.h"
+#include "schema/fields_json.h"
 #include "text/compress.h"
 
 struct verification {

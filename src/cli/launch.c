@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include "cli/evaluate.h"
+#include "app/evaluate.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "cli/show.h"

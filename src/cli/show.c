@@ -10,7 +10,7 @@
 #include "cli/exit.h"
 #include "report/report.h"
 #include "report/table.h"
-#include "store/fields_json.h"
+#include "schema/fields_json.h"
 
 bool show_knows(const char *format, struct err *e)
 {

@@ -2,12 +2,12 @@
 
 #include <string.h>
 #include <unistd.h>
-#include "cli/evaluate.h"
+#include "app/evaluate.h"
 #include "cli/show.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "store/archive.h"
-#include "store/fields_json.h"
+#include "schema/fields_json.h"
 #include "store/rows.h"
 #include "text/compress.h"
 

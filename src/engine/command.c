@@ -131,6 +131,9 @@ static void take(struct command *c, enum option_id id, const char *value)
     case OPTION_REVISION:
         c->revision = value;
         break;
+    case OPTION_CACHE:
+    case OPTION_NO_CACHE:
+    case OPTION_SERVED:
     default:
         break;
     }

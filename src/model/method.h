@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/fields.h"
+#include "schema/fields.h"
 
 #define METHOD_ID "jtok-2"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "model/fields.h"
+#include "schema/fields.h"
 
 enum engine_kind { ENGINE_VLLM, ENGINE_OPENAI };
 enum api_kind { API_CHAT, API_COMPLETIONS };

@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "model/fields.h"
+#include "schema/fields.h"
 #include "model/method.h"
-#include "model/quantity.h"
+#include "base/quantity.h"
 #include "model/record.h"
 
 /* ---- energy (METHOD section 2) ---- */

@@ -97,7 +97,7 @@ const char *quantity_state_text(int state)
 void number_put_quantity(struct buf *out, const struct quantity *q)
 {
     if (!quantity_has_value(q) || isnan(q->value))
-        buf_str(out, quantity_state_text(q->state == Q_MEASURED ? Q_NOT_RECORDED : q->state));
+        buf_str(out, quantity_state_text(q->state == Q_MEASURED ? (int)Q_NOT_RECORDED : (int)q->state));
     else if (q->instrument > 0)
         number_put(out, q->value, number_places(q->instrument));
     else

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include "base/arena.h"
 #include "base/buf.h"
-#include "model/quantity.h"
+#include "base/quantity.h"
 
 enum { NUMBER_DIGITS = 5 };
 

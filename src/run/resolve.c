@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "net/client_limits.h"
+#include "http/limits.h"
 #include "run/internal.h"
 #include "store/plan_yaml.h"
 #include "store/work_digest.h"

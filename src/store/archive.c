@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/file.h"
-#include "store/fields_json.h"
+#include "schema/fields_json.h"
 #include "store/rows.h"
 #include "text/compress.h"
 #include "text/digest.h"

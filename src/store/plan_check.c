@@ -1,5 +1,5 @@
 #include <math.h>
-#include "store/fields.h"
+#include "schema/set.h"
 #include "store/plan_yaml.h"
 #include "text/json.h"
 

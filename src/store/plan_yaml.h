@@ -15,7 +15,7 @@
 #define JTOK_STORE_PLAN_YAML_H
 
 #include "model/plan.h"
-#include "store/problems.h"
+#include "schema/problems.h"
 
 enum { PLAN_FILE_MAX = 1 << 20 };
 
@@ -23,9 +23,6 @@ enum { PLAN_FILE_MAX = 1 << 20 };
  * added problems; the fields without one are set even so. Texts live in the problems' arena. A UTF-8 byte order mark in
  * front is passed over. O(bytes x keys). */
 bool plan_yaml_read(struct plan *plan, const char *source, struct span text, struct problems *p);
-
-/* The same for any schema. */
-bool fields_yaml_read(const struct schema *s, void *object, const char *source, struct span text, struct problems *p);
 
 /* The file itself: over PLAN_FILE_MAX, unreadable, UTF-16 or no regular file is one problem. *ret_text (the source as
  * it stands, in the arena; for the run folder) may be null. */
@@ -38,6 +35,5 @@ void plan_check(const struct plan *plan, struct problems *p);
 /* The plan as YAML that plan_yaml_read reads back equal; resolved keys stand in comments. With `docs`, each key has its
  * sentence and unit above it. */
 void plan_yaml_write(const struct plan *plan, bool docs, struct buf *b);
-void fields_yaml_write(const struct schema *s, const void *object, bool docs, struct buf *b);
 
 #endif

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "model/method.h"
-#include "store/fields_json.h"
+#include "schema/fields_json.h"
 #include "store/records.h"
-#include "store/sort.h"
+#include "base/sort.h"
 #include "text/compress.h"
 #include "text/digest.h"
 

@@ -186,6 +186,12 @@ static const char *kind_words(enum json_kind k)
     case JSON_TRUE:
     case JSON_FALSE:
         return "true or false";
+    case JSON_ARRAY_END:
+    case JSON_END:
+    case JSON_ERROR:
+    case JSON_KEY:
+    case JSON_NULL:
+    case JSON_OBJECT_END:
     default:
         return "null";
     }

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "model/plan.h"
-#include "store/problems.h"
+#include "schema/problems.h"
 #include "text/digest.h"
 
 enum { REQUEST_WARNINGS_MAX = 4 };

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "model/fields.h"
+#include "schema/fields.h"
 #include "store/rows_chunks.h"
 #include "text/csv.h"
 

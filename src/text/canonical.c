@@ -169,6 +169,11 @@ static bool put_value(struct buf *out, struct json *j)
     case JSON_NULL:
         buf_str(out, "null");
         return true;
+    case JSON_ARRAY_END:
+    case JSON_END:
+    case JSON_ERROR:
+    case JSON_KEY:
+    case JSON_OBJECT_END:
     default:
         return false;
     }

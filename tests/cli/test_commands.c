@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "analysis/verify.h"
 #include "cli/commands.h"
-#include "cli/evaluate.h"
+#include "app/evaluate.h"
 #include "cli/exit.h"
 #include "report/table.h"
 #include "text/compress.h"

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "cli/evaluate.h"
+#include "app/evaluate.h"
 #include "cli/exit.h"
 #include "run_folder.h"
 #include "text/compress.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/evaluate.h"
+#include "app/evaluate.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "store/plan_yaml.h"

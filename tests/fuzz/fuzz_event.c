@@ -1,6 +1,6 @@
 /* Events of one stream, one a line: read by shape, an event says exactly what it says read in full. */
 #include "fuzz.h"
-#include "net/event_shape.h"
+#include "http/event_shape.h"
 
 static bool same_span(struct span a, struct span b)
 {

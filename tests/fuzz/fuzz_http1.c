@@ -1,7 +1,7 @@
 /* HTTP/1.1: the same events however the bytes are split; what is consumed, given and left adds up; end states stay. */
 #include "base/buf.h"
 #include "fuzz.h"
-#include "text/http1.h"
+#include "http/http1.h"
 
 static void account_head(struct account *a, const struct http1 *h)
 {

@@ -1,6 +1,6 @@
 /* Server-sent events: the same events however the bytes are split, under a wide and under a narrow limit. */
 #include "fuzz.h"
-#include "text/sse.h"
+#include "http/sse.h"
 
 static size_t event_max;
 static bool orderly; /* how the stream ends */

@@ -1,7 +1,7 @@
 /* A whole answer, HTTP to verdict: the same chunks, counts and verdict however the bytes are split, with and without
  * shapes. */
 #include "fuzz.h"
-#include "net/stream.h"
+#include "http/response.h"
 
 static void on_chunk(void *self, const struct rec_chunk *c)
 {

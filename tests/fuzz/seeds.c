@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "text/compress.h"
-#include "text/http1.h"
-#include "text/sse.h"
+#include "http/http1.h"
+#include "http/sse.h"
 
 static void write_seed(const char *out, const char *kind, const char *name, unsigned number, struct span bytes)
 {

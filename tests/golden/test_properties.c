@@ -3,7 +3,7 @@
 #include "check.h"
 #include <stdlib.h>
 #include "analysis/analyze.h"
-#include "store/fields_json.h"
+#include "schema/fields_json.h"
 #include "unit/analysis/made.h"
 
 enum { REQUESTS = 40, ROUNDS = 12 };

@@ -89,6 +89,9 @@ static void change(struct walk *w, const struct schema *s, char *object, const c
             longer[(*count)++] = "--one-more";
             *(const char ***)(void *)at = longer;
             break;
+        case FIELD_OBJECT:
+        case FIELD_QUANTITY:
+            break;
         }
         case FIELD_MAP: {
             struct field_pair *longer = arena_array(a, *count + 1, sizeof *longer);

@@ -343,7 +343,7 @@ static struct span test_file(struct arena *a, struct span name)
 static void tests_that_are_named_exist(void **state)
 {
     struct documents *d = *state;
-    static const char *const groups[] = {"unit.", "golden.", "cli.", "life.", "e2e."};
+    static const char *const groups[] = {"unit.", "golden.", "cli.", "program.", "engine."};
     size_t named = 0;
     struct span file = {0};
     bool inside = false;

@@ -193,7 +193,7 @@ static void check_loaded(const struct records *r)
     assert_int_equal(r->chunk_count, THREADS * ROUNDS * 3);
     for (size_t i = 0; i < r->chunk_count; i++) {
         /* In order of time: round, then thread (10 ns apart), then the chunk of the three. */
-        struct rec_chunk right = chunk_of((uint32_t)(i / 3 % THREADS), (uint32_t)(i / 3 / THREADS), i % 3);
+        struct rec_chunk right = chunk_of((uint32_t)(i / 3 % THREADS), (uint32_t)(i / 3 / THREADS), (uint32_t)(i % 3));
 
         assert_memory_equal(&r->chunks[i], &right, sizeof right);
     }

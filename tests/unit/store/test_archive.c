@@ -396,7 +396,7 @@ static bool before(const void *a, const void *b)
     return *(const int *)a / 8 < *(const int *)b / 8;
 }
 
-#include "store/sort.h"
+#include "base/sort.h"
 
 static void sorts_stably(void **state)
 {

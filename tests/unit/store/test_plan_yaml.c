@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/buf.h"
-#include "store/fields.h"
-#include "store/fields_json.h"
+#include "schema/set.h"
+#include "schema/fields_json.h"
 #include "store/plan_yaml.h"
 
 struct fixture {

@@ -1,0 +1,501 @@
+#include "http/http1.h"
+
+#include <stdlib.h>
+#include "base/arena.h"
+#include "base/num.h"
+#include "text/scan.h"
+
+enum { LINE_MAX_BYTES = 8 * 1024, HEAD_MAX_BYTES = 64 * 1024, INTERIM_MAX = 100 };
+
+/* Zero is the state of a fresh decoder. */
+enum {
+    LINE_START, /* of a line of the head: only its first byte tells whether it continues the one before */
+    LINE,
+    BODY_LENGTH,
+    BODY_CLOSE,
+    BODY_CODED,
+    CHUNK_START,
+    CHUNK_SIZE,
+    CHUNK_SPACE,
+    CHUNK_EXTENSION,
+    CHUNK_LINE_LF,
+    CHUNK_DATA,
+    CHUNK_DATA_CR,
+    CHUNK_DATA_LF,
+    TRAILER_START,
+    TRAILER,
+    TRAILER_CR,
+    TRAILER_END_LF,
+    DONE,
+    FAILED,
+};
+
+void http1_init(struct http1 *h)
+{
+    *h = (struct http1){.length = -1};
+}
+
+static void drop_line(struct http1 *h)
+{
+    free(h->line);
+    h->line = NULL;
+    h->line_n = h->line_capacity = 0;
+}
+
+void http1_done(struct http1 *h)
+{
+    drop_line(h);
+}
+
+static enum http1_event failed(struct http1 *h, const char *fault)
+{
+    h->state = FAILED;
+    h->fault = fault;
+    return HTTP1_ERROR;
+}
+
+static enum http1_event too_large(struct http1 *h, const char *fault)
+{
+    h->too_large = true;
+    return failed(h, fault);
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static const char http2_preface[] = "PRI * HTTP/2";
+enum { FIRST_BYTES = sizeof http2_preface - 1 };
+
+/* What the first bytes of a status line show already: null where they may begin one, or may yet turn out to be a
+ * preface that has a name. The first byte tells TLS (record types 20 to 23) and the SETTINGS frame of an HTTP/2 server
+ * (its length in three bytes, the first of them 0); no text begins with them. */
+static const char *first_bytes_fault(struct span begun)
+{
+    static const char status[] = "HTTP/1.";
+    size_t known = begun.n < sizeof status - 1 ? begun.n : sizeof status - 1;
+    bool fits = memcmp(begun.p, status, known) == 0 && (begun.n < 8 || is_digit(begun.p[7])) &&
+                (begun.n < 9 || begun.p[8] == ' ');
+    if (fits)
+        return NULL;
+    if (begun.p[0] >= 20 && begun.p[0] <= 23)
+        return "it begins with a TLS record: this port speaks HTTPS, and jtok plain HTTP";
+    if (begun.p[0] == 0 || span_is(begun, http2_preface))
+        return "it begins as HTTP/2 does, and jtok speaks HTTP/1.1";
+    return strncmp(http2_preface, begun.p, begun.n) == 0 ? NULL : "no HTTP/1 status line";
+}
+
+static bool parse_status(struct http1 *h, struct span line)
+{
+    if (!span_starts(line, "HTTP/1.") || line.n < 9 || !is_digit(line.p[7]) || line.p[8] != ' ') {
+        failed(h, "no HTTP/1 status line");
+        return false;
+    }
+    struct span rest = {line.p + 9, line.n - 9};
+    if (rest.n < 3 || !is_digit(rest.p[0]) || !is_digit(rest.p[1]) || !is_digit(rest.p[2]) ||
+        (rest.n > 3 && rest.p[3] != ' ')) {
+        failed(h, "a status that is not three digits");
+        return false;
+    }
+    h->status = (rest.p[0] - '0') * 100 + (rest.p[1] - '0') * 10 + (rest.p[2] - '0');
+    h->old_version = line.p[7] == '0';
+    return h->have_status = true;
+}
+
+static void copy_shown(char *to, size_t size, struct span value)
+{
+    size_t n = value.n < size - 1 ? value.n : size - 1;
+    for (size_t i = 0; i < n; i++)
+        to[i] = (char)(value.p[i] >= ' ' && value.p[i] <= '~' ? value.p[i] : '?');
+    to[n] = 0;
+}
+
+/* Takes the next element off a comma-separated list. */
+static bool next_element(struct span *list, struct span *ret_element)
+{
+    if (!list->p)
+        return false;
+    const char *comma = list->n ? memchr(list->p, ',', list->n) : NULL;
+    *ret_element = span_trim((struct span){list->p, comma ? (size_t)(comma - list->p) : list->n});
+    *list = comma ? (struct span){comma + 1, list->n - (size_t)(comma + 1 - list->p)} : (struct span){0};
+    return true;
+}
+
+static const char *take_length(struct http1 *h, struct span list)
+{
+    for (struct span element; next_element(&list, &element);) {
+        int64_t length;
+        if (element.n == 0 || !is_digit(*element.p) || !num_i64(element, &length))
+            return "a Content-Length that is no number up to 2^63-1";
+        if (h->have_length && length != h->length)
+            return "two Content-Lengths that differ";
+        h->have_length = true;
+        h->length = length;
+    }
+    return NULL;
+}
+
+static const char *take_encoding(struct http1 *h, struct span list)
+{
+    h->have_encoding = true;
+    for (struct span element; next_element(&list, &element);) {
+        if (element.n == 0)
+            continue;
+        if (h->chunked)
+            return "a transfer coding on top of chunked";
+        if (span_is_nocase(element, "chunked"))
+            h->chunked = true;
+        else if (!span_is_nocase(element, "identity"))
+            return "a transfer coding other than chunked";
+    }
+    return NULL;
+}
+
+static void take_connection(struct http1 *h, struct span list)
+{
+    for (struct span element; next_element(&list, &element);) {
+        h->close |= span_is_nocase(element, "close");
+        h->keep_alive |= span_is_nocase(element, "keep-alive");
+    }
+}
+
+static void take_type(struct http1 *h, struct span value)
+{
+    if (h->content_type[0])
+        return;
+    copy_shown(h->content_type, sizeof h->content_type, value);
+    const char *parameters = value.n ? memchr(value.p, ';', value.n) : NULL;
+    struct span type = {value.p, parameters ? (size_t)(parameters - value.p) : value.n};
+    h->event_stream = span_is_nocase(span_trim(type), "text/event-stream");
+}
+
+static const char *take_field(struct http1 *h, struct span name, struct span value)
+{
+    if (span_is_nocase(name, "content-length"))
+        return take_length(h, value);
+    if (span_is_nocase(name, "transfer-encoding"))
+        return take_encoding(h, value);
+    if (span_is_nocase(name, "connection"))
+        take_connection(h, value);
+    else if (span_is_nocase(name, "content-type"))
+        take_type(h, value);
+    else if (span_is_nocase(name, "content-encoding"))
+        h->coded |= value.n && !span_is_nocase(value, "identity");
+    else if (span_is_nocase(name, "location") && !h->location[0])
+        copy_shown(h->location, sizeof h->location, value);
+    return NULL;
+}
+
+/* The characters of an HTTP token (RFC 9110, 5.6.2). */
+static bool is_token(struct span s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i], lower = c | 0x20;
+        if (!(lower >= 'a' && lower <= 'z') && !is_digit(c) && (c == 0 || !strchr("!#$%&'*+-.^_`|~", c)))
+            return false;
+    }
+    return s.n > 0;
+}
+
+static const char *parse_field(struct http1 *h, struct span line)
+{
+    const char *colon = memchr(line.p, ':', line.n);
+    if (!colon)
+        return "a header line without a colon";
+    struct span name = {line.p, (size_t)(colon - line.p)};
+    if (name.n && (colon[-1] == ' ' || colon[-1] == '\t'))
+        return "white space before a header's colon";
+    if (!is_token(name))
+        return "a header name that is none";
+    return take_field(h, name, span_trim((struct span){colon + 1, line.n - name.n - 1}));
+}
+
+/* Forgets an interim head and waits for the next one. HTTP1_MORE: go on. */
+static enum http1_event skip_interim(struct http1 *h)
+{
+    if (h->interim == INTERIM_MAX)
+        return too_large(h, "more than 100 interim responses");
+    *h = (struct http1){.length = -1, .interim = h->interim + 1, .line = h->line, .line_capacity = h->line_capacity};
+    return HTTP1_MORE;
+}
+
+static enum http1_event end_head(struct http1 *h)
+{
+    if (h->have_length && h->have_encoding)
+        return failed(h, "both Transfer-Encoding and Content-Length");
+    if (h->status / 100 == 1 && h->status != 101)
+        return skip_interim(h);
+    h->close |= h->old_version && !h->keep_alive;
+    h->remaining = h->length;
+    if (h->status == 101 || h->status == 204 || h->status == 304)
+        h->state = DONE;
+    else if (h->chunked)
+        h->state = CHUNK_START;
+    else if (h->have_length)
+        h->state = h->length ? BODY_LENGTH : DONE;
+    else
+        h->state = BODY_CLOSE;
+    h->close |= h->state == BODY_CLOSE || h->status == 101;
+    if (h->coded && h->state != DONE)
+        h->state = BODY_CODED;
+    h->head_bytes = 0;
+    drop_line(h);
+    return HTTP1_HEAD;
+}
+
+static void append_line(struct http1 *h, const char *p, size_t n)
+{
+    while (h->line_capacity - h->line_n < n) {
+        h->line_capacity = h->line_capacity ? h->line_capacity * 2 : 256;
+        h->line = mem_grow(h->line, h->line_capacity, 1);
+    }
+    if (n)
+        memcpy(h->line + h->line_n, p, n);
+    h->line_n += (uint32_t)n;
+}
+
+/* A line of the head is complete in h->line, without its LF. HTTP1_MORE: go on. */
+static enum http1_event end_line(struct http1 *h)
+{
+    if (h->line_n && h->line[h->line_n - 1] == '\r')
+        h->line_n--;
+    if (h->line_n > LINE_MAX_BYTES)
+        return too_large(h, "a header line over 8 KiB");
+    h->state = LINE_START;
+    if (h->have_status)
+        return h->line_n ? HTTP1_MORE : end_head(h); /* a header line waits: the next one may continue it */
+    struct span line = {h->line, h->line_n};
+    h->line_n = 0;
+    return parse_status(h, line) ? HTTP1_MORE : HTTP1_ERROR;
+}
+
+/* Is the byte that begins a line of the head in order? Parses the line before it, which it may have continued. */
+static bool begin_line(struct http1 *h, char first)
+{
+    bool continues = first == ' ' || first == '\t';
+    const char *fault = NULL;
+    if (continues && h->line_n == 0)
+        fault = "white space before the first header";
+    else if (!continues && h->line_n)
+        fault = parse_field(h, (struct span){h->line, h->line_n});
+    if (fault) {
+        failed(h, fault);
+        return false;
+    }
+    if (!continues)
+        h->line_n = 0;
+    h->state = LINE;
+    return true;
+}
+
+/* The first bytes of a head, one by one: the same answer however they are split. */
+static const char *check_first_bytes(const struct http1 *h, struct span input)
+{
+    char begun[FIRST_BYTES];
+    size_t n = h->line_n;
+    if (h->have_status || n >= FIRST_BYTES)
+        return NULL;
+    if (n)
+        memcpy(begun, h->line, n);
+    for (size_t i = 0; n < FIRST_BYTES && i < input.n && input.p[i] != '\n'; i++) {
+        begun[n++] = input.p[i];
+        const char *fault = first_bytes_fault((struct span){begun, n});
+        if (fault)
+            return fault;
+    }
+    return NULL;
+}
+
+static enum http1_event feed_head(struct http1 *h, struct span *input)
+{
+    h->head_started = true;
+    if (h->state == LINE_START && !begin_line(h, *input->p))
+        return HTTP1_ERROR;
+    const char *fault = check_first_bytes(h, *input);
+    if (fault)
+        return failed(h, fault);
+    const char *lf = memchr(input->p, '\n', input->n);
+    size_t n = lf ? (size_t)(lf - input->p) : input->n;
+    size_t used = n + (lf != NULL);
+    if (n > LINE_MAX_BYTES + 1 - h->line_n) /* 1 for its CR */
+        return too_large(h, "a header line over 8 KiB");
+    if (used > HEAD_MAX_BYTES - h->head_bytes)
+        return too_large(h, "a head over 64 KiB");
+    append_line(h, input->p, n);
+    h->head_bytes += (uint32_t)used;
+    input->p += used;
+    input->n -= used;
+    return lf ? end_line(h) : HTTP1_MORE;
+}
+
+static enum http1_event give_body(struct http1 *h, struct span *input, size_t n)
+{
+    h->body = (struct span){input->p, n};
+    input->p += n;
+    input->n -= n;
+    return HTTP1_BODY;
+}
+
+static enum http1_event feed_counted(struct http1 *h, struct span *input, uint8_t after)
+{
+    size_t n = (uint64_t)h->remaining < input->n ? (size_t)h->remaining : input->n;
+    h->remaining -= (int64_t)n;
+    if (h->remaining == 0)
+        h->state = after;
+    return give_body(h, input, n);
+}
+
+/* One byte of a chunk's size line. HTTP1_MORE: go on. */
+static enum http1_event size_byte(struct http1 *h, char c)
+{
+    int digit = h->state <= CHUNK_SIZE ? scan_hex(c) : -1;
+    if (h->state == CHUNK_START) {
+        if (digit < 0)
+            return failed(h, "a chunk without a size");
+        h->remaining = 0;
+        h->line_bytes = 0;
+        h->state = CHUNK_SIZE;
+    }
+    if (h->state == CHUNK_LINE_LF) {
+        if (c != '\n')
+            return failed(h, "a chunk size line with a bare CR");
+        h->state = h->remaining ? CHUNK_DATA : TRAILER_START;
+        h->line_bytes = 0;
+        return HTTP1_MORE;
+    }
+    if (c == '\n')
+        return failed(h, "a bare LF in chunk framing");
+    if (++h->line_bytes > LINE_MAX_BYTES + 1)
+        return too_large(h, "a chunk size line over 8 KiB");
+    if (digit >= 0) {
+        if (h->remaining > (INT64_MAX >> 4))
+            return failed(h, "a chunk size over 2^63-1");
+        h->remaining = h->remaining << 4 | digit;
+    } else if (c == '\r') {
+        h->state = CHUNK_LINE_LF;
+    } else if (h->state == CHUNK_EXTENSION) {
+        return HTTP1_MORE;
+    } else if (c == ';') {
+        h->state = CHUNK_EXTENSION;
+    } else if (c == ' ' || c == '\t') {
+        h->state = CHUNK_SPACE;
+    } else {
+        return failed(h, "a chunk size that is no hexadecimal number");
+    }
+    return HTTP1_MORE;
+}
+
+/* One byte of the trailer section, whose lines are skipped. HTTP1_MORE: go on. */
+static enum http1_event trailer_byte(struct http1 *h, char c)
+{
+    if (++h->head_bytes > HEAD_MAX_BYTES)
+        return too_large(h, "trailers over 64 KiB");
+    bool after_cr = h->state == TRAILER_CR || h->state == TRAILER_END_LF;
+    if (c == '\n' && after_cr) {
+        h->state = h->state == TRAILER_CR ? TRAILER_START : DONE;
+        h->line_bytes = 0;
+        return HTTP1_MORE;
+    }
+    if (c == '\n')
+        return failed(h, "a bare LF in chunk framing");
+    if (++h->line_bytes > LINE_MAX_BYTES + 1)
+        return too_large(h, "a trailer over 8 KiB");
+    if (h->state == TRAILER_END_LF)
+        return failed(h, "a bare CR in chunk framing");
+    if (c == '\r')
+        h->state = h->state == TRAILER_START ? TRAILER_END_LF : TRAILER_CR;
+    else
+        h->state = TRAILER;
+    return HTTP1_MORE;
+}
+
+static enum http1_event framing_byte(struct http1 *h, struct span *input)
+{
+    char c = *input->p++;
+    input->n--;
+    if (h->state <= CHUNK_LINE_LF)
+        return size_byte(h, c);
+    if (h->state >= TRAILER_START)
+        return trailer_byte(h, c);
+    if (c != (h->state == CHUNK_DATA_CR ? '\r' : '\n'))
+        return failed(h, "a chunk that is longer than its size");
+    h->state = h->state == CHUNK_DATA_CR ? CHUNK_DATA_LF : CHUNK_START;
+    return HTTP1_MORE;
+}
+
+/* The two below are shortcuts for what servers send, whole in one input; false: byte by byte, then. A size line of
+ * nothing but at most seven digits. */
+static bool plain_size(struct http1 *h, struct span *input)
+{
+    size_t n = 0;
+    int64_t size = 0;
+    for (int digit; n < 7 && n + 1 < input->n && (digit = scan_hex(input->p[n])) >= 0; n++)
+        size = size << 4 | digit;
+    if (size == 0 || n + 1 >= input->n || input->p[n] != '\r' || input->p[n + 1] != '\n')
+        return false;
+    h->remaining = size;
+    h->state = CHUNK_DATA;
+    input->p += n + 2;
+    input->n -= n + 2;
+    return true;
+}
+
+static bool plain_line_end(struct http1 *h, struct span *input)
+{
+    if (!span_starts(*input, "\r\n"))
+        return false;
+    h->state = CHUNK_START;
+    input->p += 2;
+    input->n -= 2;
+    return true;
+}
+
+static enum http1_event step(struct http1 *h, struct span *input)
+{
+    switch (h->state) {
+    case LINE_START:
+    case LINE:
+        return feed_head(h, input);
+    case BODY_LENGTH:
+        return feed_counted(h, input, DONE);
+    case BODY_CLOSE:
+        return give_body(h, input, input->n);
+    case CHUNK_DATA:
+        return feed_counted(h, input, CHUNK_DATA_CR);
+    case CHUNK_DATA_CR:
+        return plain_line_end(h, input) ? HTTP1_MORE : framing_byte(h, input);
+    case CHUNK_START:
+        return plain_size(h, input) ? HTTP1_MORE : framing_byte(h, input);
+    default:
+        return framing_byte(h, input);
+    }
+}
+
+enum http1_event http1_feed(struct http1 *h, struct span *input)
+{
+    for (;;) {
+        if (h->state == DONE)
+            return HTTP1_DONE;
+        if (h->state == FAILED)
+            return HTTP1_ERROR;
+        if (h->state == BODY_CODED)
+            return failed(h, "a compressed body, though none was asked for");
+        if (input->n == 0)
+            return HTTP1_MORE;
+        enum http1_event event = step(h, input);
+        if (event != HTTP1_MORE)
+            return event;
+    }
+}
+
+enum http1_event http1_eof(struct http1 *h)
+{
+    if (h->state == BODY_CLOSE)
+        h->state = DONE;
+    if (h->state == DONE)
+        return HTTP1_DONE;
+    if (h->state == FAILED)
+        return HTTP1_ERROR;
+    return failed(h, h->state == BODY_CODED ? "a compressed body, though none was asked for" : "truncated");
+}

@@ -1,0 +1,55 @@
+#include "loop/lines.h"
+
+#include <stdlib.h>
+#include "base/arena.h"
+
+void lines_init(struct lines *l, void (*give)(void *self, int64_t t_ns, struct span line, bool cut), void *self)
+{
+    *l = (struct lines){.give = give, .self = self, .held = mem_alloc(LINES_MAX)};
+}
+
+void lines_done(struct lines *l)
+{
+    free(l->held);
+    l->held = NULL;
+}
+
+char *lines_room(struct lines *l, size_t *ret_n)
+{
+    *ret_n = LINES_MAX - l->n;
+    return l->held + l->n;
+}
+
+void lines_added(struct lines *l, size_t n, int64_t t_ns)
+{
+    size_t start = 0, i = l->n; /* what was held before has no line end */
+    l->n += n;
+    if (l->after_cr && n) {
+        start = i = l->held[0] == '\n';
+        l->after_cr = false;
+    }
+    for (; i < l->n; i++) {
+        char c = l->held[i];
+        if (c != '\n' && c != '\r')
+            continue;
+        l->give(l->self, t_ns, (struct span){l->held + start, i - start}, false);
+        if (c == '\r' && i + 1 == l->n)
+            l->after_cr = true;
+        else if (c == '\r' && l->held[i + 1] == '\n')
+            i++;
+        start = i + 1;
+    }
+    memmove(l->held, l->held + start, l->n - start);
+    l->n -= start;
+    if (l->n == LINES_MAX) {
+        l->give(l->self, t_ns, (struct span){l->held, l->n}, true);
+        l->n = 0;
+    }
+}
+
+void lines_end(struct lines *l, int64_t t_ns)
+{
+    if (l->n)
+        l->give(l->self, t_ns, (struct span){l->held, l->n}, false);
+    l->n = 0;
+}

@@ -1,0 +1,717 @@
+#include "proc/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/num.h"
+#include "proc/guardian.h"
+#include "loop/lines.h"
+#include "proc/tree.h"
+
+enum {
+    PIPE_BYTES = 1 << 20, /* an engine must not stand still because jtok is busy */
+    READS_AT_ONCE = 4,    /* of up to LINES_MAX bytes: the loop has other things to do */
+    COMMAND_MAX = 4096,
+    KNOWN_MAX = 1 << 16,
+};
+#define START_LIMIT_NS  INT64_C(30000000000)
+#define CLOSE_LIMIT_NS  INT64_C(5000000000)
+#define KILL_DEFAULT_NS INT64_C(30000000000)
+#define TAKEN_PAUSE_NS  INT64_C(20000000)
+
+enum phase { PHASE_RUNNING, PHASE_MAIN, PHASE_GROUP, PHASE_KILL, PHASE_STUCK };
+
+struct stream {
+    struct watch watch;
+    struct child *child;
+    char letter;
+    struct lines lines;
+};
+
+struct known {
+    int64_t pid;
+    uint64_t start_ticks;
+};
+
+struct child {
+    struct child_events events;
+    struct loop *loop;
+    struct watch socket;
+    struct stream out, err;
+    struct timer timer;
+    _Atomic int64_t root; /* the tree is what is below this process: the guardian, or jtok after its death */
+    int64_t guardian_pid; /* 0: dead and reaped */
+    int64_t main_pid;     /* ABSENT_I64: not started */
+    int64_t exit_status;
+    bool gone, stop_pump, first_pid_namespace;
+    enum phase phase;
+    struct child_stop_times times;
+    int64_t phase_end_ns;  /* of MAIN, GROUP, KILL; INT64_MAX: never */
+    int64_t taken_next_ns; /* after the guardian's death: the next round of killing; INT64_MAX: guardian lives */
+    pthread_mutex_t lock;  /* of known */
+    struct known *known;
+    size_t known_n, known_capacity;
+};
+
+/* ---- processes that were seen in the tree ---- */
+
+static bool is_known(const struct child *c, int64_t pid)
+{
+    for (size_t i = 0; i < c->known_n; i++)
+        if (c->known[i].pid == pid)
+            return true;
+    return false;
+}
+
+static void remember(struct child *c, const struct proc *p)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!is_known(c, p->pid) && c->known_n < KNOWN_MAX) {
+        if (c->known_n == c->known_capacity) {
+            c->known_capacity = c->known_capacity ? 2 * c->known_capacity : 64;
+            c->known = mem_grow(c->known, c->known_capacity, sizeof *c->known);
+        }
+        c->known[c->known_n++] = (struct known){.pid = p->pid, .start_ticks = p->start_ticks};
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+int child_owns_pid(struct child *c, int64_t pid)
+{
+    struct proc p;
+    bool exists = proc_read(pid, &p);
+    if (exists && proc_is_below(&p, c->root)) {
+        remember(c, &p);
+        return 1;
+    }
+    pthread_mutex_lock(&c->lock);
+    bool was_ours = false;
+    for (size_t i = 0; i < c->known_n && !was_ours; i++)
+        was_ours = c->known[i].pid == pid && (!exists || c->known[i].start_ticks == p.start_ticks);
+    pthread_mutex_unlock(&c->lock);
+    if (was_ours)
+        return 1;
+    /* In a container NVML may name pids of the host, which mean nothing here. */
+    return exists && c->first_pid_namespace ? 0 : -1;
+}
+
+bool child_list(struct child *c, struct arena *a, struct child_process **ret_list, size_t *ret_n, struct err *e)
+{
+    if (access("/proc/self/stat", R_OK) < 0)
+        return err_set_errno(e, ERR_SYSTEM, errno, "The engine's processes can't be listed: /proc is not readable");
+    struct proc *found = NULL;
+    size_t n = proc_below(c->root, &found), kept = 0;
+    struct child_process *list = arena_array(a, n, sizeof *list);
+    struct buf command = {0};
+    for (size_t i = 0; i < n; i++) {
+        const struct proc *p = &found[i];
+        if (p->pid == c->guardian_pid)
+            continue;
+        remember(c, p);
+        buf_clear(&command);
+        proc_command(p->pid, COMMAND_MAX, &command);
+        list[kept++] = (struct child_process){.pid = p->pid,
+                                              .ppid = p->ppid,
+                                              .session = p->session,
+                                              .group = p->group,
+                                              .start_ticks = p->start_ticks,
+                                              .state = p->state,
+                                              .name = arena_text(a, p->name),
+                                              .command = arena_copy(a, command.p, command.n)};
+    }
+    buf_done(&command);
+    free(found);
+    *ret_list = list;
+    *ret_n = kept;
+    return true;
+}
+
+/* ---- output ---- */
+
+static void give_line(void *self, int64_t t_ns, struct span line, bool cut)
+{
+    struct stream *s = self;
+    if (s->child->events.line)
+        s->child->events.line(s->child->events.self, t_ns, s->letter, line, cut);
+}
+
+static void close_stream(struct stream *s)
+{
+    if (s->watch.fd < 0)
+        return;
+    lines_end(&s->lines, clock_now_ns());
+    if (s->child->loop)
+        loop_remove(s->child->loop, &s->watch);
+    close(s->watch.fd);
+    s->watch.fd = -1;
+}
+
+static void read_stream(struct stream *s, int reads)
+{
+    while (reads-- > 0 && s->watch.fd >= 0) {
+        size_t room;
+        char *at = lines_room(&s->lines, &room);
+        ssize_t got = read(s->watch.fd, at, room);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno == EAGAIN)
+            return;
+        if (got <= 0) {
+            close_stream(s);
+            return;
+        }
+        lines_added(&s->lines, (size_t)got, clock_now_ns());
+    }
+}
+
+/* All that was written until now: at most what the pipe holds, in pieces of at least half a buffer when it is that
+ * full. */
+static void drain(struct child *c)
+{
+    read_stream(&c->out, 4 * PIPE_BYTES / LINES_MAX);
+    read_stream(&c->err, 4 * PIPE_BYTES / LINES_MAX);
+}
+
+/* ---- stop ---- */
+
+static void send_order(struct child *c, int order, int value)
+{
+    struct guardian_order_message m = {.order = order, .value = value};
+    /* A dead guardian shows when its socket is read. */
+    while (send(c->socket.fd, &m, sizeof m, MSG_NOSIGNAL) < 0 && errno == EINTR)
+        ;
+}
+
+static int64_t next_deadline(const struct child *c)
+{
+    if (c->gone)
+        return INT64_MAX;
+    return c->phase_end_ns < c->taken_next_ns ? c->phase_end_ns : c->taken_next_ns;
+}
+
+static void set_timer(struct child *c)
+{
+    if (!c->loop)
+        return;
+    int64_t deadline_ns = next_deadline(c);
+    if (deadline_ns == INT64_MAX)
+        loop_timer_stop(c->loop, &c->timer);
+    else
+        loop_timer_set(c->loop, &c->timer, deadline_ns);
+}
+
+static int64_t after(int64_t now_ns, int64_t pause_ns)
+{
+    return pause_ns > INT64_MAX - now_ns ? INT64_MAX : now_ns + pause_ns;
+}
+
+static int64_t pause_of(const struct child *c, enum phase phase)
+{
+    return phase == PHASE_MAIN ? c->times.main_ns : phase == PHASE_GROUP ? c->times.group_ns : c->times.kill_ns;
+}
+
+static void report_stuck(struct child *c)
+{
+    struct arena a = {0};
+    struct child_process *list = NULL;
+    size_t n = 0;
+    if (c->events.stuck && child_list(c, &a, &list, &n, NULL))
+        c->events.stuck(c->events.self, list, n);
+    arena_done(&a);
+}
+
+static void enter(struct child *c, enum phase phase, int64_t now_ns)
+{
+    c->phase = phase;
+    c->phase_end_ns = phase == PHASE_STUCK ? INT64_MAX : after(now_ns, pause_of(c, phase));
+    if (phase == PHASE_MAIN)
+        send_order(c, ORDER_SIGNAL_MAIN, SIGTERM);
+    else if (phase == PHASE_GROUP)
+        send_order(c, ORDER_SIGNAL_GROUP, SIGTERM);
+    else if (phase == PHASE_KILL)
+        send_order(c, ORDER_KILL, 0);
+    else
+        report_stuck(c);
+}
+
+void child_stop(struct child *c, const struct child_stop_times *t)
+{
+    if (c->main_pid == ABSENT_I64 || c->gone)
+        return;
+    int64_t now_ns = clock_now_ns();
+    c->times = *t;
+    if (c->phase == PHASE_RUNNING)
+        enter(c, c->exit_status == ABSENT_I64 ? PHASE_MAIN : PHASE_GROUP, now_ns);
+    else if (c->phase != PHASE_STUCK && after(now_ns, pause_of(c, c->phase)) < c->phase_end_ns)
+        c->phase_end_ns = after(now_ns, pause_of(c, c->phase));
+    set_timer(c);
+}
+
+void child_kill(struct child *c)
+{
+    if (c->main_pid == ABSENT_I64 || c->gone || c->phase >= PHASE_KILL)
+        return;
+    if (c->times.kill_ns <= 0)
+        c->times.kill_ns = KILL_DEFAULT_NS;
+    enter(c, PHASE_KILL, clock_now_ns());
+    set_timer(c);
+}
+
+/* ---- what comes from the guardian, or from the kernel after its death ---- */
+
+static void main_exited(struct child *c, int64_t t_ns, int status)
+{
+    drain(c);
+    c->exit_status = status;
+    if (c->events.exited)
+        c->events.exited(c->events.self, t_ns, status);
+}
+
+static void all_gone(struct child *c, int64_t t_ns)
+{
+    drain(c);
+    close_stream(&c->out);
+    close_stream(&c->err);
+    c->gone = true;
+    set_timer(c);
+    if (c->events.gone)
+        c->events.gone(c->events.self, t_ns);
+}
+
+/* One round of what the guardian would do. */
+static void kill_and_reap(struct child *c)
+{
+    struct proc *list;
+    size_t n = proc_below(getpid(), &list);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].state != 'Z')
+            proc_signal(&list[i], SIGKILL);
+    free(list);
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        if (pid == c->main_pid && c->exit_status == ABSENT_I64)
+            main_exited(c, clock_now_ns(), WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+    if (pid < 0 && errno == ECHILD) {
+        /* The guardian may have reaped the first process and died before it told. */
+        if (c->exit_status == ABSENT_I64)
+            main_exited(c, clock_now_ns(), 128 + SIGKILL);
+        all_gone(c, clock_now_ns());
+    }
+}
+
+static void take_over(struct child *c)
+{
+    if (c->loop)
+        loop_remove(c->loop, &c->socket);
+    close(c->socket.fd);
+    c->socket.fd = -1;
+    waitpid((pid_t)c->guardian_pid, NULL, 0); /* it closed its socket by dying */
+    c->guardian_pid = 0;
+    c->root = getpid();
+    if (c->gone || c->main_pid == ABSENT_I64)
+        return;
+    if (c->events.orphaned)
+        c->events.orphaned(c->events.self,
+                           "The guardian process between jtok and the engine was killed by somebody else, so "
+                           "the engine is killed too; look for the kernel's out-of-memory killer (dmesg).");
+    c->phase = PHASE_KILL;
+    c->phase_end_ns = after(clock_now_ns(), c->times.kill_ns > 0 ? c->times.kill_ns : KILL_DEFAULT_NS);
+    c->taken_next_ns = clock_now_ns();
+    set_timer(c);
+}
+
+static void advance(struct child *c)
+{
+    int64_t now_ns = clock_now_ns();
+    if (!c->gone && now_ns >= c->taken_next_ns) {
+        c->taken_next_ns = now_ns + TAKEN_PAUSE_NS;
+        kill_and_reap(c);
+    }
+    if (!c->gone && now_ns >= c->phase_end_ns)
+        enter(c, c->phase + 1, now_ns);
+    set_timer(c);
+}
+
+/* 1: a report, 0: none now, -1: the guardian is dead. */
+static int receive(struct child *c, struct guardian_report_message *ret_report)
+{
+    ssize_t n;
+    do
+        n = recv(c->socket.fd, ret_report, sizeof *ret_report, MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)sizeof *ret_report)
+        return 1;
+    return n < 0 && errno == EAGAIN ? 0 : -1;
+}
+
+static void read_reports(struct child *c)
+{
+    struct guardian_report_message m;
+    int got = 0;
+    while (c->socket.fd >= 0 && (got = receive(c, &m)) > 0) {
+        if (m.report == REPORT_EXITED)
+            main_exited(c, m.t_ns, m.value);
+        else if (m.report == REPORT_GONE)
+            all_gone(c, m.t_ns);
+    }
+    if (got < 0)
+        take_over(c);
+}
+
+/* ---- start ---- */
+
+static int strings_file(const struct child_spec *s, const char *const *env, struct guardian_order_message *ret_order)
+{
+    struct buf b = {0};
+    *ret_order = (struct guardian_order_message){.order = ORDER_START, .has_folder = s->folder != NULL};
+    if (s->folder)
+        buf_add(&b, s->folder, strlen(s->folder) + 1);
+    for (; s->argv[ret_order->value]; ret_order->value++)
+        buf_add(&b, s->argv[ret_order->value], strlen(s->argv[ret_order->value]) + 1);
+    for (; env[ret_order->more]; ret_order->more++)
+        buf_add(&b, env[ret_order->more], strlen(env[ret_order->more]) + 1);
+    int fd = memfd_create("jtok-start", MFD_CLOEXEC);
+    size_t done = 0;
+    for (ssize_t n; fd >= 0 && done < b.n; done += (size_t)n)
+        if ((n = write(fd, b.p + done, b.n - done)) <= 0) {
+            close(fd);
+            fd = -1;
+            break;
+        }
+    buf_done(&b);
+    return fd;
+}
+
+static bool send_start(struct child *c, const struct guardian_order_message *order, const int *fds)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(3 * sizeof(int))];
+    } control = {.bytes = {0}};
+    struct iovec iov = {.iov_base = (void *)order, .iov_len = sizeof *order};
+    struct msghdr message = {
+        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *h = CMSG_FIRSTHDR(&message);
+    h->cmsg_level = SOL_SOCKET;
+    h->cmsg_type = SCM_RIGHTS;
+    h->cmsg_len = CMSG_LEN(3 * sizeof(int));
+    memcpy(CMSG_DATA(h), fds, 3 * sizeof(int));
+    return sendmsg(c->socket.fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
+}
+
+static bool explain(const struct child_spec *s, int step, int number, struct err *e)
+{
+    const char *command = s->argv[0];
+    if (step == STEP_FOLDER)
+        return err_set_errno(e, ERR_ENGINE, number,
+                             "The engine was not started: its working folder %s can't be entered", s->folder);
+    if (step == STEP_EXEC && number == ENOENT && !strchr(command, '/'))
+        return err_set(e, ERR_ENGINE,
+                       "The engine's command \"%s\" was not found in the PATH. Activate the environment that it "
+                       "is installed in, or give its full path in the plan (engine.command).",
+                       command);
+    if (step == STEP_EXEC && number == ENOENT)
+        return err_set(e, ERR_ENGINE,
+                       "The engine's command %s does not exist, or the interpreter in its first line does not. "
+                       "Check the path in the plan (engine.command).",
+                       command);
+    if (step == STEP_EXEC && number == EACCES)
+        return err_set(e, ERR_ENGINE,
+                       "The engine's command %s may not be executed: it is no program, lacks the x permission, "
+                       "or lies on a file system mounted noexec.",
+                       command);
+    return err_set_errno(e, ERR_ENGINE, number, "The engine's command %s could not be started", command);
+}
+
+/* Without a PATH, execvp has this one. */
+static const char *search_path(const struct child_spec *s)
+{
+    for (const char *const *v = s->env ? s->env : (const char *const *)environ; *v; v++)
+        if (strncmp(*v, "PATH=", 5) == 0)
+            return *v + 5;
+    return "/bin:/usr/bin";
+}
+
+/* What exec would say of this file, as far as that is known before; 0: nothing. */
+static int exec_fault(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return errno;
+    return !S_ISREG(st.st_mode) ? EACCES : access(path, X_OK) == 0 ? 0 : errno;
+}
+
+/* As execvp goes through the PATH: what lacks a permission is passed over, and told when nothing better comes. (An
+ * empty element is the engine's working folder, which is empty.) */
+bool child_can_start(const struct child_spec *s, struct err *e)
+{
+    const char *command = s->argv[0], *path = search_path(s);
+    if (strchr(command, '/')) {
+        int fault = *command == '/' ? exec_fault(command) : 0;
+        return !fault || explain(s, STEP_EXEC, fault, e);
+    }
+    int number = ENOENT;
+    for (const char *end; *path; path = *end ? end + 1 : end) {
+        char file[PATH_MAX];
+        end = strchrnul(path, ':');
+        if (end == path)
+            continue;
+        snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path, command);
+        int fault = exec_fault(file);
+        if (!fault)
+            return true;
+        if (fault == EACCES)
+            number = EACCES;
+    }
+    return explain(s, STEP_EXEC, number, e);
+}
+
+static bool await_start(struct child *c, const struct child_spec *s, struct err *e)
+{
+    int64_t limit_ns = clock_now_ns() + START_LIMIT_NS;
+    for (;;) {
+        struct guardian_report_message m;
+        int got = receive(c, &m);
+        if (got > 0 && m.report == REPORT_STARTED) {
+            c->main_pid = m.pid;
+            return true;
+        }
+        if (got > 0)
+            return explain(s, (int)m.more, (int)m.value, e);
+        if (got < 0)
+            return err_set(e, ERR_SYSTEM,
+                           "The engine was not started: the guardian process is dead. Somebody killed it.");
+        int64_t left_ns = limit_ns - clock_now_ns();
+        if (left_ns <= 0)
+            return err_set(e, ERR_ENGINE,
+                           "The engine's command %s did not start within 30 s; is its file system hanging?",
+                           s->argv[0]);
+        struct pollfd p = {.fd = c->socket.fd, .events = POLLIN};
+        poll(&p, 1, (int)(left_ns / 1000000) + 1);
+    }
+}
+
+static bool watch_stream(struct child *c, struct stream *s, struct err *e)
+{
+    return !c->loop || loop_add(c->loop, &s->watch, EPOLLIN, e);
+}
+
+bool child_start(struct child *c, const struct child_spec *s, int64_t *ret_pid, struct err *e)
+{
+    if (c->main_pid != ABSENT_I64)
+        return err_set(e, ERR_INTERNAL, "An engine was started twice with one guardian.");
+    if (c->socket.fd < 0)
+        return err_set(e, ERR_SYSTEM, "The engine was not started: the guardian process is dead. Somebody killed it.");
+    int out[2] = {-1, -1}, error[2] = {-1, -1};
+    struct guardian_order_message order;
+    int strings = strings_file(s, s->env ? s->env : (const char *const *)environ, &order);
+    bool ok = strings >= 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(error, O_CLOEXEC) == 0 &&
+              send_start(c, &order, (const int[]){strings, out[1], error[1]});
+    if (!ok)
+        err_set_errno(e, ERR_SYSTEM, errno, "The engine was not started: no pipe or memory for its start");
+    ok = ok && await_start(c, s, e);
+    for (size_t i = 0; i < 3; i++) {
+        int fd = (const int[]){strings, out[1], error[1]}[i];
+        if (fd >= 0)
+            close(fd);
+    }
+    if (!ok) {
+        for (size_t i = 0; i < 2; i++)
+            if ((const int[]){out[0], error[0]}[i] >= 0)
+                close((const int[]){out[0], error[0]}[i]);
+        return false;
+    }
+    c->gone = false;
+    c->out.watch.fd = out[0];
+    c->err.watch.fd = error[0];
+    for (size_t i = 0; i < 2; i++) {
+        int fd = i ? error[0] : out[0];
+        fcntl(fd, F_SETFL, O_NONBLOCK);
+        fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* refused to users over their quota, which is well */
+    }
+    struct proc p;
+    if (proc_read(c->main_pid, &p))
+        remember(c, &p);
+    if (!watch_stream(c, &c->out, e) || !watch_stream(c, &c->err, e)) {
+        child_kill(c);
+        return false;
+    }
+    if (ret_pid)
+        *ret_pid = c->main_pid;
+    return true;
+}
+
+/* ---- loop, pump, open and close ---- */
+
+static void socket_ready(struct watch *w, uint32_t events)
+{
+    (void)events;
+    read_reports(w->owner);
+}
+
+static void stream_ready(struct watch *w, uint32_t events)
+{
+    (void)events;
+    read_stream(w->owner, READS_AT_ONCE);
+}
+
+static void timer_fired(struct timer *t)
+{
+    advance(t->owner);
+}
+
+bool child_attach(struct child *c, struct loop *l, struct err *e)
+{
+    if (c->socket.fd >= 0 && !loop_add(l, &c->socket, EPOLLIN, e))
+        return false;
+    c->loop = l;
+    bool ok = true;
+    if (c->out.watch.fd >= 0)
+        ok = watch_stream(c, &c->out, e);
+    if (ok && c->err.watch.fd >= 0)
+        ok = watch_stream(c, &c->err, e);
+    set_timer(c);
+    return ok;
+}
+
+static void detach(struct child *c)
+{
+    if (!c->loop)
+        return;
+    if (c->socket.fd >= 0)
+        loop_remove(c->loop, &c->socket);
+    if (c->out.watch.fd >= 0)
+        loop_remove(c->loop, &c->out.watch);
+    if (c->err.watch.fd >= 0)
+        loop_remove(c->loop, &c->err.watch);
+    loop_timer_stop(c->loop, &c->timer);
+    c->loop = NULL;
+}
+
+bool child_pump(struct child *c, int64_t deadline_ns)
+{
+    c->stop_pump = false;
+    while (!c->gone && !c->stop_pump) {
+        int64_t now_ns = clock_now_ns();
+        if (now_ns >= deadline_ns)
+            break;
+        int64_t until_ns = next_deadline(c) < deadline_ns ? next_deadline(c) : deadline_ns;
+        int64_t wait_ms = until_ns <= now_ns ? 0 : (until_ns - now_ns + 999999) / 1000000;
+        struct pollfd p[] = {{.fd = c->socket.fd, .events = POLLIN},
+                             {.fd = c->out.watch.fd, .events = POLLIN},
+                             {.fd = c->err.watch.fd, .events = POLLIN}};
+        poll(p, 3, wait_ms > 60000 ? 60000 : (int)wait_ms);
+        if (p[1].revents)
+            read_stream(&c->out, READS_AT_ONCE);
+        if (p[2].revents)
+            read_stream(&c->err, READS_AT_ONCE);
+        if (p[0].revents)
+            read_reports(c);
+        advance(c);
+    }
+    return c->gone;
+}
+
+void child_pump_stop(struct child *c)
+{
+    c->stop_pump = true;
+}
+
+static void stream_init(struct child *c, struct stream *s, char letter)
+{
+    *s = (struct stream){.watch = {.fd = -1, .ready = stream_ready, .owner = s}, .child = c, .letter = letter};
+    lines_init(&s->lines, give_line, s);
+}
+
+static bool in_first_pid_namespace(void)
+{
+    char text[64] = "";
+    ssize_t n = readlink("/proc/self/ns/pid", text, sizeof text - 1);
+    return n > 0 && strcmp(text, "pid:[4026531836]") == 0; /* fixed by the kernel's ABI: PROC_PID_INIT_INO */
+}
+
+bool child_open(struct child **ret_child, const struct child_events *events, struct err *e)
+{
+    int ends[2];
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return err_set_errno(e, ERR_SYSTEM, errno, "The guardian process can't be set up");
+    int64_t jtok_pid = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        guardian_run(ends[1], jtok_pid);
+    }
+    int number = errno;
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return err_set_errno(e, ERR_SYSTEM, number, "The guardian process can't be started");
+    }
+    struct child *c = mem_zero(1, sizeof *c);
+    c->events = *events;
+    c->socket = (struct watch){.fd = ends[0], .ready = socket_ready, .owner = c};
+    c->timer = (struct timer){.fire = timer_fired, .owner = c};
+    stream_init(c, &c->out, 'o');
+    stream_init(c, &c->err, 'e');
+    c->root = c->guardian_pid = pid;
+    c->main_pid = c->exit_status = ABSENT_I64;
+    c->gone = true;
+    c->phase_end_ns = c->taken_next_ns = INT64_MAX;
+    c->first_pid_namespace = in_first_pid_namespace();
+    pthread_mutex_init(&c->lock, NULL);
+    *ret_child = c;
+    return true;
+}
+
+void child_close(struct child *c)
+{
+    if (!c)
+        return;
+    detach(c);
+    c->events = (struct child_events){0};
+    child_kill(c);
+    child_pump(c, clock_now_ns() + CLOSE_LIMIT_NS);
+    close_stream(&c->out);
+    close_stream(&c->err);
+    if (c->socket.fd >= 0)
+        close(c->socket.fd); /* the guardian ends, or goes on killing what is stuck */
+    int64_t limit_ns = clock_now_ns() + (c->gone ? CLOSE_LIMIT_NS : 0);
+    while (c->guardian_pid && waitpid((pid_t)c->guardian_pid, NULL, WNOHANG) == 0 && clock_now_ns() < limit_ns)
+        clock_sleep_until_ns(clock_now_ns() + 200000);
+    pthread_mutex_destroy(&c->lock);
+    lines_done(&c->out.lines);
+    lines_done(&c->err.lines);
+    free(c->known);
+    free(c);
+}
+
+bool child_is_started(const struct child *c)
+{
+    return c->main_pid != ABSENT_I64;
+}
+
+bool child_is_gone(const struct child *c)
+{
+    return c->gone;
+}
+
+int64_t child_exit_status(const struct child *c)
+{
+    return c->exit_status;
+}

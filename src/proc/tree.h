@@ -1,0 +1,33 @@
+/* Process trees as /proc shows them. No memory but the lists; safe from any thread. */
+#ifndef JTOK_PROC_TREE_H
+#define JTOK_PROC_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/buf.h"
+
+struct proc {
+    int64_t pid, ppid, group, session;
+    uint64_t start_ticks; /* since boot */
+    char state;
+    char name[64];
+};
+
+/* One process; false when there is none. One small read. */
+bool proc_read(int64_t pid, struct proc *ret_proc);
+
+/* All processes below `root` (not root itself, its children's children included), in order of pid. The list is
+ * malloc'd; empty: null. O(processes of the machine * depth). */
+size_t proc_below(int64_t root, struct proc **ret_list);
+
+/* Is it below root? Walks up, at most 128 levels. */
+bool proc_is_below(const struct proc *p, int64_t root);
+
+/* Sends a signal to just this process: not to another that got its pid since. */
+void proc_signal(const struct proc *p, int number);
+
+/* The arguments joined by spaces, at most `max` bytes, control bytes as '?'; empty for zombies and kernel threads. */
+void proc_command(int64_t pid, size_t max, struct buf *b);
+
+#endif

@@ -1,0 +1,276 @@
+#include <math.h>
+#include "base/quantity.h"
+#include "schema/fields_json.h"
+
+static void put_type(struct json_writer *w, const char *type, bool nullable)
+{
+    json_put_key(w, "type");
+    if (!nullable) {
+        json_put_text(w, type);
+        return;
+    }
+    json_put_array(w);
+    json_put_text(w, type);
+    json_put_text(w, "null");
+    json_put_array_end(w);
+}
+
+static void put_any_scalar(struct json_writer *w)
+{
+    json_put_key(w, "type");
+    json_put_array(w);
+    json_put_text(w, "string");
+    json_put_text(w, "number");
+    json_put_text(w, "boolean");
+    json_put_text(w, "null");
+    json_put_array_end(w);
+}
+
+static void put_number(struct json_writer *w, const char *key, double value)
+{
+    json_put_key(w, key);
+    json_put_f64(w, value);
+}
+
+static void put_object(struct json_writer *w, const struct schema *s, const void *defaults, bool for_user);
+
+static void put_reference(struct json_writer *w, const char *name)
+{
+    json_put_key(w, "$ref");
+    json_put_text(w, name);
+}
+
+/* What says which values of one type are right. */
+static void put_values(struct json_writer *w, const struct field *f, enum field_type type, const void *defaults,
+                       bool for_user)
+{
+    switch (type) {
+    case FIELD_BOOL:
+        put_type(w, "boolean", false);
+        break;
+    case FIELD_I64:
+    case FIELD_F64:
+        put_type(w, type == FIELD_I64 ? "integer" : "number", true);
+        if (f->min < f->max) {
+            put_number(w, "minimum", f->min);
+            put_number(w, "maximum", f->max);
+        }
+        break;
+    case FIELD_TEXT:
+        if (for_user) /* every YAML scalar will do: `gpus: [0]`, `version: 1.20` */
+            put_any_scalar(w);
+        else
+            put_type(w, "string", true);
+        break;
+    case FIELD_ENUM:
+        json_put_key(w, "enum");
+        json_put_array(w);
+        for (int i = 0; f->names[i]; i++)
+            json_put_text(w, f->names[i]);
+        if (!for_user)
+            json_put_null(w);
+        json_put_array_end(w);
+        break;
+    case FIELD_QUANTITY:
+        put_reference(w, "#/$defs/quantity");
+        break;
+    case FIELD_OBJECT:
+        put_object(w, f->sub, defaults, for_user);
+        break;
+    case FIELD_LIST:
+        json_put_key(w, for_user ? "anyOf" : "type");
+        if (for_user) { /* one text, split into words, will do */
+            json_put_array(w);
+            json_put_object(w);
+            put_type(w, "string", true);
+            json_put_object_end(w);
+            json_put_object(w);
+            json_put_key(w, "type");
+        }
+        json_put_text(w, "array");
+        json_put_key(w, "items");
+        json_put_object(w);
+        put_values(w, f, f->item, NULL, for_user);
+        json_put_object_end(w);
+        if (for_user) {
+            json_put_object_end(w);
+            json_put_array_end(w);
+        }
+        break;
+    case FIELD_MAP:
+        put_type(w, "object", for_user);
+        json_put_key(w, "additionalProperties");
+        json_put_object(w);
+        put_type(w, "string", !for_user);
+        json_put_object_end(w);
+        break;
+    }
+}
+
+static void put_default(struct json_writer *w, const struct field *f, const void *defaults)
+{
+    const void *at = (const char *)defaults + f->offset;
+
+    switch (f->type) {
+    case FIELD_BOOL:
+        json_put_key(w, "default");
+        json_put_bool(w, *(const bool *)at);
+        break;
+    case FIELD_I64:
+        json_put_key(w, "default");
+        if (*(const int64_t *)at == ABSENT_I64)
+            json_put_null(w);
+        else
+            json_put_i64(w, *(const int64_t *)at);
+        break;
+    case FIELD_F64:
+        put_number(w, "default", *(const double *)at);
+        break;
+    case FIELD_TEXT:
+        json_put_key(w, "default");
+        json_put_text(w, *(const char *const *)at);
+        break;
+    case FIELD_ENUM:
+        json_put_key(w, "default");
+        json_put_text(w, *(const int *)at < 0 ? NULL : f->names[*(const int *)at]);
+        break;
+    case FIELD_LIST:
+        if (f->item == FIELD_TEXT) {
+            const char *const *items = *(const char *const *const *)at;
+            size_t count = *(const size_t *)((const char *)defaults + f->count_offset);
+
+            json_put_key(w, "default");
+            json_put_array(w);
+            for (size_t i = 0; i < count; i++)
+                json_put_text(w, items[i]);
+            json_put_array_end(w);
+        }
+        break;
+    case FIELD_MAP:
+    case FIELD_OBJECT:
+    case FIELD_QUANTITY:
+    default:
+        break;
+    }
+}
+
+static void put_field(struct json_writer *w, const struct field *f, const void *defaults, bool for_user)
+{
+    bool resolved = for_user && (f->flags & FIELD_RESOLVED);
+    bool required = for_user && (f->flags & FIELD_REQUIRED);
+
+    if (resolved)
+        return;
+    json_put_key(w, f->key);
+    json_put_object(w);
+    if (f->doc) {
+        json_put_key(w, "description");
+        json_put_text(w, f->doc);
+    }
+    if (f->unit) {
+        json_put_key(w, "x-unit");
+        json_put_text(w, f->unit);
+    }
+    if (defaults && !required)
+        put_default(w, f, defaults);
+    put_values(w, f, f->type, defaults ? (const char *)defaults + f->offset : NULL, for_user);
+    json_put_object_end(w);
+}
+
+/* Members of an object's schema, into an object that is open. Required here: what a document always holds; of a user's,
+ * no key, since jtok reads a missing one off the command or says so itself. */
+static void put_object(struct json_writer *w, const struct schema *s, const void *defaults, bool for_user)
+{
+    put_type(w, "object", for_user);
+    json_put_key(w, "properties");
+    json_put_object(w);
+    for (size_t i = 0; i < s->count; i++)
+        put_field(w, &s->fields[i], defaults, for_user);
+    json_put_object_end(w);
+    if (for_user) {
+        json_put_key(w, "additionalProperties");
+        json_put_bool(w, false);
+        return;
+    }
+    json_put_key(w, "required");
+    json_put_array(w);
+    for (size_t i = 0; i < s->count; i++)
+        if (!(s->fields[i].flags & FIELD_OMIT_ABSENT))
+            json_put_text(w, s->fields[i].key);
+    json_put_array_end(w);
+}
+
+static void put_quantity_definition(struct json_writer *w)
+{
+    static const char *const numbers[] = {"value", "instrument", "calibration"};
+
+    json_put_key(w, "$defs");
+    json_put_object(w);
+    json_put_key(w, "quantity");
+    json_put_object(w);
+    json_put_key(w, "description");
+    json_put_text(
+        w, "A value with its state and its uncertainties (k = 2, in the value's unit); the value is null where the "
+           "state has none.");
+    put_type(w, "object", false);
+    json_put_key(w, "properties");
+    json_put_object(w);
+    for (size_t i = 0; i < 3; i++) {
+        json_put_key(w, numbers[i]);
+        json_put_object(w);
+        put_type(w, "number", true);
+        json_put_object_end(w);
+    }
+    json_put_key(w, "state");
+    json_put_object(w);
+    json_put_key(w, "enum");
+    json_put_array(w);
+    for (size_t i = 0; q_state_names[i]; i++)
+        json_put_text(w, q_state_names[i]);
+    json_put_array_end(w);
+    json_put_object_end(w);
+    json_put_key(w, "why");
+    json_put_object(w);
+    put_type(w, "string", true);
+    json_put_object_end(w);
+    json_put_object_end(w);
+    json_put_key(w, "required");
+    json_put_array(w);
+    for (size_t i = 0; i < 3; i++)
+        json_put_text(w, numbers[i]);
+    json_put_text(w, "state");
+    json_put_text(w, "why");
+    json_put_array_end(w);
+    json_put_object_end(w);
+    json_put_object_end(w);
+}
+
+static bool has_quantity(const struct schema *s)
+{
+    for (const struct field *f = s->fields; f < s->fields + s->count; f++)
+        if (f->type == FIELD_QUANTITY || (f->type == FIELD_LIST && f->item == FIELD_QUANTITY) ||
+            (f->sub && has_quantity(f->sub)))
+            return true;
+    return false;
+}
+
+void fields_json_schema(const struct schema *s, const void *defaults, bool for_user, struct buf *b)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, b, 2);
+    json_put_object(&w);
+    json_put_key(&w, "$schema");
+    json_put_text(&w, "https://json-schema.org/draft/2020-12/schema");
+    json_put_key(&w, "title");
+    json_put_text(&w, s->name);
+    if (s->doc) {
+        json_put_key(&w, "description");
+        json_put_text(&w, s->doc);
+    }
+    put_object(&w, s, defaults, for_user);
+    if (has_quantity(s))
+        put_quantity_definition(&w);
+    json_put_object_end(&w);
+    buf_byte(b, '\n');
+}

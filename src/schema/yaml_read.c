@@ -1,0 +1,424 @@
+#include <fcntl.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yaml.h>
+#include "base/utf8.h"
+#include "schema/yaml.h"
+#include "schema/parse.h"
+
+/* A file whose brackets nest deeper than this is no plan; libyaml would take quadratic time on it. */
+enum { YAML_DEPTH_MAX = 16, KEYS_MAX = 64 };
+
+struct reader {
+    yaml_parser_t parser;
+    yaml_event_t event;
+    bool have_event, dead;
+    int depth;
+    const struct schema *root;
+    const char *source;
+    const struct spot *fixed; /* where everything stands, or null: by libyaml's marks */
+    struct problems *p;
+    struct buf path;
+};
+
+static struct spot spot_here(struct reader *r)
+{
+    struct spot at = {r->source, r->event.start_mark.line + 1, r->event.start_mark.column + 1, buf_text(&r->path)};
+
+    if (r->fixed)
+        at = (struct spot){r->fixed->source, r->fixed->line, r->fixed->column, at.path};
+    if (!r->path.n)
+        at.path = NULL;
+    return at;
+}
+
+static void die(struct reader *r, const struct spot *at, const char *text)
+{
+    problems_add_at(r->p, SPOT_ARG(at), "%s", text);
+    r->dead = true;
+}
+
+static void syntax_error(struct reader *r)
+{
+    yaml_parser_t *y = &r->parser;
+    yaml_mark_t mark = y->problem_mark;
+    struct spot at = {r->source, mark.line + 1, mark.column + 1, NULL};
+
+    if (r->fixed)
+        at = (struct spot){r->fixed->source, r->fixed->line, r->fixed->column, NULL};
+    if (y->error == YAML_READER_ERROR)
+        at.line = at.column = 0;
+    problems_add_at(r->p, SPOT_ARG(&at), "this is no YAML: %s%s%s", y->context ? y->context : "",
+                    y->context ? ": " : "", y->problem ? y->problem : "it can't be read");
+    r->dead = true;
+}
+
+/* The next event that carries content. After a fault, only YAML_NO_EVENT. */
+static yaml_event_type_t next(struct reader *r)
+{
+    if (r->have_event)
+        yaml_event_delete(&r->event);
+    r->have_event = false;
+    if (r->dead)
+        return YAML_NO_EVENT;
+    if (!yaml_parser_parse(&r->parser, &r->event)) {
+        syntax_error(r);
+        return YAML_NO_EVENT;
+    }
+    r->have_event = true;
+
+    const yaml_event_t *e = &r->event;
+    const yaml_char_t *anchor = NULL, *tag = NULL;
+
+    switch (e->type) {
+    case YAML_ALIAS_EVENT: {
+        struct spot at = spot_here(r);
+        die(r, &at, "aliases (*name) are not read; write the value out");
+        return YAML_NO_EVENT;
+    }
+    case YAML_SCALAR_EVENT:
+        anchor = e->data.scalar.anchor;
+        tag = e->data.scalar.tag;
+        break;
+    case YAML_SEQUENCE_START_EVENT:
+        anchor = e->data.sequence_start.anchor;
+        tag = e->data.sequence_start.tag;
+        r->depth++;
+        break;
+    case YAML_MAPPING_START_EVENT:
+        anchor = e->data.mapping_start.anchor;
+        tag = e->data.mapping_start.tag;
+        r->depth++;
+        break;
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        r->depth--;
+        break;
+    case YAML_DOCUMENT_END_EVENT:
+    case YAML_DOCUMENT_START_EVENT:
+    case YAML_NO_EVENT:
+    case YAML_STREAM_END_EVENT:
+    case YAML_STREAM_START_EVENT:
+    default:
+        break;
+    }
+    if (anchor || tag || r->depth > YAML_DEPTH_MAX) {
+        struct spot at = spot_here(r);
+        die(r, &at,
+            anchor ? "anchors (&name) are not read; write the value out"
+            : tag  ? "tags (!name) are not read; the key says what the value is"
+                   : "brackets nest too deep for a plan");
+        return YAML_NO_EVENT;
+    }
+    return e->type;
+}
+
+static struct span scalar_text(const struct reader *r)
+{
+    return (struct span){(const char *)r->event.data.scalar.value, r->event.data.scalar.length};
+}
+
+static bool scalar_is_plain(const struct reader *r)
+{
+    return r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+}
+
+static bool scalar_is_null(const struct reader *r)
+{
+    struct span s = scalar_text(r);
+
+    return scalar_is_plain(r) && (s.n == 0 || span_is(s, "null") || span_is(s, "~"));
+}
+
+/* The rest of the value whose first event was just read. */
+static void skip_value(struct reader *r)
+{
+    int depth = r->depth;
+
+    if (!r->have_event || (r->event.type != YAML_MAPPING_START_EVENT && r->event.type != YAML_SEQUENCE_START_EVENT))
+        return;
+    while (!r->dead && r->depth >= depth)
+        next(r);
+}
+
+static const char *event_words(const struct reader *r)
+{
+    switch (r->event.type) {
+    case YAML_MAPPING_START_EVENT:
+        return "a section of keys";
+    case YAML_SEQUENCE_START_EVENT:
+        return "a list";
+    case YAML_ALIAS_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+    case YAML_DOCUMENT_START_EVENT:
+    case YAML_MAPPING_END_EVENT:
+    case YAML_NO_EVENT:
+    case YAML_SCALAR_EVENT:
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_STREAM_END_EVENT:
+    case YAML_STREAM_START_EVENT:
+    default:
+        return "a single value";
+    }
+}
+
+static void wrong_shape(struct reader *r, const struct field *f, enum field_type type)
+{
+    struct spot at = spot_here(r);
+    struct buf allowed = {0};
+
+    typing_allowed(f, type, &allowed);
+    problems_add_at(r->p, SPOT_ARG(&at), "%s stands here; allowed: %s", event_words(r), buf_text(&allowed));
+    buf_done(&allowed);
+    skip_value(r);
+}
+
+static void read_object(struct reader *r, const struct schema *s, void *object);
+
+static void read_list(struct reader *r, const struct field *f, void *object)
+{
+    void **items = (void **)((char *)object + f->offset);
+    size_t *count = (size_t *)((char *)object + f->count_offset);
+    size_t n = r->path.n;
+    void *list = NULL;
+    size_t got = 0;
+    yaml_event_type_t type;
+
+    while ((type = next(r)) != YAML_NO_EVENT && type != YAML_SEQUENCE_END_EVENT) {
+        struct spot at;
+
+        buf_fmt(&r->path, ".%zu", got);
+        at = spot_here(r);
+        void *item = typing_push(r->p->arena, &list, &got, field_item_size(f));
+
+        if (f->item == FIELD_OBJECT && type == YAML_MAPPING_START_EVENT) {
+            fields_absent(f->sub, item);
+            read_object(r, f->sub, item);
+        } else if (f->item != FIELD_OBJECT && type == YAML_SCALAR_EVENT) {
+            typing_scalar(f, f->item, item, scalar_text(r), false, &at, r->p);
+        } else {
+            wrong_shape(r, f, f->item);
+        }
+        r->path.n = n;
+    }
+    *items = list;
+    *count = got;
+}
+
+static void read_map(struct reader *r, const struct field *f, void *object)
+{
+    const struct field text = {.key = f->key, .type = FIELD_TEXT, .flags = f->flags};
+    size_t n = r->path.n;
+    void *list = NULL;
+    size_t got = 0;
+    yaml_event_type_t type;
+
+    while ((type = next(r)) == YAML_SCALAR_EVENT) {
+        struct span name = scalar_text(r);
+        struct spot at;
+        bool twice = false;
+
+        buf_byte(&r->path, '.');
+        buf_add(&r->path, name.p, name.n);
+        at = spot_here(r);
+        for (size_t i = 0; i < got; i++)
+            twice = twice || span_is(name, ((struct field_pair *)list)[i].name);
+        struct field_pair *pair = typing_push(r->p->arena, &list, &got, sizeof *pair);
+
+        pair->name = arena_copy(r->p->arena, name.p, name.n);
+        pair->value = "";
+        if (twice)
+            problems_add_at(r->p, SPOT_ARG(&at), "this name stands here twice; keep one");
+        else if (name.n == 0 || memchr(name.p, 0, name.n))
+            problems_add_at(r->p, SPOT_ARG(&at), "a name must not be empty nor hold a zero byte");
+        problems_place(r->p, at.source, at.line, at.column, at.path);
+        if (next(r) == YAML_SCALAR_EVENT) {
+            at = spot_here(r);
+            typing_scalar(&text, FIELD_TEXT, &pair->value, scalar_text(r), false, &at, r->p);
+        } else if (!r->dead) {
+            wrong_shape(r, &text, FIELD_TEXT);
+        }
+        r->path.n = n;
+    }
+    if (type != YAML_MAPPING_END_EVENT && !r->dead) {
+        struct spot at = spot_here(r);
+        die(r, &at, "a key must be a single text");
+    }
+    *(void **)((char *)object + f->offset) = list;
+    *(size_t *)((char *)object + f->count_offset) = got;
+}
+
+/* The value whose first event was just read. */
+static void read_value(struct reader *r, const struct field *f, void *object)
+{
+    yaml_event_type_t type = r->event.type;
+    void *value = (char *)object + f->offset;
+    struct spot at = spot_here(r);
+
+    switch (f->type) {
+    case FIELD_OBJECT:
+        if (type == YAML_MAPPING_START_EVENT)
+            read_object(r, f->sub, value);
+        else if (type != YAML_SCALAR_EVENT || !scalar_is_null(r))
+            wrong_shape(r, f, f->type);
+        return;
+    case FIELD_LIST:
+        if (type == YAML_SEQUENCE_START_EVENT) {
+            read_list(r, f, object);
+        } else if (type == YAML_SCALAR_EVENT && scalar_is_null(r)) {
+            *(void **)value = NULL;
+            *(size_t *)((char *)object + f->count_offset) = 0;
+        } else if (type == YAML_SCALAR_EVENT && f->item == FIELD_TEXT) {
+            typing_words(scalar_text(r), value, (size_t *)((char *)object + f->count_offset), &at, r->p);
+        } else {
+            wrong_shape(r, f, f->type);
+        }
+        return;
+    case FIELD_MAP:
+        if (type == YAML_MAPPING_START_EVENT) {
+            read_map(r, f, object);
+        } else if (type == YAML_SCALAR_EVENT && scalar_is_null(r)) {
+            *(void **)value = NULL;
+            *(size_t *)((char *)object + f->count_offset) = 0;
+        } else {
+            wrong_shape(r, f, f->type);
+        }
+        return;
+    case FIELD_BOOL:
+    case FIELD_ENUM:
+    case FIELD_F64:
+    case FIELD_I64:
+    case FIELD_QUANTITY:
+    case FIELD_TEXT:
+    default:
+        if (type == YAML_SCALAR_EVENT)
+            typing_scalar(f, f->type, value, scalar_text(r), scalar_is_plain(r), &at, r->p);
+        else
+            wrong_shape(r, f, f->type);
+    }
+}
+
+/* One key, just read, and its value. */
+static void read_key(struct reader *r, const struct schema *s, void *object, size_t *seen_lines)
+{
+    struct span key = scalar_text(r);
+    const struct field *f = fields_find(s, key);
+    struct spot at;
+
+    if (r->path.n)
+        buf_byte(&r->path, '.');
+    buf_add(&r->path, key.p, key.n);
+    at = spot_here(r);
+    if (!f) {
+        typing_unknown(r->root, s, key, &at, r->p);
+    } else if (f->flags & FIELD_RESOLVED) {
+        problems_add_at(r->p, SPOT_ARG(&at), "jtok fills this in itself; leave it out");
+        f = NULL;
+    } else if (seen_lines[f - s->fields]) {
+        problems_add_at(r->p, SPOT_ARG(&at), "this key stands here twice, the first time on line %zu; keep one",
+                        seen_lines[f - s->fields]);
+        f = NULL;
+    } else {
+        seen_lines[f - s->fields] = r->event.start_mark.line + 1;
+        problems_place(r->p, at.source, at.line, at.column, at.path);
+    }
+    if (next(r) == YAML_NO_EVENT)
+        return;
+    if (f)
+        read_value(r, f, object);
+    else
+        skip_value(r);
+}
+
+/* A mapping whose start was just read. */
+static void read_object(struct reader *r, const struct schema *s, void *object)
+{
+    size_t seen_lines[KEYS_MAX] = {0}, n = r->path.n;
+    yaml_event_type_t type;
+
+    if (s->count > KEYS_MAX) {
+        struct spot at = spot_here(r);
+        die(r, &at, "this section has more keys than the reader can take: a fault in jtok");
+        return;
+    }
+    while ((type = next(r)) == YAML_SCALAR_EVENT) {
+        read_key(r, s, object, seen_lines);
+        r->path.n = n;
+    }
+    if (type != YAML_MAPPING_END_EVENT && !r->dead) {
+        struct spot at = spot_here(r);
+        die(r, &at, "a key must be a single text");
+    }
+}
+
+static void reader_open(struct reader *r, const char *source, struct span text)
+{
+    if (!yaml_parser_initialize(&r->parser)) {
+        const struct spot at = {source, 0, 0, NULL};
+        die(r, &at, "out of memory");
+        return;
+    }
+    text = utf8_without_mark(text);
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)(text.p ? text.p : ""), text.n);
+    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
+    next(r); /* stream start */
+}
+
+static void reader_close(struct reader *r)
+{
+    if (r->have_event)
+        yaml_event_delete(&r->event);
+    yaml_parser_delete(&r->parser);
+    buf_done(&r->path);
+}
+
+/* Nothing may stand behind the first document. */
+static void expect_end(struct reader *r)
+{
+    if (!r->dead && next(r) == YAML_DOCUMENT_END_EVENT && next(r) == YAML_DOCUMENT_START_EVENT) {
+        struct spot at = spot_here(r);
+        die(r, &at, "a second document starts here; a file holds one");
+    }
+}
+
+bool fields_yaml_read(const struct schema *s, void *object, const char *source, struct span text, struct problems *p)
+{
+    struct reader r = {.root = s, .source = arena_text(p->arena, source), .p = p};
+    size_t before = p->count;
+
+    reader_open(&r, source, text);
+    if (!r.dead && next(&r) == YAML_DOCUMENT_START_EVENT) {
+        if (next(&r) == YAML_MAPPING_START_EVENT) {
+            read_object(&r, s, object);
+        } else if (!r.dead && !(r.event.type == YAML_SCALAR_EVENT && scalar_is_null(&r))) {
+            struct spot at = spot_here(&r);
+            struct buf allowed = {0};
+
+            typing_allowed(&(struct field){.sub = s}, FIELD_OBJECT, &allowed);
+            problems_add_at(p, SPOT_ARG(&at), "the document is %s; expected: %s", event_words(&r), buf_text(&allowed));
+            buf_done(&allowed);
+            skip_value(&r);
+        }
+        expect_end(&r);
+    }
+    reader_close(&r);
+    return p->count == before;
+}
+
+bool yaml_read_value(const struct schema *root, const struct field *f, void *object, const struct spot *at,
+                     struct span text, struct problems *p)
+{
+    struct reader r = {.root = root, .source = at->source, .fixed = at, .p = p};
+    size_t before = p->count;
+
+    buf_str(&r.path, at->path);
+    reader_open(&r, at->source, text);
+    if (!r.dead && next(&r) == YAML_DOCUMENT_START_EVENT && next(&r) != YAML_NO_EVENT) {
+        read_value(&r, f, object);
+        expect_end(&r);
+    }
+    reader_close(&r);
+    return p->count == before;
+}

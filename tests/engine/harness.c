@@ -1,0 +1,411 @@
+#include "harness.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/arena.h"
+#include "base/clock.h"
+#include "sim/state.h"
+#include "sim/truth.h"
+#include "http/http1.h"
+#include "text/json.h"
+#include "text/prom.h"
+#include "http/sse.h"
+
+double seconds_now(void)
+{
+    return (double)clock_now_ns() / 1e9;
+}
+
+static struct sockaddr_in loopback(int port)
+{
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+static int free_port(void)
+{
+    struct sockaddr_in a = loopback(0);
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
+    close(fd);
+    return ntohs(a.sin_port);
+}
+
+void engine_start(struct engine *g, const char *const *options)
+{
+    const char *temporary = getenv("TMPDIR");
+    struct err e;
+    *g = (struct engine){.port = free_port()};
+    snprintf(g->folder, sizeof g->folder, "%.40s/jtok-e2e-XXXXXX", temporary ? temporary : "/tmp");
+    assert_non_null(mkdtemp(g->folder));
+    snprintf(g->log_path, sizeof g->log_path, "%s/log", g->folder);
+    snprintf(g->state_path, sizeof g->state_path, "%s/state", g->folder);
+    assert_ok(sim_state_open(g->state_path, 2, &g->state, &e), e);
+    char port[16];
+    snprintf(port, sizeof port, "%d", g->port);
+    static const char program[] = JTOK_BIN "/jtok-sim-engine";
+    const char *words[64] = {program, "serve",         "/models/m", "--served-model-name", "m/m", "--port",
+                             port,    "--sim-start-s", "0.3"};
+    size_t n = 9;
+    for (; options && *options && n < 63; options++)
+        words[n++] = *options;
+    /* Orphans come to us, to be reaped: in a container nobody else may. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    fflush(NULL);
+    g->pid = fork();
+    assert_true(g->pid >= 0);
+    if (g->pid == 0) {
+        int log = open(g->log_path, O_CREAT | O_WRONLY | O_APPEND, 0600);
+        setsid();
+        dup2(log, 1);
+        dup2(log, 2);
+        setenv("JTOK_SIM_STATE", g->state_path, 1);
+        unsetenv("CUDA_VISIBLE_DEVICES");
+        execv(words[0], (char *const *)(uintptr_t)words);
+        _exit(127);
+    }
+}
+
+bool engine_accepts(const struct engine *g)
+{
+    struct sockaddr_in a = loopback(g->port);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool good = connect(fd, (struct sockaddr *)&a, sizeof a) == 0;
+    if (!good)
+        assert_int_equal(errno, ECONNREFUSED);
+    close(fd);
+    return good;
+}
+
+void engine_wait_ready(struct engine *g)
+{
+    double until = seconds_now() + 20;
+    while (!engine_accepts(g)) {
+        assert_int_equal(waitpid(g->pid, NULL, WNOHANG), 0);
+        assert_true(seconds_now() < until);
+        usleep(5000);
+    }
+}
+
+int engine_wait(struct engine *g, double *ret_s)
+{
+    double began = seconds_now();
+    int status = 0;
+    while (waitpid(g->pid, &status, WNOHANG) == 0) {
+        assert_true(seconds_now() < began + 20);
+        usleep(2000);
+    }
+    if (ret_s)
+        *ret_s = seconds_now() - began;
+    return status;
+}
+
+int engine_stop(struct engine *g, double *ret_s)
+{
+    kill(g->pid, SIGTERM);
+    return engine_wait(g, ret_s);
+}
+
+/* The group of a process and whether it still runs, from /proc/PID/stat: fields 3 and 5, behind the last ')'. */
+static bool runs_in_group(const char *pid, pid_t group)
+{
+    char path[300], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%s/stat", pid);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return false;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = 0;
+    const char *behind = strrchr(text, ')');
+    char state;
+    int parent, its_group;
+    return behind && sscanf(behind + 1, " %c %d %d", &state, &parent, &its_group) == 3 && its_group == group &&
+           state != 'Z';
+}
+
+int engine_left(const struct engine *g)
+{
+    DIR *d = opendir("/proc");
+    int left = 0;
+    for (struct dirent *entry; (entry = readdir(d));)
+        left += entry->d_name[0] >= '0' && entry->d_name[0] <= '9' && runs_in_group(entry->d_name, g->pid);
+    closedir(d);
+    return left;
+}
+
+void engine_done(struct engine *g)
+{
+    kill(-g->pid, SIGKILL);
+    for (double until = seconds_now() + 10; waitpid(-g->pid, NULL, WNOHANG) >= 0 || engine_left(g);) {
+        assert_true(seconds_now() < until);
+        usleep(2000);
+    }
+    sim_state_close(g->state);
+    unlink(g->log_path);
+    unlink(g->state_path);
+    rmdir(g->folder);
+}
+
+void engine_log(const struct engine *g, struct buf *b)
+{
+    int fd = open(g->log_path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    buf_clear(b);
+    for (ssize_t n = 1; n > 0;) {
+        buf_reserve(b, 65536);
+        n = read(fd, b->p + b->n, 65536);
+        b->n += n > 0 ? (size_t)n : 0;
+    }
+    close(fd);
+}
+
+/* One connection while it is read. */
+struct line {
+    int fd;
+    struct http1 http;
+    struct sse sse;
+    struct exchange *x;
+    int64_t counted; /* the running count so far */
+};
+
+void exchange_done(struct exchange *x)
+{
+    buf_done(&x->body);
+    buf_done(&x->text);
+    buf_done(&x->reasoning);
+}
+
+/* Walks an event's JSON, whatever the nesting: the keys of interest are unambiguous in these answers. */
+static void read_json(struct line *l, struct span text)
+{
+    struct exchange *x = l->x;
+    struct json j;
+    json_init(&j, text);
+    enum json_kind k;
+    size_t shown = x->text.n + x->reasoning.n;
+    int64_t count = l->counted;
+    while ((k = json_next(&j)) != JSON_END) {
+        assert_int_not_equal(k, JSON_ERROR);
+        if (k != JSON_KEY)
+            continue;
+        bool content = json_is(&j, "content") || json_is(&j, "text"), reasoning = json_is(&j, "reasoning");
+        bool finish = json_is(&j, "finish_reason"), usage = json_is(&j, "completion_tokens");
+        bool prompt = json_is(&j, "prompt_tokens"), error = json_is(&j, "error");
+        k = json_next(&j);
+        if (k == JSON_STRING && (content || reasoning))
+            json_text(&j, content ? &x->text : &x->reasoning);
+        else if (k == JSON_STRING && finish)
+            snprintf(x->finish, sizeof x->finish, "%.*s", SPAN_ARG(j.raw));
+        else if (k == JSON_NUMBER && usage)
+            assert_true(json_i64(&j, &count));
+        else if (k == JSON_NUMBER && prompt)
+            assert_true(json_i64(&j, &x->prompt_tokens));
+        x->error |= error && k == JSON_OBJECT;
+    }
+    if (count > l->counted)
+        x->usage = count;
+    if (count - l->counted > x->largest)
+        x->largest = count - l->counted;
+    if (x->text.n + x->reasoning.n > shown) {
+        x->last_ns = clock_now_ns();
+        x->first_ns = x->first_ns ? x->first_ns : x->last_ns;
+    }
+    /* Without running counts the only count comes with the usage, after the finish reason. */
+    x->chunks += x->text.n + x->reasoning.n > shown || (count > l->counted && x->finish[0] == 0);
+    l->counted = count;
+}
+
+static void read_body(struct line *l, struct span body)
+{
+    struct exchange *x = l->x;
+    buf_add(&x->body, body.p, body.n);
+    while (l->http.event_stream && sse_feed(&l->sse, &body) == SSE_EVENT) {
+        x->events++;
+        if (span_is(l->sse.data, "[DONE]"))
+            x->done = true;
+        else
+            read_json(l, l->sse.data);
+    }
+}
+
+static void finish(struct line *l, enum ending ending)
+{
+    l->x->ending = ending;
+    if (ending == COMPLETE && !l->http.event_stream && l->x->body.n && l->x->body.p[0] == '{')
+        read_json(l, buf_span(&l->x->body));
+    close(l->fd);
+    l->fd = -1;
+}
+
+static void feed(struct line *l, struct span input)
+{
+    for (;;) {
+        switch (http1_feed(&l->http, &input)) {
+        case HTTP1_MORE:
+            return;
+        case HTTP1_HEAD:
+            l->x->status = l->http.status;
+            break;
+        case HTTP1_BODY:
+            read_body(l, l->http.body);
+            break;
+        case HTTP1_DONE:
+            finish(l, COMPLETE);
+            return;
+        case HTTP1_ERROR:
+            fail_msg("HTTP: %s", l->http.fault);
+        }
+    }
+}
+
+static void read_line(struct line *l)
+{
+    char bytes[65536];
+    ssize_t n = recv(l->fd, bytes, sizeof bytes, 0);
+    if (n > 0)
+        feed(l, (struct span){bytes, (size_t)n});
+    else if (n == 0)
+        finish(l, http1_eof(&l->http) == HTTP1_DONE ? COMPLETE : CUT_OFF);
+    else if (errno == ECONNRESET)
+        finish(l, RESET_BY_PEER);
+    else
+        assert_true(errno == EAGAIN || errno == EINTR);
+}
+
+static void open_line(struct line *l, const struct engine *g, const char *path, const char *body, struct exchange *x)
+{
+    struct sockaddr_in a = loopback(g->port);
+    *x = (struct exchange){.usage = -1};
+    *l = (struct line){.x = x, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    http1_init(&l->http);
+    sse_init(&l->sse, 1 << 20);
+    assert_int_equal(connect(l->fd, (struct sockaddr *)&a, sizeof a), 0);
+    struct buf request = {0};
+    buf_fmt(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
+            body ? "POST" : "GET", path, body ? strlen(body) : 0, body ? body : "");
+    assert_int_equal(send(l->fd, request.p, request.n, MSG_NOSIGNAL), request.n);
+    buf_done(&request);
+}
+
+static size_t read_some(struct line *lines, size_t n, struct pollfd *polls, int timeout_ms)
+{
+    size_t open = 0;
+    for (size_t i = 0; i < n; i++)
+        if (lines[i].fd >= 0)
+            polls[open++] = (struct pollfd){.fd = lines[i].fd, .events = POLLIN};
+    if (open == 0 || poll(polls, open, timeout_ms) <= 0)
+        return open;
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++)
+        if (lines[i].fd >= 0 && polls[at++].revents)
+            read_line(&lines[i]);
+    return open;
+}
+
+void exchange_all(const struct engine *g, const char *path, const char *const *bodies, size_t n, double timeout_s,
+                  struct exchange *ret)
+{
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+    struct line *lines = mem_zero(n, sizeof *lines);
+    struct pollfd *polls = mem_zero(n, sizeof *polls);
+    for (size_t i = 0; i < n; i++)
+        open_line(&lines[i], g, path, bodies[i], &ret[i]);
+    double until = seconds_now() + timeout_s;
+    while (seconds_now() < until && read_some(lines, n, polls, 50))
+        ;
+    for (size_t i = 0; i < n; i++) {
+        if (lines[i].fd >= 0)
+            close(lines[i].fd);
+        http1_done(&lines[i].http);
+        sse_done(&lines[i].sse);
+    }
+    free(lines);
+    free(polls);
+}
+
+void exchange_one(const struct engine *g, const char *path, const char *body, struct exchange *ret)
+{
+    exchange_all(g, path, &body, 1, 20, ret);
+}
+
+void engine_raw(const struct engine *g, struct span bytes, struct buf *ret_answer)
+{
+    struct sockaddr_in a = loopback(g->port);
+    struct timeval patience = {.tv_sec = 10};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    assert_int_equal(send(fd, bytes.p, bytes.n, MSG_NOSIGNAL), bytes.n);
+    ssize_t n = 1;
+    while (n > 0) {
+        buf_reserve(ret_answer, 65536);
+        n = recv(fd, ret_answer->p + ret_answer->n, 65536, 0);
+        ret_answer->n += n > 0 ? (size_t)n : 0;
+    }
+    assert_int_equal(n, 0);
+    close(fd);
+}
+
+double engine_metric(const struct engine *g, const char *name)
+{
+    struct exchange x;
+    exchange_one(g, "/metrics", NULL, &x);
+    assert_int_equal(x.status, 200);
+    struct span text = buf_span(&x.body);
+    struct prom_sample sample;
+    double sum = 0;
+    int found = 0;
+    unsigned bad = 0;
+    while (prom_next(&text, &sample, &bad))
+        if (span_is(sample.name, name)) {
+            sum += sample.value;
+            found++;
+        }
+    assert_int_equal(bad, 0);
+    assert_true(found > 0);
+    exchange_done(&x);
+    return sum;
+}
+
+char *body_of(const char *prompt, const char *more)
+{
+    struct buf b = {0};
+    buf_fmt(&b,
+            "{\"model\":\"m/m\",\"messages\":[{\"role\":\"user\",\"content\":\"%s\"}],\"stream\":true,"
+            "\"stream_options\":{\"include_usage\":true}%s}",
+            prompt, more);
+    buf_text(&b);
+    return b.p;
+}
+
+pid_t core_pid(const struct engine *g)
+{
+    return (pid_t)atomic_load(&g->state->gpus[0].pids[0]);
+}
+
+int64_t power_now(const struct engine *g)
+{
+    return sim_power_mw(g->state, 0, clock_now_ns());
+}
+
+int64_t memory(const struct engine *g)
+{
+    return atomic_load(&g->state->gpus[0].memory_bytes);
+}
