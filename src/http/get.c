@@ -239,32 +239,30 @@ static char *copy(const char *text)
     return memcpy(mem_alloc(n), text, n);
 }
 
-bool http_get_start(struct loop *l, const char *host, int port, const char *path, const char *header,
-                    int64_t timeout_ns, size_t body_max, void (*done)(void *self, const struct http_get_result *r),
-                    void *self, struct http_get **ret_get, struct err *e)
+bool http_get_start(struct loop *l, const struct http_get_options *o, struct http_get **ret_get, struct err *e)
 {
     struct address addresses[ADDRESSES_MAX];
     int count;
-    if (!address_resolve(host, port, addresses, &count, e))
+    if (!address_resolve(o->host, o->port, addresses, &count, e))
         return false;
     struct http_get *g = mem_zero(1, sizeof *g);
     memcpy(g->addresses, addresses, sizeof addresses);
     g->address_count = count;
     g->loop = l;
-    g->done = done;
-    g->self = self;
-    g->path = copy(path);
-    g->header = header ? copy(header) : NULL;
+    g->done = o->done;
+    g->self = o->self;
+    g->path = copy(o->path);
+    g->header = o->header ? copy(o->header) : NULL;
     g->watch = (struct watch){.fd = -1, .ready = on_ready, .owner = g};
     g->limit = (struct timer){.fire = on_limit, .owner = g};
     g->start = (struct timer){.fire = on_start, .owner = g};
     g->result.status = -1;
-    buf_init(&g->body, body_max);
+    buf_init(&g->body, o->body_max);
     http1_init(&g->http);
     int64_t now = clock_now_ns();
     g->result.sent_ns = now;
     loop_timer_set(l, &g->start, now);
-    loop_timer_set(l, &g->limit, now + timeout_ns);
+    loop_timer_set(l, &g->limit, now + o->timeout_ns);
     *ret_get = g;
     return true;
 }

@@ -26,14 +26,23 @@ struct http_get_result {
     const char *detail;   /* a sentence about what went wrong; null when answered */
 };
 
-/* Starts GET path at host:port ("unix:/path": the port is ignored). Each address of the host is tried in turn, while
- * one refuses. `header` is null or one more header line without its line end ("Authorization: Bearer ..."); it is
- * copied and never shows in `detail`. The limit covers everything. `done` runs exactly once, from the loop, never from
- * within this call; the http_get is freed behind it. Fails (ERR_PLAN, ERR_SYSTEM) only where nothing was started: the
- * host is unknown. */
-bool http_get_start(struct loop *l, const char *host, int port, const char *path, const char *header,
-                    int64_t timeout_ns, size_t body_max, void (*done)(void *self, const struct http_get_result *r),
-                    void *self, struct http_get **ret_get, struct err *e);
+/* What is asked, where, and who takes the answer. The texts are copied. */
+struct http_get_options {
+    const char *host; /* a name or number, or "unix:/path" */
+    int port;         /* ignored with "unix:" */
+    const char *path; /* "/metrics" */
+    /* Null, or one more header line without its line end ("Authorization: Bearer ..."); never shows in `detail`. */
+    const char *header;
+    int64_t timeout_ns; /* for everything, from the call to the whole answer */
+    size_t body_max;    /* bytes; a larger body fails */
+    void (*done)(void *self, const struct http_get_result *r);
+    void *self;
+};
+
+/* Starts the GET. Each address of the host is tried in turn, while one refuses. `done` runs exactly once, from the
+ * loop, never from within this call; the http_get is freed behind it. Fails (ERR_PLAN, ERR_SYSTEM) only where nothing
+ * was started: the host is unknown. */
+bool http_get_start(struct loop *l, const struct http_get_options *o, struct http_get **ret_get, struct err *e);
 
 /* Gives up: `done` is not called, the memory is freed. Not from within `done`. */
 void http_get_cancel(struct http_get *g);

@@ -362,8 +362,15 @@ bool run_get(struct run *r, const char *path, int64_t timeout_ns, struct http_ge
     struct err e;
     struct buf header = {0};
     r->poll_done = false;
-    bool started = http_get_start(r->loop, r->plan->engine.host, (int)r->plan->engine.port, path,
-                                  authorization(r, &header), timeout_ns, BODY_MAX, poll_answered, r, &r->poll, &e);
+    struct http_get_options o = {.host = r->plan->engine.host,
+                                 .port = (int)r->plan->engine.port,
+                                 .path = path,
+                                 .header = authorization(r, &header),
+                                 .timeout_ns = timeout_ns,
+                                 .body_max = BODY_MAX,
+                                 .done = poll_answered,
+                                 .self = r};
+    bool started = http_get_start(r->loop, &o, &r->poll, &e);
     buf_done(&header);
     if (!started)
         return run_fail_with(r, &e);
@@ -442,8 +449,15 @@ static void on_scrape(struct timer *t)
     if (!r->scrape) {
         struct err e;
         struct buf header = {0};
-        if (!http_get_start(r->loop, r->plan->engine.host, (int)r->plan->engine.port, engine_metrics_path(r->plan),
-                            authorization(r, &header), SCRAPE_LIMIT_NS, BODY_MAX, scrape_answered, r, &r->scrape, &e))
+        struct http_get_options o = {.host = r->plan->engine.host,
+                                     .port = (int)r->plan->engine.port,
+                                     .path = engine_metrics_path(r->plan),
+                                     .header = authorization(r, &header),
+                                     .timeout_ns = SCRAPE_LIMIT_NS,
+                                     .body_max = BODY_MAX,
+                                     .done = scrape_answered,
+                                     .self = r};
+        if (!http_get_start(r->loop, &o, &r->scrape, &e))
             r->scrape = NULL;
         buf_done(&header);
     }

@@ -47,7 +47,15 @@ static struct got get(const char *host, int port, const char *path, const char *
     struct err e;
     struct http_get *h;
     assert_ok(loop_open(&g.loop, &e), e);
-    assert_ok(http_get_start(g.loop, host, port, path, header, 300000000, body_max, on_done, &g, &h, &e), e);
+    struct http_get_options o = {.host = host,
+                                 .port = port,
+                                 .path = path,
+                                 .header = header,
+                                 .timeout_ns = 300000000,
+                                 .body_max = body_max,
+                                 .done = on_done,
+                                 .self = &g};
+    assert_ok(http_get_start(g.loop, &o, &h, &e), e);
     assert_int_equal(g.calls, 0);
     loop_run(g.loop, clock_now_ns() + INT64_C(10000000000));
     assert_int_equal(g.calls, 1);
@@ -130,7 +138,14 @@ static void cancelling(void **state)
     struct err e;
     struct http_get *h;
     assert_ok(loop_open(&g.loop, &e), e);
-    assert_ok(http_get_start(g.loop, "127.0.0.1", s.port, "/silent", NULL, 1000000000, 10, on_done, &g, &h, &e), e);
+    struct http_get_options o = {.host = "127.0.0.1",
+                                 .port = s.port,
+                                 .path = "/silent",
+                                 .timeout_ns = 1000000000,
+                                 .body_max = 10,
+                                 .done = on_done,
+                                 .self = &g};
+    assert_ok(http_get_start(g.loop, &o, &h, &e), e);
     loop_run(g.loop, clock_now_ns() + 30000000);
     http_get_cancel(h);
     loop_run(g.loop, clock_now_ns() + 10000000);
