@@ -4,11 +4,15 @@
 
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 /* |a - b| <= tolerance, in double: cmocka's assert_float_equal compares as float. */
@@ -29,6 +33,25 @@
     do {                                                                                                               \
         if (!(call)) {                                                                                                 \
             print_error("%s: %s\n", #call, (e).text);                                                                  \
+            fail();                                                                                                    \
+        }                                                                                                              \
+    } while (0)
+
+/* The call breaks a promise that must() or assert() watches: it ends its process by abort(). Made in a child. */
+#define assert_aborts(call)                                                                                            \
+    do {                                                                                                               \
+        pid_t check_pid_ = fork();                                                                                     \
+        if (check_pid_ == 0) {                                                                                         \
+            setrlimit(RLIMIT_CORE, &(struct rlimit){0});                                                               \
+            signal(SIGABRT, SIG_DFL);                                                                                  \
+            close(STDERR_FILENO);                                                                                      \
+            call;                                                                                                      \
+            _exit(0);                                                                                                  \
+        }                                                                                                              \
+        int check_status_ = 0;                                                                                         \
+        assert_int_equal(waitpid(check_pid_, &check_status_, 0), check_pid_);                                          \
+        if (!WIFSIGNALED(check_status_) || WTERMSIG(check_status_) != SIGABRT) {                                       \
+            print_error("%s goes on, though a promise is broken\n", #call);                                            \
             fail();                                                                                                    \
         }                                                                                                              \
     } while (0)

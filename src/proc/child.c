@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/must.h"
 #include "base/num.h"
 #include "proc/guardian.h"
 #include "loop/lines.h"
@@ -31,12 +32,13 @@ enum {
 };
 #define START_LIMIT_NS  INT64_C(30000000000)
 #define CLOSE_LIMIT_NS  INT64_C(5000000000)
+#define CLOSE_PAUSE_NS  INT64_C(200000)
 #define KILL_DEFAULT_NS INT64_C(30000000000)
 #define TAKEN_PAUSE_NS  INT64_C(20000000)
 
 enum phase { PHASE_RUNNING, PHASE_MAIN, PHASE_GROUP, PHASE_KILL, PHASE_STUCK };
 
-struct stream {
+struct output {
     struct watch watch;
     struct child *child;
     char letter;
@@ -52,13 +54,13 @@ struct child {
     struct child_events events;
     struct loop *loop;
     struct watch socket;
-    struct stream out, err;
+    struct output out, err;
     struct timer timer;
     _Atomic int64_t root; /* the tree is what is below this process: the guardian, or jtok after its death */
     int64_t guardian_pid; /* 0: dead and reaped */
     int64_t main_pid;     /* ABSENT_I64: not started */
     int64_t exit_status;
-    bool gone, stop_pump, first_pid_namespace;
+    bool gone, first_pid_namespace;
     enum phase phase;
     struct child_stop_times times;
     int64_t phase_end_ns;  /* of MAIN, GROUP, KILL; INT64_MAX: never */
@@ -67,6 +69,13 @@ struct child {
     struct known *known;
     size_t known_n, known_capacity;
 };
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
 
 /* ---- processes that were seen in the tree ---- */
 
@@ -143,39 +152,38 @@ bool child_list(struct child *c, struct arena *a, struct child_process **ret_lis
 
 /* ---- output ---- */
 
-static void give_line(void *self, int64_t t_ns, struct span line, bool cut)
+static void deliver_line(void *self, int64_t t_ns, struct span line, bool cut)
 {
-    struct stream *s = self;
-    if (s->child->events.line)
-        s->child->events.line(s->child->events.self, t_ns, s->letter, line, cut);
+    struct output *o = self;
+    if (o->child->events.line)
+        o->child->events.line(o->child->events.self, t_ns, o->letter, line, cut);
 }
 
-static void close_stream(struct stream *s)
+static void close_output(struct output *o)
 {
-    if (s->watch.fd < 0)
+    if (o->watch.fd < 0)
         return;
-    lines_end(&s->lines, clock_now_ns());
-    if (s->child->loop)
-        loop_remove(s->child->loop, &s->watch);
-    close(s->watch.fd);
-    s->watch.fd = -1;
+    lines_end(&o->lines, clock_now_ns());
+    if (o->child->loop)
+        loop_remove(o->child->loop, &o->watch);
+    close_fd(&o->watch.fd);
 }
 
-static void read_stream(struct stream *s, int reads)
+static void read_output(struct output *o, int reads)
 {
-    while (reads-- > 0 && s->watch.fd >= 0) {
+    while (reads-- > 0 && o->watch.fd >= 0) {
         size_t room;
-        char *at = lines_room(&s->lines, &room);
-        ssize_t got = read(s->watch.fd, at, room);
+        char *at = lines_room(&o->lines, &room);
+        ssize_t got = read(o->watch.fd, at, room);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 && errno == EAGAIN)
             return;
         if (got <= 0) {
-            close_stream(s);
+            close_output(o);
             return;
         }
-        lines_added(&s->lines, (size_t)got, clock_now_ns());
+        lines_added(&o->lines, (size_t)got, clock_now_ns());
     }
 }
 
@@ -183,15 +191,15 @@ static void read_stream(struct stream *s, int reads)
  * full. */
 static void drain(struct child *c)
 {
-    read_stream(&c->out, 4 * PIPE_BYTES / LINES_MAX);
-    read_stream(&c->err, 4 * PIPE_BYTES / LINES_MAX);
+    read_output(&c->out, 4 * PIPE_BYTES / LINES_MAX);
+    read_output(&c->err, 4 * PIPE_BYTES / LINES_MAX);
 }
 
 /* ---- stop ---- */
 
-static void send_order(struct child *c, int order, int value)
+static void send_order(struct child *c, enum guardian_order order, int value)
 {
-    struct guardian_order_message m = {.order = order, .value = value};
+    struct guardian_order_message m = {.order = (int32_t)order, .value = value};
     /* A dead guardian shows when its socket is read. */
     while (send(c->socket.fd, &m, sizeof m, MSG_NOSIGNAL) < 0 && errno == EINTR)
         ;
@@ -285,42 +293,31 @@ static void main_exited(struct child *c, int64_t t_ns, int status)
 static void all_gone(struct child *c, int64_t t_ns)
 {
     drain(c);
-    close_stream(&c->out);
-    close_stream(&c->err);
+    close_output(&c->out);
+    close_output(&c->err);
     c->gone = true;
     set_timer(c);
     if (c->events.gone)
         c->events.gone(c->events.self, t_ns);
 }
 
-/* One round of what the guardian would do. */
-static void kill_and_reap(struct child *c)
+/* One round of what the guardian would do; false: nothing of the tree is left. */
+static bool kill_and_reap(struct child *c)
 {
-    struct proc *list;
-    size_t n = proc_below(getpid(), &list);
-    for (size_t i = 0; i < n; i++)
-        if (list[i].state != 'Z')
-            proc_signal(&list[i], SIGKILL);
-    free(list);
-    int status;
-    pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        if (pid == c->main_pid && c->exit_status == ABSENT_I64)
-            main_exited(c, clock_now_ns(), WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
-    if (pid < 0 && errno == ECHILD) {
-        /* The guardian may have reaped the first process and died before it told. */
-        if (c->exit_status == ABSENT_I64)
-            main_exited(c, clock_now_ns(), 128 + SIGKILL);
-        all_gone(c, clock_now_ns());
-    }
+    bool ended = false;
+    int status = 128 + SIGKILL; /* the guardian may have reaped the first process and died before it reported */
+    proc_kill_below(getpid());
+    bool some_left = proc_reap(c->main_pid, &ended, &status);
+    if ((ended || !some_left) && c->exit_status == ABSENT_I64)
+        main_exited(c, clock_now_ns(), status);
+    return some_left;
 }
 
 static void take_over(struct child *c)
 {
     if (c->loop)
         loop_remove(c->loop, &c->socket);
-    close(c->socket.fd);
-    c->socket.fd = -1;
+    close_fd(&c->socket.fd);
     waitpid((pid_t)c->guardian_pid, NULL, 0); /* it closed its socket by dying */
     c->guardian_pid = 0;
     c->root = getpid();
@@ -341,7 +338,8 @@ static void advance(struct child *c)
     int64_t now_ns = clock_now_ns();
     if (!c->gone && now_ns >= c->taken_next_ns) {
         c->taken_next_ns = now_ns + TAKEN_PAUSE_NS;
-        kill_and_reap(c);
+        if (!kill_and_reap(c))
+            all_gone(c, clock_now_ns());
     }
     if (!c->gone && now_ns >= c->phase_end_ns)
         enter(c, c->phase + 1, now_ns);
@@ -415,7 +413,7 @@ static bool send_start(struct child *c, const struct guardian_order_message *ord
     return sendmsg(c->socket.fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
 }
 
-static bool explain(const struct child_spec *s, int step, int number, struct err *e)
+static bool explain(const struct child_spec *s, enum guardian_step step, int number, struct err *e)
 {
     const char *command = s->argv[0];
     if (step == STEP_FOLDER)
@@ -493,7 +491,7 @@ static bool await_start(struct child *c, const struct child_spec *s, struct err 
             return true;
         }
         if (got > 0)
-            return explain(s, (int)m.more, (int)m.value, e);
+            return explain(s, (enum guardian_step)m.more, m.value, e);
         if (got < 0)
             return err_set(e, ERR_SYSTEM,
                            "The engine was not started: the guardian process is dead. Somebody killed it.");
@@ -507,17 +505,14 @@ static bool await_start(struct child *c, const struct child_spec *s, struct err 
     }
 }
 
-static bool watch_stream(struct child *c, struct stream *s, struct err *e)
+static bool watch_output(struct child *c, struct output *o, struct err *e)
 {
-    return !c->loop || loop_add(c->loop, &s->watch, EPOLLIN, e);
+    return !c->loop || loop_add(c->loop, &o->watch, EPOLLIN, e);
 }
 
-bool child_start(struct child *c, const struct child_spec *s, int64_t *ret_pid, struct err *e)
+/* Pipes and strings go to the guardian, which starts the engine; what it has got is closed here. */
+static bool order_start(struct child *c, const struct child_spec *s, int *ret_out, int *ret_err, struct err *e)
 {
-    if (c->main_pid != ABSENT_I64)
-        return err_set(e, ERR_INTERNAL, "An engine was started twice with one guardian.");
-    if (c->socket.fd < 0)
-        return err_set(e, ERR_SYSTEM, "The engine was not started: the guardian process is dead. Somebody killed it.");
     int out[2] = {-1, -1}, error[2] = {-1, -1};
     struct guardian_order_message order;
     int strings = strings_file(s, s->env ? s->env : (const char *const *)environ, &order);
@@ -526,29 +521,42 @@ bool child_start(struct child *c, const struct child_spec *s, int64_t *ret_pid, 
     if (!ok)
         err_set_errno(e, ERR_SYSTEM, errno, "The engine was not started: no pipe or memory for its start");
     ok = ok && await_start(c, s, e);
-    for (size_t i = 0; i < 3; i++) {
-        int fd = (const int[]){strings, out[1], error[1]}[i];
-        if (fd >= 0)
-            close(fd);
-    }
+    close_fd(&strings);
+    close_fd(&out[1]);
+    close_fd(&error[1]);
     if (!ok) {
-        for (size_t i = 0; i < 2; i++)
-            if ((const int[]){out[0], error[0]}[i] >= 0)
-                close((const int[]){out[0], error[0]}[i]);
+        close_fd(&out[0]);
+        close_fd(&error[0]);
         return false;
     }
+    *ret_out = out[0];
+    *ret_err = error[0];
+    return true;
+}
+
+static void take_pipe(struct output *o, int fd)
+{
+    o->watch.fd = fd;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* refused to users over their quota, who keep the 64 KiB of a plain pipe */
+}
+
+bool child_start(struct child *c, const struct child_spec *s, int64_t *ret_pid, struct err *e)
+{
+    must(s->argv && s->argv[0]);
+    must(!child_is_started(c));
+    if (c->socket.fd < 0)
+        return err_set(e, ERR_SYSTEM, "The engine was not started: the guardian process is dead. Somebody killed it.");
+    int out, error;
+    if (!order_start(c, s, &out, &error, e))
+        return false;
     c->gone = false;
-    c->out.watch.fd = out[0];
-    c->err.watch.fd = error[0];
-    for (size_t i = 0; i < 2; i++) {
-        int fd = i ? error[0] : out[0];
-        fcntl(fd, F_SETFL, O_NONBLOCK);
-        fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* refused to users over their quota, which is well */
-    }
+    take_pipe(&c->out, out);
+    take_pipe(&c->err, error);
     struct proc p;
     if (proc_read(c->main_pid, &p))
         remember(c, &p);
-    if (!watch_stream(c, &c->out, e) || !watch_stream(c, &c->err, e)) {
+    if (!watch_output(c, &c->out, e) || !watch_output(c, &c->err, e)) {
         child_kill(c);
         return false;
     }
@@ -557,7 +565,7 @@ bool child_start(struct child *c, const struct child_spec *s, int64_t *ret_pid, 
     return true;
 }
 
-/* ---- loop, pump, open and close ---- */
+/* ---- loop, open and close ---- */
 
 static void socket_ready(struct watch *w, uint32_t events)
 {
@@ -565,10 +573,10 @@ static void socket_ready(struct watch *w, uint32_t events)
     read_reports(w->owner);
 }
 
-static void stream_ready(struct watch *w, uint32_t events)
+static void output_ready(struct watch *w, uint32_t events)
 {
     (void)events;
-    read_stream(w->owner, READS_AT_ONCE);
+    read_output(w->owner, READS_AT_ONCE);
 }
 
 static void timer_fired(struct timer *t)
@@ -583,9 +591,9 @@ bool child_attach(struct child *c, struct loop *l, struct err *e)
     c->loop = l;
     bool ok = true;
     if (c->out.watch.fd >= 0)
-        ok = watch_stream(c, &c->out, e);
+        ok = watch_output(c, &c->out, e);
     if (ok && c->err.watch.fd >= 0)
-        ok = watch_stream(c, &c->err, e);
+        ok = watch_output(c, &c->err, e);
     set_timer(c);
     return ok;
 }
@@ -604,39 +612,10 @@ static void detach(struct child *c)
     c->loop = NULL;
 }
 
-bool child_pump(struct child *c, int64_t deadline_ns)
+static void output_init(struct child *c, struct output *o, char letter)
 {
-    c->stop_pump = false;
-    while (!c->gone && !c->stop_pump) {
-        int64_t now_ns = clock_now_ns();
-        if (now_ns >= deadline_ns)
-            break;
-        int64_t until_ns = next_deadline(c) < deadline_ns ? next_deadline(c) : deadline_ns;
-        int64_t wait_ms = until_ns <= now_ns ? 0 : (until_ns - now_ns + 999999) / 1000000;
-        struct pollfd p[] = {{.fd = c->socket.fd, .events = POLLIN},
-                             {.fd = c->out.watch.fd, .events = POLLIN},
-                             {.fd = c->err.watch.fd, .events = POLLIN}};
-        poll(p, 3, wait_ms > 60000 ? 60000 : (int)wait_ms);
-        if (p[1].revents)
-            read_stream(&c->out, READS_AT_ONCE);
-        if (p[2].revents)
-            read_stream(&c->err, READS_AT_ONCE);
-        if (p[0].revents)
-            read_reports(c);
-        advance(c);
-    }
-    return c->gone;
-}
-
-void child_pump_stop(struct child *c)
-{
-    c->stop_pump = true;
-}
-
-static void stream_init(struct child *c, struct stream *s, char letter)
-{
-    *s = (struct stream){.watch = {.fd = -1, .ready = stream_ready, .owner = s}, .child = c, .letter = letter};
-    lines_init(&s->lines, give_line, s);
+    *o = (struct output){.watch = {.fd = -1, .ready = output_ready, .owner = o}, .child = c, .letter = letter};
+    lines_init(&o->lines, deliver_line, o);
 }
 
 static bool in_first_pid_namespace(void)
@@ -667,8 +646,8 @@ bool child_open(struct child **ret_child, const struct child_events *events, str
     c->events = *events;
     c->socket = (struct watch){.fd = ends[0], .ready = socket_ready, .owner = c};
     c->timer = (struct timer){.fire = timer_fired, .owner = c};
-    stream_init(c, &c->out, 'o');
-    stream_init(c, &c->err, 'e');
+    output_init(c, &c->out, 'o');
+    output_init(c, &c->err, 'e');
     c->root = c->guardian_pid = pid;
     c->main_pid = c->exit_status = ABSENT_I64;
     c->gone = true;
@@ -679,21 +658,34 @@ bool child_open(struct child **ret_child, const struct child_events *events, str
     return true;
 }
 
+/* With its socket closed the guardian kills what is left of the tree and ends behind its last process. Where it was
+ * killed itself, its orphans have come to jtok. What can't be killed by limit_ns is left to the guardian. */
+static void end_tree(struct child *c, int64_t limit_ns)
+{
+    close_fd(&c->socket.fd);
+    for (;;) {
+        int status;
+        if (c->guardian_pid && waitpid((pid_t)c->guardian_pid, &status, WNOHANG) == (pid_t)c->guardian_pid) {
+            c->guardian_pid = 0;
+            c->gone |= WIFEXITED(status);
+        }
+        if (!c->guardian_pid && (c->gone || !kill_and_reap(c)))
+            return;
+        if (clock_now_ns() >= limit_ns)
+            return;
+        clock_sleep_until_ns(clock_now_ns() + CLOSE_PAUSE_NS);
+    }
+}
+
 void child_close(struct child *c)
 {
     if (!c)
         return;
     detach(c);
     c->events = (struct child_events){0};
-    child_kill(c);
-    child_pump(c, clock_now_ns() + CLOSE_LIMIT_NS);
-    close_stream(&c->out);
-    close_stream(&c->err);
-    if (c->socket.fd >= 0)
-        close(c->socket.fd); /* the guardian ends, or goes on killing what is stuck */
-    int64_t limit_ns = clock_now_ns() + (c->gone ? CLOSE_LIMIT_NS : 0);
-    while (c->guardian_pid && waitpid((pid_t)c->guardian_pid, NULL, WNOHANG) == 0 && clock_now_ns() < limit_ns)
-        clock_sleep_until_ns(clock_now_ns() + 200000);
+    end_tree(c, clock_now_ns() + CLOSE_LIMIT_NS);
+    close_fd(&c->out.watch.fd);
+    close_fd(&c->err.watch.fd);
     pthread_mutex_destroy(&c->lock);
     lines_done(&c->out.lines);
     lines_done(&c->err.lines);

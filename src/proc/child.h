@@ -14,8 +14,8 @@
  * Exits are told by the guardian, which reaps; a pidfd in jtok could not give the status of a process that is not its
  * child.
  *
- * Two ways to drive it, same callbacks: child_attach puts it on an event loop; child_pump drives it by itself, for
- * programs and tests without one. All functions but child_owns_pid and child_list belong to one thread. */
+ * child_attach puts it on the event loop, from which all callbacks come. All functions but child_owns_pid and
+ * child_list belong to that loop's thread. */
 #ifndef JTOK_PROC_CHILD_H
 #define JTOK_PROC_CHILD_H
 
@@ -40,13 +40,13 @@ struct child_process {
         *command; /* arguments joined by spaces, at most 4096 bytes, control bytes replaced; engines rewrite it */
 };
 
-/* What is told, on the thread that drives. Any may be null. All times are CLOCK_MONOTONIC. */
+/* Whom the loop tells what. Any may be null. All times are CLOCK_MONOTONIC. */
 struct child_events {
     void *self;
-    /* A line of output without its end (LF, CR or CRLF). `stream`: 'o' or 'e'. t_ns: when it was read. Lines over
+    /* A line of output without its end (LF, CR or CRLF). `output`: 'o' or 'e'. t_ns: when it was read. Lines over
      * LINES_MAX come in pieces: `cut` says that the line goes on in the next call. A last line without an end is
      * given when the pipe closes. */
-    void (*line)(void *self, int64_t t_ns, char stream, struct span line, bool cut);
+    void (*line)(void *self, int64_t t_ns, char output, struct span line, bool cut);
     /* The engine's first process has ended. status: exit code, or 128 + signal. Every line that was written before has
      * been given. Others of the tree may still live. */
     void (*exited)(void *self, int64_t t_ns, int status);
@@ -110,10 +110,5 @@ int child_owns_pid(struct child *c, int64_t pid);
 /* The processes of the tree now, in order of pid; remembered for child_owns_pid. Any thread. O(processes of the
  * machine). */
 bool child_list(struct child *c, struct arena *a, struct child_process **ret_list, size_t *ret_n, struct err *e);
-
-/* Drives without a loop: waits for what comes and delivers it, until deadline_ns, or until the tree is gone or the
- * callback asks for it by child_pump_stop. Returns whether the tree is gone. */
-bool child_pump(struct child *c, int64_t deadline_ns);
-void child_pump_stop(struct child *c);
 
 #endif

@@ -36,18 +36,19 @@ struct failure {
     int32_t step, number;
 };
 
-static void report(struct guardian *g, int kind, int value, int more, int64_t t_ns)
+static void report(struct guardian *g, enum guardian_report kind, int value, int more, int64_t t_ns)
 {
-    struct guardian_report_message m = {.report = kind, .value = value, .more = more, .pid = g->main_pid, .t_ns = t_ns};
+    struct guardian_report_message m = {
+        .report = (int32_t)kind, .value = value, .more = more, .pid = g->main_pid, .t_ns = t_ns};
     while (send(g->socket, &m, sizeof m, MSG_NOSIGNAL) < 0 && errno == EINTR)
         ;
 }
 
 /* ---- the engine's first process, between fork and exec ---- */
 
-static _Noreturn void give_up(int report_fd, int step, int number)
+static _Noreturn void give_up(int report_fd, enum guardian_step step, int number)
 {
-    struct failure f = {.step = step, .number = number};
+    struct failure f = {.step = (int32_t)step, .number = number};
     if (write(report_fd, &f, sizeof f) < 0)
         _exit(126);
     _exit(127);
@@ -162,29 +163,24 @@ static void kill_all(struct guardian *g)
 {
     if (g->main_pid)
         signal_group(g, SIGKILL);
-    struct proc *list;
-    size_t n = proc_below(getpid(), &list);
-    for (size_t i = 0; i < n; i++)
-        if (list[i].state != 'Z')
-            proc_signal(&list[i], SIGKILL);
-    free(list);
+    proc_kill_below(getpid());
 }
 
 static void reap(struct guardian *g)
 {
     if (!g->main_pid || g->gone)
         return;
-    int status;
-    pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (pid != g->main_pid)
-            continue;
+    bool ended = false;
+    int status = 0;
+    bool some_left = proc_reap(g->main_pid, &ended, &status);
+    int64_t now_ns = clock_now_ns();
+    if (ended) {
         g->main_ended = true;
-        report(g, REPORT_EXITED, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), 0, clock_now_ns());
+        report(g, REPORT_EXITED, status, 0, now_ns);
     }
-    if (pid < 0 && errno == ECHILD) {
+    if (!some_left) {
         g->gone = true;
-        report(g, REPORT_GONE, 0, 0, clock_now_ns());
+        report(g, REPORT_GONE, 0, 0, now_ns);
     }
 }
 
@@ -207,7 +203,7 @@ static void left_alone(struct guardian *g)
 
 static void obey(struct guardian *g, const struct guardian_order_message *m, const int *fds, int fd_count)
 {
-    switch (m->order) {
+    switch ((enum guardian_order)m->order) {
     case ORDER_START:
         if (fd_count == START_FDS && !g->main_pid)
             start(g, m, fds);

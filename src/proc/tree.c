@@ -2,12 +2,14 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/arena.h"
 
@@ -133,6 +135,29 @@ void proc_signal(const struct proc *p, int number)
     } else if (proc_read(p->pid, &now) && now.start_ticks == p->start_ticks) {
         kill((pid_t)p->pid, number); /* before Linux 5.3, or a descriptor limit */
     }
+}
+
+void proc_kill_below(int64_t root)
+{
+    struct proc *list;
+    size_t n = proc_below(root, &list);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].state != 'Z')
+            proc_signal(&list[i], SIGKILL);
+    free(list);
+}
+
+bool proc_reap(int64_t pid, bool *ret_ended, int *ret_status)
+{
+    int status;
+    pid_t ended;
+    while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (ended != (pid_t)pid)
+            continue;
+        *ret_ended = true;
+        *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+    return !(ended < 0 && errno == ECHILD);
 }
 
 void proc_command(int64_t pid, size_t max, struct buf *b)

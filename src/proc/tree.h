@@ -27,6 +27,14 @@ bool proc_is_below(const struct proc *p, int64_t root);
 /* Sends a signal to just this process: not to another that got its pid since. */
 void proc_signal(const struct proc *p, int number);
 
+/* SIGKILL to every process below root that has not ended yet. */
+void proc_kill_below(int64_t root);
+
+/* Reaps every child of this process that has ended, without waiting; false: none is left. Where `pid` is one of them
+ * *ret_ended becomes true and *ret_status its exit code, or 128 + the signal that ended it; else both stay untouched.
+ */
+bool proc_reap(int64_t pid, bool *ret_ended, int *ret_status);
+
 /* The arguments joined by spaces, at most `max` bytes, control bytes as '?'; empty for zombies and kernel threads. */
 void proc_command(int64_t pid, size_t max, struct buf *b);
 
