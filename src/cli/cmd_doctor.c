@@ -44,7 +44,7 @@ static void put_padded(struct buf *out, struct buf *cell, int width)
 }
 
 /* "  counter   energy counter, mJ     100.1 ms     4.12 ms     18.2 ms" */
-static void put_reading(struct buf *b, const char *series, const char *source, const struct probe_reading *r)
+static void put_reading(struct buf *b, const char *series, const char *source, const struct probe_instrument *r)
 {
     struct buf cell = {0};
     buf_fmt(b, "    %-9s%-30s", series, source);
@@ -236,7 +236,7 @@ static void json_bool(struct json_writer *w, const char *key, bool value)
     json_put_bool(w, value);
 }
 
-static void json_reading(struct json_writer *w, const char *key, const struct probe_reading *r)
+static void json_reading(struct json_writer *w, const char *key, const struct probe_instrument *r)
 {
     json_put_key(w, key);
     json_put_object(w);

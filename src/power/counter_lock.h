@@ -1,4 +1,4 @@
-/* When to read the energy counter so that its change points are right to about 10 ms (METHOD section 2). Pure: readings
+/* When to read the energy counter so that its change points are right to about 10 ms (METHOD section 2). Pure: samples
  * in, the next deadline out.
  *
  * The counter is a stair: it stands still for about 100 ms, then jumps. Searching: reads 5 ms apart until two changes
@@ -38,8 +38,8 @@ struct counter_lock {
 /* The first read is due at start_ns. */
 void counter_lock_init(struct counter_lock *l, int64_t start_ns);
 
-/* A read was made in [begin_ns, end_ns], scheduled or not (at a mark, say); mj -1: it failed. Sets the next deadline.
- * O(1). */
+/* A read was made in [begin_ns, end_ns], scheduled or not (at a boundary, say); mj -1: it failed. Sets the next
+ * deadline. O(1). */
 void counter_lock_take(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, int64_t mj, bool scheduled);
 
 #endif

@@ -1,11 +1,11 @@
 /* The GPUs of this machine as something that can be read: a small vtable, so that tests put a fake in NVML's place.
  *
  * Invariants
- * - One session is held open from device_open_nvml to device_close. Only readings are resolved from the library: there
+ * - One session is held open from device_open_nvml to device_close. Only what reads is resolved from the library: there
  * is no setter, and no CUDA context is ever made (METHOD section 2: a context costs 46 W).
  * - A GPU is known by its place in `gpus`, which is NVML's index; what lasts is its UUID.
- * - A reading that is not there is absent, never zero: ABSENT_I64, -1, or a status other than READ_OK.
- * - Readings of different GPUs may run in different threads at once; those of one GPU may not.
+ * - A value that is not there is absent, never zero: ABSENT_I64, -1, or a status other than READ_OK.
+ * - Different GPUs may be read in different threads at once; one GPU may not.
  * - A child process must not use the session: fork only to exec. */
 #ifndef JTOK_POWER_DEVICE_H
 #define JTOK_POWER_DEVICE_H
@@ -54,7 +54,7 @@ struct device_ops {
     /* Compute processes, at most DEVICE_PROCESSES_MAX. In a container the driver leaves out those of other pid
      * namespaces. */
     enum read_status (*processes)(void *self, uint32_t gpu, struct device_process *ret_list, size_t *ret_count);
-    /* Why the last reading of this GPU failed, a sentence; valid until its next reading. */
+    /* Why the last sample of this GPU failed, a sentence; valid until its next sample. */
     const char *(*fault)(void *self, uint32_t gpu);
     void (*close)(void *self);
 };

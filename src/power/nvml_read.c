@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No board draws more: a reading above is garbage that came with success. */
+/* No board draws more: a sample above is garbage that came with success. */
 enum { POWER_MAX_MW = 20000000, PID_MAX = 1 << 22, PROCESS_STRIDE_MAX = 32 };
 
 static enum read_status failed(struct nvml_session *n, uint32_t gpu, const char *what, int code)
@@ -139,7 +139,7 @@ static enum read_status read_buffer(void *self, uint32_t gpu, int64_t after_us, 
     return READ_OK;
 }
 
-/* ---- the readings beside ---- */
+/* ---- what is read beside power ---- */
 
 static int64_t memory_used(struct nvml_session *n, nvml_handle h)
 {

@@ -10,7 +10,7 @@ struct nvml_gpu {
     nvml_handle handle;
     bool has_field_power; /* field 186 answers; else PowerUsage */
     uint64_t memory_total;
-    /* Of the last reading that failed: written and read by the thread that reads this GPU. */
+    /* Of the last sample that failed: written and read by the thread that reads this GPU. */
     const char *what;
     int code;
     char fault[400];

@@ -9,7 +9,7 @@
 enum { CALLS_MAX = 4096 };
 static const int64_t step_ns = 5 * MS, drain_every_ns = 500 * MS;
 
-/* Of one reading, call by call. */
+/* Of one instrument, call by call. */
 struct tally {
     int64_t widths_ns[CALLS_MAX];
     size_t width_count;
@@ -104,16 +104,16 @@ static int compare_i64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void conclude(struct tally *t, struct probe_reading *ret_reading)
+static void conclude(struct tally *t, struct probe_instrument *ret_instrument)
 {
-    ret_reading->calls = t->calls;
-    ret_reading->missed = t->missed;
-    ret_reading->supported = t->width_count > 0;
+    ret_instrument->calls = t->calls;
+    ret_instrument->missed = t->missed;
+    ret_instrument->supported = t->width_count > 0;
     if (t->width_count == 0)
         return;
     qsort(t->widths_ns, t->width_count, sizeof *t->widths_ns, compare_i64);
-    ret_reading->call_p50_ns = t->widths_ns[t->width_count / 2];
-    ret_reading->call_max_ns = t->widths_ns[t->width_count - 1];
+    ret_instrument->call_p50_ns = t->widths_ns[t->width_count / 2];
+    ret_instrument->call_max_ns = t->widths_ns[t->width_count - 1];
 }
 
 /* Power that is steady repeats its value, so some gaps hold several steps: by the median gap it is told how many. */
@@ -134,7 +134,8 @@ static int64_t period(struct tally *t)
 static void *probe_thread(void *self)
 {
     struct prober *p = self;
-    const struct probe_reading none = {.period_ns = ABSENT_I64, .call_p50_ns = ABSENT_I64, .call_max_ns = ABSENT_I64};
+    const struct probe_instrument none = {
+        .period_ns = ABSENT_I64, .call_p50_ns = ABSENT_I64, .call_max_ns = ABSENT_I64};
     *p->probe = (struct probe){.power = none,
                                .counter = none,
                                .buffer = none,

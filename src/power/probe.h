@@ -1,4 +1,4 @@
-/* What each power reading of this machine really does: how often it has a new value, and what a call costs. For
+/* What each power instrument of this machine really does: how often it has a new value, and what a call costs. For
  * `doctor`. */
 #ifndef JTOK_POWER_PROBE_H
 #define JTOK_POWER_PROBE_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include "power/device.h"
 
-struct probe_reading {
+struct probe_instrument {
     bool supported;
     int64_t calls, missed;
     int64_t period_ns;                /* from one new value to the next; ABSENT_I64: no two changes were seen */
@@ -16,11 +16,11 @@ struct probe_reading {
 };
 
 struct probe {
-    struct probe_reading power, counter, buffer; /* buffer: period is the distance of its samples */
-    int64_t buffer_depth;                        /* samples in the first drain; ABSENT_I64 */
-    int64_t buffer_span_ns;                      /* from the oldest of them to the newest */
-    int64_t buffer_age_ns;                       /* of the newest, at the end of the call; ABSENT_I64 */
-    int32_t power_mw;                            /* mean of the readings; -1 */
+    struct probe_instrument power, counter, buffer; /* buffer: period is the distance of its samples */
+    int64_t buffer_depth;                           /* samples in the first drain; ABSENT_I64 */
+    int64_t buffer_span_ns;                         /* from the oldest of them to the newest */
+    int64_t buffer_age_ns;                          /* of the newest, at the end of the call; ABSENT_I64 */
+    int32_t power_mw;                               /* mean of the samples; -1 */
     bool lost;
 };
 

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "power/lane.h"
+#include "power/gpu_recorder.h"
 
 struct worker {
-    struct lane lane;
+    struct gpu_recorder recorder;
     pthread_t thread;
     bool started;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t wake;
-    bool marked, stop;
+    bool boundary, stop;
 };
 
 struct sampler {
@@ -22,28 +22,28 @@ struct sampler {
     struct worker workers[];
 };
 
-/* Waits for the deadline, a mark or the end. Takes the mark. */
-static void worker_wait(struct worker *w, int64_t deadline_ns, bool *ret_marked, bool *ret_stop)
+/* Waits for the deadline, a boundary or the end. Takes the boundary. */
+static void worker_wait(struct worker *w, int64_t deadline_ns, bool *ret_boundary, bool *ret_stop)
 {
     struct timespec t = {.tv_sec = deadline_ns / SECOND_NS, .tv_nsec = deadline_ns % SECOND_NS};
     pthread_mutex_lock(&w->mutex);
-    while (!w->marked && !w->stop && pthread_cond_timedwait(&w->wake, &w->mutex, &t) != ETIMEDOUT)
+    while (!w->boundary && !w->stop && pthread_cond_timedwait(&w->wake, &w->mutex, &t) != ETIMEDOUT)
         ;
-    *ret_marked = w->marked;
+    *ret_boundary = w->boundary;
     *ret_stop = w->stop;
-    w->marked = false;
+    w->boundary = false;
     pthread_mutex_unlock(&w->mutex);
 }
 
 static void *worker_run(void *self)
 {
     struct worker *w = self;
-    bool marked = false, stop = false;
+    bool boundary = false, stop = false;
     while (!stop) {
-        int64_t deadline_ns = lane_turn(&w->lane, marked);
-        worker_wait(w, deadline_ns, &marked, &stop);
+        int64_t deadline_ns = gpu_recorder_step(&w->recorder, boundary);
+        worker_wait(w, deadline_ns, &boundary, &stop);
     }
-    lane_finish(&w->lane);
+    gpu_recorder_finish(&w->recorder);
     return NULL;
 }
 
@@ -75,7 +75,7 @@ static void worker_tell(struct worker *w, bool stop)
     if (stop)
         w->stop = true;
     else
-        w->marked = true;
+        w->boundary = true;
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->mutex);
 }
@@ -91,7 +91,7 @@ bool sampler_open(struct device *d, const struct sampler_options *o, struct samp
     memcpy(s->gpus, o->gpus, o->gpu_count * sizeof *s->gpus);
     mine.gpus = s->gpus;
     for (size_t i = 0; i < s->count; i++) {
-        lane_init(&s->workers[i].lane, d, &mine, (uint32_t)i, &lane_real_clock);
+        gpu_recorder_init(&s->workers[i].recorder, d, &mine, (uint32_t)i, &gpu_recorder_real_clock);
         worker_init(&s->workers[i]);
     }
     for (size_t i = 0; i < s->count; i++) {
@@ -113,14 +113,14 @@ void sampler_mark(struct sampler *s)
 
 size_t sampler_grid_since(struct sampler *s, uint32_t gpu, uint64_t after, struct sampler_live *ret_samples, size_t max)
 {
-    return lane_grid_since(&s->workers[gpu].lane, after, ret_samples, max);
+    return gpu_recorder_grid_since(&s->workers[gpu].recorder, after, ret_samples, max);
 }
 
 int sampler_lost(struct sampler *s)
 {
     int lost = 0;
     for (size_t i = 0; i < s->count; i++)
-        lost += atomic_load(&s->workers[i].lane.lost);
+        lost += atomic_load(&s->workers[i].recorder.lost);
     return lost;
 }
 
@@ -134,7 +134,7 @@ void sampler_close(struct sampler *s)
         struct worker *w = &s->workers[i];
         if (w->started)
             pthread_join(w->thread, NULL);
-        lane_done(&w->lane);
+        gpu_recorder_done(&w->recorder);
         pthread_cond_destroy(&w->wake);
         pthread_mutex_destroy(&w->mutex);
     }

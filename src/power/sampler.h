@@ -1,10 +1,10 @@
-/* The recording of METHOD section 2: a thread for each GPU, three series and the readings beside them, into a
+/* The recording of METHOD section 2: a thread for each GPU, three series and what is read beside them, into a
  * record_sink.
  *
  * From t0 - 1 s to sampler_close each thread makes
- * - `instant`: one reading at each deadline t0 + k * grid + phase, k from -1; `late_ns` is the start of the call behind
+ * - `instant`: one sample at each deadline t0 + k * grid + phase, k from -1; `late_ns` is the start of the call behind
  * it. A deadline that is missed by a whole period is skipped, never made up for by a burst;
- * - `counter`: locked to the counter's step (counter_lock.h), and at every mark;
+ * - `counter`: locked to the counter's step (counter_lock.h), and at every boundary;
  * - `buffer`: drained at each tick and at least every 1.9 s; only stamps not seen before;
  * - `state` and the compute processes at each tick;
  * - a pair of clocks at each drain.
@@ -15,11 +15,11 @@
  * of a periodic load adds up linearly, spread over the second it adds in quadrature (recorded on four H200: 1.98 %
  * against 1.31 %).
  *
- * A reading that fails is recorded as absent. A GPU that is lost is reported once, as the fact "gpu.lost", its further
+ * A sample that fails is recorded as absent. A GPU that is lost is reported once, as the fact "gpu.lost", its further
  * grid samples are absent, and it is not called again.
  *
- * Threads: sampler_mark, sampler_grid_since and sampler_lost may be called from any thread; they never wait for a
- * reading. */
+ * Threads: sampler_mark, sampler_grid_since and sampler_lost may be called from any thread; they never wait for an
+ * instrument. */
 #ifndef JTOK_POWER_SAMPLER_H
 #define JTOK_POWER_SAMPLER_H
 
@@ -30,7 +30,7 @@
 #include "model/sink.h"
 #include "power/device.h"
 
-enum { SAMPLER_LEAD_NS = 1000000000, SAMPLER_MARK_AFTER_NS = 200000000, SAMPLER_RING = 64 };
+enum { SAMPLER_LEAD_NS = 1000000000, SAMPLER_BOUNDARY_AFTER_NS = 200000000, SAMPLER_RING = 64 };
 enum { SAMPLER_SPREAD = -1 };
 
 struct sampler_options {
@@ -38,7 +38,7 @@ struct sampler_options {
     size_t gpu_count;
     int64_t origin_ns; /* CLOCK_MONOTONIC of the run's begin */
     int64_t t0_ns; /* CLOCK_MONOTONIC of the baseline's start: at least SAMPLER_LEAD_NS from now, or the first second is
-                      missing. The driver's first readings after a pause may be stale: the lead is for that too */
+                      missing. The driver's first samples after a pause may be stale: the lead is for that too */
     int64_t grid_ns;                /* 1 s by METHOD */
     int64_t stagger_ns;             /* phase of GPU g is g * stagger_ns; SAMPLER_SPREAD: grid / GPUs */
     const struct record_sink *sink; /* borrowed until sampler_close */
@@ -65,9 +65,9 @@ struct sampler;
 
 bool sampler_open(struct device *d, const struct sampler_options *o, struct sampler **ret_sampler, struct err *e);
 
-/* A stage boundary is now: every GPU gets an extra instant (INSTANT_MARK) and a counter reading (COUNTER_BOUNDARY) at
- * once, and an instant 0.2 s later (INSTANT_MARK_AFTER). Marks that come before a thread has got to the last one share
- * a sample. */
+/* A stage boundary is now: every GPU gets an extra instant (INSTANT_MARK) and a counter sample (COUNTER_BOUNDARY) at
+ * once, and an instant 0.2 s later (INSTANT_MARK_AFTER). Boundaries that come before a thread has got to the last one
+ * share a sample. */
 void sampler_mark(struct sampler *s);
 
 /* The grid samples of a GPU with a sequence over `after`, oldest first; the last SAMPLER_RING are kept. ret_samples has
@@ -78,8 +78,8 @@ size_t sampler_grid_since(struct sampler *s, uint32_t gpu, uint64_t after, struc
 /* Number of GPUs lost so far. */
 int sampler_lost(struct sampler *s);
 
-/* Drains the buffers a last time and ends the threads. Call it two ticks after the last mark: a boundary needs a sample
- * behind it, and the sample 0.2 s after a mark is not waited for. Takes null too. */
+/* Drains the buffers a last time and ends the threads. Call it two ticks after the last boundary: it needs a sample
+ * behind it, and the sample 0.2 s after a boundary is not waited for. Takes null too. */
 void sampler_close(struct sampler *s);
 
 #endif

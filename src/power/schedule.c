@@ -6,7 +6,7 @@
 
 #define MS INT64_C(1000000)
 
-static const int64_t drain_every_ns = 1900 * MS, beside_room_ns = 6 * MS, beside_patience_ns = 50 * MS;
+static const int64_t drain_every_ns = 1900 * MS, extras_room_ns = 6 * MS, extras_patience_ns = 50 * MS;
 
 void schedule_init(struct schedule *s, int64_t first_tick_ns, int64_t grid_ns, int64_t start_ns)
 {
@@ -15,37 +15,37 @@ void schedule_init(struct schedule *s, int64_t first_tick_ns, int64_t grid_ns, i
                            .grid_ns = grid_ns,
                            .tick_ns = first_tick_ns,
                            .drain_ns = start_ns,
-                           .beside_ns = INT64_MAX};
+                           .extras_ns = INT64_MAX};
     counter_lock_init(&s->lock, start_ns);
 }
 
-void schedule_mark(struct schedule *s)
+void schedule_boundary(struct schedule *s)
 {
-    s->mark_sample = s->after_count < SCHEDULE_AFTERS_MAX;
-    s->mark_counter = true;
+    s->boundary_sample = s->after_count < SCHEDULE_AFTERS_MAX;
+    s->boundary_counter = true;
 }
 
 static int64_t earliest(const struct schedule *s)
 {
     int64_t t = s->tick_ns;
     const int64_t others[] = {s->after_count ? s->after_ns[0] : INT64_MAX, s->counter ? s->lock.deadline_ns : INT64_MAX,
-                              s->buffer ? s->drain_ns : INT64_MAX, s->beside_ns};
+                              s->buffer ? s->drain_ns : INT64_MAX, s->extras_ns};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (others[i] < t)
             t = others[i];
     return t;
 }
 
-static bool beside_fits(const struct schedule *s, int64_t now_ns)
+static bool extras_fits(const struct schedule *s, int64_t now_ns)
 {
-    return !s->counter || s->lock.deadline_ns - now_ns > beside_room_ns || now_ns - s->beside_ns > beside_patience_ns;
+    return !s->counter || s->lock.deadline_ns - now_ns > extras_room_ns || now_ns - s->extras_ns > extras_patience_ns;
 }
 
 struct step schedule_next(const struct schedule *s, int64_t now_ns)
 {
-    if (s->mark_sample)
+    if (s->boundary_sample)
         return (struct step){.action = ACTION_INSTANT, .deadline_ns = now_ns, .tag = INSTANT_MARK};
-    if (s->mark_counter && s->counter)
+    if (s->boundary_counter && s->counter)
         return (struct step){.action = ACTION_COUNTER, .why = COUNTER_BOUNDARY};
     if (s->after_count && s->after_ns[0] <= now_ns)
         return (struct step){.action = ACTION_INSTANT, .deadline_ns = s->after_ns[0], .tag = INSTANT_MARK_AFTER};
@@ -53,9 +53,9 @@ struct step schedule_next(const struct schedule *s, int64_t now_ns)
         return (struct step){.action = ACTION_INSTANT, .deadline_ns = s->tick_ns, .tag = INSTANT_GRID};
     if (s->counter && s->lock.deadline_ns <= now_ns)
         return (struct step){.action = ACTION_COUNTER, .why = s->lock.why};
-    if (s->beside_ns <= now_ns) {
-        if (beside_fits(s, now_ns))
-            return (struct step){.action = ACTION_BESIDE};
+    if (s->extras_ns <= now_ns) {
+        if (extras_fits(s, now_ns))
+            return (struct step){.action = ACTION_TICK_EXTRAS};
         return (struct step){.action = ACTION_WAIT, .deadline_ns = s->lock.deadline_ns};
     }
     if (s->buffer && s->drain_ns <= now_ns)
@@ -66,13 +66,13 @@ struct step schedule_next(const struct schedule *s, int64_t now_ns)
 static void instant_done(struct schedule *s, uint8_t tag, int64_t begin_ns)
 {
     if (tag == INSTANT_GRID) {
-        s->beside_ns = begin_ns;
+        s->extras_ns = begin_ns;
         do
             s->tick_ns += s->grid_ns;
         while (s->tick_ns <= begin_ns);
     } else if (tag == INSTANT_MARK) {
-        s->mark_sample = false;
-        s->after_ns[s->after_count++] = begin_ns + SAMPLER_MARK_AFTER_NS;
+        s->boundary_sample = false;
+        s->after_ns[s->after_count++] = begin_ns + SAMPLER_BOUNDARY_AFTER_NS;
     } else {
         s->after_count--;
         memmove(s->after_ns, s->after_ns + 1, (size_t)s->after_count * sizeof *s->after_ns);
@@ -89,11 +89,11 @@ void schedule_done(struct schedule *s, const struct step *step, int64_t begin_ns
         break;
     case ACTION_COUNTER:
         if (step->why == COUNTER_BOUNDARY)
-            s->mark_counter = false;
+            s->boundary_counter = false;
         counter_lock_take(&s->lock, begin_ns, end_ns, mj, step->why != COUNTER_BOUNDARY);
         break;
-    case ACTION_BESIDE:
-        s->beside_ns = INT64_MAX;
+    case ACTION_TICK_EXTRAS:
+        s->extras_ns = INT64_MAX;
         s->drain_ns = begin_ns + drain_every_ns;
         break;
     case ACTION_DRAIN:

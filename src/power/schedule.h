@@ -1,15 +1,15 @@
 /* What one GPU's thread does when (METHOD section 2), as a pure machine: the time in, an action out. Private to
  * src/power.
  *
- * Order when several things are due: the sample of a mark and its counter reading, the sample 0.2 s behind a mark, the
- * grid, the locked counter read, then what is beside (buffer, state, processes). What is beside may take some ms, so it
- * waits when the counter read is due in less than 6 ms. */
+ * Order when several things are due: power and counter at a stage boundary, the power sample 0.2 s behind it, the
+ * grid, the locked counter read, then the tick's extras (buffer, state, processes). These may take some ms, so they
+ * wait when the counter read is due in less than 6 ms. */
 #ifndef JTOK_POWER_SCHEDULE_H
 #define JTOK_POWER_SCHEDULE_H
 
 #include "power/counter_lock.h"
 
-enum action { ACTION_WAIT, ACTION_INSTANT, ACTION_COUNTER, ACTION_BESIDE, ACTION_DRAIN };
+enum action { ACTION_WAIT, ACTION_INSTANT, ACTION_COUNTER, ACTION_TICK_EXTRAS, ACTION_DRAIN };
 enum { SCHEDULE_AFTERS_MAX = 16 };
 
 struct step {
@@ -22,10 +22,10 @@ struct step {
 struct schedule {
     bool counter, buffer; /* cleared by the owner when the GPU does not have them */
     /* private */
-    int64_t grid_ns, tick_ns, drain_ns, beside_ns; /* beside_ns INT64_MAX: nothing to do until the next tick */
+    int64_t grid_ns, tick_ns, drain_ns, extras_ns; /* extras_ns INT64_MAX: nothing to do until the next tick */
     int64_t after_ns[SCHEDULE_AFTERS_MAX];
     int after_count;
-    bool mark_sample, mark_counter;
+    bool boundary_sample, boundary_counter;
     struct counter_lock lock;
 };
 
@@ -33,7 +33,7 @@ struct schedule {
 void schedule_init(struct schedule *s, int64_t first_tick_ns, int64_t grid_ns, int64_t start_ns);
 
 /* A stage boundary is now. */
-void schedule_mark(struct schedule *s);
+void schedule_boundary(struct schedule *s);
 
 /* What to do at now_ns. Until the action is reported done, the answer stays the same. O(1). */
 struct step schedule_next(const struct schedule *s, int64_t now_ns);

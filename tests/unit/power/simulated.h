@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "check.h"
 #include "power/device.h"
-#include "power/lane.h"
+#include "power/gpu_recorder.h"
 #include "sim/state.h"
 #include "sim/truth.h"
 
@@ -70,7 +70,7 @@ static inline void simulated_record(struct simulated *s, const struct record_sin
                                     int64_t t0_ns, int64_t from_ns, int64_t until_ns)
 {
     static const uint32_t gpus[] = {0};
-    struct lane lane;
+    struct gpu_recorder recorder;
     struct sampler_options o = {.gpus = gpus,
                                 .gpu_count = 1,
                                 .origin_ns = origin_ns,
@@ -79,14 +79,14 @@ static inline void simulated_record(struct simulated *s, const struct record_sin
                                 .stagger_ns = SAMPLER_SPREAD,
                                 .sink = sink};
     s->set_time(from_ns);
-    lane_init(&lane, s->device, &o, 0, &(struct lane_clock){s, simulated_now, simulated_pair});
+    gpu_recorder_init(&recorder, s->device, &o, 0, &(struct gpu_recorder_clock){s, simulated_now, simulated_pair});
     while (s->time() < until_ns) {
-        int64_t next_ns = lane_turn(&lane, false);
+        int64_t next_ns = gpu_recorder_step(&recorder, false);
         if (next_ns > s->time())
             s->set_time(next_ns);
     }
-    lane_finish(&lane);
-    lane_done(&lane);
+    gpu_recorder_finish(&recorder);
+    gpu_recorder_done(&recorder);
 }
 
 #endif

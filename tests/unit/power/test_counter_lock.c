@@ -169,7 +169,7 @@ static void failed_reads_change_nothing(void **state)
     assert_true(o.late_min_ns >= 0 && o.late_max_ns <= 10 * MS);
 }
 
-/* A reading at a mark that sees the change first takes the place of the scheduled one. */
+/* A sample at a boundary that sees the change first takes the place of the scheduled one. */
 static void a_boundary_read_counts(void **state)
 {
     (void)state;

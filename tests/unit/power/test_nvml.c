@@ -58,7 +58,7 @@ static int64_t energy(struct simulated *w, uint32_t gpu)
 }
 
 /* 700 W from 10.000 s to 10.300 s, idle around it. */
-static void readings_follow_the_steps(void **state)
+static void samples_follow_the_steps(void **state)
 {
     (void)state;
     struct simulated w;
@@ -79,7 +79,7 @@ static void readings_follow_the_steps(void **state)
     assert_close(power(&w, 0), 78500, 1200);
     at(&w, 15);
     int64_t after_mj = energy(&w, 0);
-    /* Two readings of a stair of 100.06 ms: each is up to one step behind, all of it idle here. */
+    /* Two samples of a stair of 100.06 ms: each is up to one step behind, all of it idle here. */
     double expected_mj = 78500 * 9.7 + 700000 * 0.3;
     assert_close((double)(after_mj - before_mj), expected_mj, 78500 * 0.101);
     simulated_close(&w);
@@ -183,7 +183,7 @@ static void a_wrong_stride_is_seen(void **state)
     assert_false(nvml_processes_plausible(narrow, 2, 24, 0)); /* a MIG instance, though MIG is off */
 }
 
-/* A field that answers 0 mW with success is no reading: PowerUsage stands in, and says so. */
+/* A field that answers 0 mW with success is not a sample: PowerUsage stands in, and says so. */
 static void a_field_of_zeros_is_not_taken(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void no_driver_says_what_to_do(void **state)
     unsetenv("JTOK_NVML");
 }
 
-/* Each code that a reading can give has its own sentence, and the codes that end a run are lost. */
+/* Each code that a sample can give has its own sentence, and the codes that end a run are lost. */
 static void codes_are_mapped(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static void codes_are_mapped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_change_is_read),      cmocka_unit_test(readings_follow_the_steps),
+        cmocka_unit_test(what_does_not_change_is_read),      cmocka_unit_test(samples_follow_the_steps),
         cmocka_unit_test(the_buffer_gives_each_sample_once), cmocka_unit_test(a_counter_read_takes_some_ms),
         cmocka_unit_test(processes_and_memory_are_read),     cmocka_unit_test(a_wrong_stride_is_seen),
         cmocka_unit_test(a_field_of_zeros_is_not_taken),     cmocka_unit_test(faults_are_told),

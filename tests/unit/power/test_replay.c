@@ -1,5 +1,5 @@
 /* A recorded lifecycle of a real H200 (vLLM, four API servers: h200/vllm-0.24.0/front4) replayed through the simulated
- * NVML and the sampler's lane in virtual time; what comes out is integrated here and compared with what that folder's
+ * NVML and the GPU's recorder in virtual time; what comes out is integrated here and compared with what that folder's
  * README says of the recording. Nothing of this shares code with the analysis. */
 #include "check.h"
 

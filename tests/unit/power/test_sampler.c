@@ -78,7 +78,7 @@ static void on_grid(void *self, uint32_t gpu)
     atomic_fetch_add(&f->grids, 1);
 }
 
-/* 1.2 s with a grid of 100 ms: lead, one mark in the middle, one GPU lost on the way. */
+/* 1.2 s with a grid of 100 ms: lead, one boundary in the middle, one GPU lost on the way. */
 static void four_gpus_are_recorded_at_once(void **state)
 {
     (void)state;

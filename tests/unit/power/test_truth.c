@@ -1,5 +1,5 @@
 /* What the sampler records of a simulated GPU against the GPU's true energy, over loads with cliffs: in virtual time
- * through a lane for many cliffs, and once in real time through the threads. */
+ * through a recorder for many cliffs, and once in real time through the threads. */
 #include "check.h"
 
 #include "collect.h"

@@ -1,9 +1,9 @@
-/* A lane on a fake device and a fake clock, worked by hand. The fake's counter read takes 4 ms, its drain 0.5 ms, its
- * process list 1 ms, the rest nothing. Power is the time in ms, the counter a stair of 100 ms. */
+/* A GPU's recorder on a fake device and a fake clock, worked by hand. The fake's counter read takes 4 ms, its drain 0.5
+ * ms, its process list 1 ms, the rest nothing. Power is the time in ms, the counter a stair of 100 ms. */
 #include "check.h"
 
 #include "collect.h"
-#include "power/lane.h"
+#include "power/gpu_recorder.h"
 
 #define MS     INT64_C(1000000)
 #define SECOND INT64_C(1000000000)
@@ -106,7 +106,7 @@ struct bench {
     struct device device;
     struct collect c;
     struct record_sink sink;
-    struct lane lane;
+    struct gpu_recorder recorder;
     uint32_t gpus[4];
     int grids;
 };
@@ -143,26 +143,26 @@ static void bench_open(struct bench *b, uint32_t gpu, size_t gpu_count)
                                 .self = b,
                                 .own = own,
                                 .on_grid = on_grid};
-    lane_init(&b->lane, &b->device, &o, gpu, &(struct lane_clock){&b->fake, fake_now, fake_pair});
+    gpu_recorder_init(&b->recorder, &b->device, &o, gpu, &(struct gpu_recorder_clock){&b->fake, fake_now, fake_pair});
 }
 
 static void bench_close(struct bench *b)
 {
-    lane_done(&b->lane);
+    gpu_recorder_done(&b->recorder);
     collect_done(&b->c);
 }
 
-/* On until `run_ms` since the run began; a mark at `mark_ms` (negative: none). */
-static void go(struct bench *b, int64_t run_ms, int64_t mark_ms)
+/* On until `run_ms` since the run began; a boundary at `boundary_ms` (negative: none). */
+static void go(struct bench *b, int64_t run_ms, int64_t boundary_ms)
 {
     int64_t end_ns = ORIGIN_S * SECOND + run_ms * MS,
-            mark_ns = mark_ms < 0 ? INT64_MAX : ORIGIN_S * SECOND + mark_ms * MS;
+            boundary_ns = boundary_ms < 0 ? INT64_MAX : ORIGIN_S * SECOND + boundary_ms * MS;
     while (b->fake.now_ns < end_ns) {
-        bool marked = b->fake.now_ns >= mark_ns;
-        if (marked)
-            mark_ns = INT64_MAX;
-        int64_t next_ns = lane_turn(&b->lane, marked);
-        next_ns = next_ns > end_ns ? end_ns : next_ns > mark_ns ? mark_ns : next_ns;
+        bool boundary = b->fake.now_ns >= boundary_ns;
+        if (boundary)
+            boundary_ns = INT64_MAX;
+        int64_t next_ns = gpu_recorder_step(&b->recorder, boundary);
+        next_ns = next_ns > end_ns ? end_ns : next_ns > boundary_ns ? boundary_ns : next_ns;
         if (next_ns > b->fake.now_ns)
             b->fake.now_ns = next_ns;
     }
@@ -255,9 +255,9 @@ static void the_buffer_is_whole(void **state)
     for (int64_t grid_s = 1; grid_s <= 10; grid_s += 9) {
         struct bench b;
         bench_open(&b, 0, 1);
-        b.lane.schedule.grid_ns = grid_s * SECOND;
+        b.recorder.schedule.grid_ns = grid_s * SECOND;
         go(&b, 30000, -1);
-        lane_finish(&b.lane);
+        gpu_recorder_finish(&b.recorder);
         struct rec_gpu *g = &b.c.gpus[0];
         assert_in_range(g->buffer_count, 28 * 50 + 118 - 5, 28 * 50 + 120);
         for (size_t i = 1; i < g->buffer_count; i++)
@@ -265,32 +265,32 @@ static void the_buffer_is_whole(void **state)
         assert_in_range(b.c.clock_count, 28 / 2, 40);
         /* Realtime is 5 s ahead of monotonic, which is 1000 s at the run's begin. */
         assert_int_equal(b.c.clocks[0].offset_ns, (5 + ORIGIN_S) * SECOND);
-        /* While the step is searched, what is beside waits for 50 ms. */
+        /* While the step is searched, the tick's extras wait for 50 ms. */
         assert_in_range(b.c.clocks[0].t_ns, 2 * SECOND, 2 * SECOND + 60 * MS);
         bench_close(&b);
     }
 }
 
-/* A mark at 5.050 s: the sample and the counter reading at once, the second sample 0.2 s after the first. */
-static void a_mark_gets_its_readings(void **state)
+/* A boundary at 5.050 s: power and counter are sampled at once, the second sample 0.2 s after the first. */
+static void a_boundary_gets_its_samples(void **state)
 {
     (void)state;
     struct bench b;
     bench_open(&b, 0, 1);
     go(&b, 8000, 5050);
     struct rec_gpu *g = &b.c.gpus[0];
-    int64_t mark_ns = 0, after_ns = 0, boundary_ns = 0;
+    int64_t power_ns = 0, after_ns = 0, counter_ns = 0;
     for (size_t i = 0; i < g->instant_count; i++) {
         if (g->instant[i].tag == INSTANT_GRID)
             continue;
         assert_int_equal(g->instant[i].late_ns, ABSENT_I64);
-        *(g->instant[i].tag == INSTANT_MARK ? &mark_ns : &after_ns) = g->instant[i].t_ns;
+        *(g->instant[i].tag == INSTANT_MARK ? &power_ns : &after_ns) = g->instant[i].t_ns;
     }
     for (size_t i = 0; i < g->counter_count; i++)
         if (g->counter[i].why == COUNTER_BOUNDARY)
-            boundary_ns = g->counter[i].t_ns;
-    assert_int_equal(mark_ns, 5050 * MS);
-    assert_int_equal(boundary_ns, 5052 * MS);
+            counter_ns = g->counter[i].t_ns;
+    assert_int_equal(power_ns, 5050 * MS);
+    assert_int_equal(counter_ns, 5052 * MS);
     assert_in_range(after_ns, 5250 * MS, 5254 * MS); /* a counter read may be in the way */
     assert_int_equal(b.c.gpus[0].instant_count, 6 + 2);
     bench_close(&b);
@@ -313,16 +313,16 @@ static void processes_are_judged(void **state)
     assert_int_equal(g->process[0].memory_bytes, 7);
     assert_int_equal(g->process[1].memory_bytes, ABSENT_I64);
     assert_int_equal(g->process[4].t_ns, g->state[1].t_ns);
-    assert_int_equal(lane_grid_since(&b.lane, 0, live, 4), 2);
+    assert_int_equal(gpu_recorder_grid_since(&b.recorder, 0, live, 4), 2);
     assert_int_equal(live[0].sequence, 1);
     assert_int_equal(live[0].foreign, 1);
     assert_int_equal(live[0].unknown, 1);
     assert_int_equal(live[1].t_ns, g->instant[1].t_ns);
     assert_int_equal(live[1].mw, g->instant[1].mw);
     assert_int_equal(live[1].memory_used_bytes, 123);
-    assert_int_equal(lane_grid_since(&b.lane, 1, live, 4), 1);
+    assert_int_equal(gpu_recorder_grid_since(&b.recorder, 1, live, 4), 1);
     assert_int_equal(live[0].sequence, 2);
-    assert_int_equal(lane_grid_since(&b.lane, 2, live, 4), 0);
+    assert_int_equal(gpu_recorder_grid_since(&b.recorder, 2, live, 4), 0);
     bench_close(&b);
 }
 
@@ -333,15 +333,15 @@ static void the_ring_keeps_the_newest(void **state)
     struct sampler_live live[100];
     bench_open(&b, 0, 1);
     go(&b, 2000 + 99500, -1);
-    assert_int_equal(lane_grid_since(&b.lane, 0, live, 100), SAMPLER_RING);
+    assert_int_equal(gpu_recorder_grid_since(&b.recorder, 0, live, 100), SAMPLER_RING);
     assert_int_equal(live[0].sequence, 100 - SAMPLER_RING + 1);
     assert_int_equal(live[SAMPLER_RING - 1].sequence, 100);
-    assert_int_equal(lane_grid_since(&b.lane, 97, live, 2), 2);
+    assert_int_equal(gpu_recorder_grid_since(&b.recorder, 97, live, 2), 2);
     assert_int_equal(live[1].sequence, 99);
     bench_close(&b);
 }
 
-static void a_failed_reading_is_absent(void **state)
+static void a_failed_sample_is_absent(void **state)
 {
     (void)state;
     struct bench b;
@@ -356,7 +356,7 @@ static void a_failed_reading_is_absent(void **state)
     assert_int_equal(g->buffer_count, 0);
     assert_int_equal(g->state[1].processes, -1);
     assert_int_equal(b.c.fact_count, 0);
-    assert_int_equal(lane_grid_since(&b.lane, 1, live, 1), 1);
+    assert_int_equal(gpu_recorder_grid_since(&b.recorder, 1, live, 1), 1);
     assert_int_equal(live[0].processes, -1);
     assert_int_equal(live[0].foreign, -1);
     bench_close(&b);
@@ -387,7 +387,7 @@ static void a_lost_gpu_is_told_once_and_left(void **state)
     b.fake.power = b.fake.energy = READ_LOST;
     size_t counters = b.c.gpus[0].counter_count;
     go(&b, 8500, 7000);
-    assert_true(b.lane.lost);
+    assert_true(b.recorder.lost);
     assert_int_equal(b.c.fact_count, 1);
     assert_string_equal(b.c.facts[0].name, "gpu.lost");
     assert_int_equal(b.c.facts[0].outcome, CHECK_FAILED);
@@ -408,10 +408,10 @@ int main(void)
         cmocka_unit_test(missed_deadlines_are_skipped),
         cmocka_unit_test(change_points_come_from_locked_reads),
         cmocka_unit_test(the_buffer_is_whole),
-        cmocka_unit_test(a_mark_gets_its_readings),
+        cmocka_unit_test(a_boundary_gets_its_samples),
         cmocka_unit_test(processes_are_judged),
         cmocka_unit_test(the_ring_keeps_the_newest),
-        cmocka_unit_test(a_failed_reading_is_absent),
+        cmocka_unit_test(a_failed_sample_is_absent),
         cmocka_unit_test(what_is_not_supported_is_told_once),
         cmocka_unit_test(a_lost_gpu_is_told_once_and_left),
     };
