@@ -1,4 +1,5 @@
 #include "run/recorder.h"
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -12,9 +13,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/must.h"
 #include "store/rows.h"
 
-/* The files of rows, then the two that are no CSV. gpus.csv is a document, not a stream: its place stays empty. */
+/* The files of rows, then the two that are no CSV. gpus.csv is a document, not a record file: its place stays empty. */
 enum { FILE_PROM = ROWS_COUNT, FILE_LOG, FILE_COUNT };
 
 enum { MEMORY_DEFAULT = 256 << 20, CHUNKS_RESERVE = 8 << 20, OTHERS_RESERVE = 64 << 10 };
@@ -23,7 +25,7 @@ static const int64_t flush_default_ns = 500 * 1000 * 1000, open_limit_ns = 30ll 
 
 /* One file. Callers append whole lines to `filling` under `lock`; the writer swaps it with `writing`, which it alone
  * touches and which keeps, from `written` on, what the disk has not taken yet. */
-struct stream {
+struct record_file {
     pthread_mutex_t lock;
     struct buf filling;
     struct buf masked[2]; /* texts without their secrets; under lock */
@@ -36,12 +38,11 @@ struct stream {
 };
 
 struct recorder {
-    struct stream streams[FILE_COUNT];
+    struct record_file files[FILE_COUNT];
     char *folder;
     const struct secrets *secrets;
     size_t memory_max;
     int64_t flush_ns;
-
     pthread_t writer;
     pthread_mutex_t turn_lock; /* guards the four below */
     pthread_cond_t asked, done;
@@ -68,37 +69,34 @@ static void fail(struct recorder *r, const struct err *e)
     atomic_store(&r->failed, true);
 }
 
-static void fail_write(struct recorder *r, const struct stream *s, const char *what, int number)
+static void fail_write(struct recorder *r, const struct record_file *f, const char *what, int number)
 {
     struct statvfs v;
     char free_space[64] = "";
-    struct err e;
-
     if (statvfs(r->folder, &v) == 0)
         snprintf(free_space, sizeof free_space, " (%llu bytes are free there)",
                  (unsigned long long)v.f_bavail * v.f_frsize);
+    struct err e;
     err_set_errno(&e, ERR_SYSTEM, number,
-                  "%s/%s can't be %s%s; free some space or set the plan's `runs` to another disk", r->folder, s->name,
+                  "%s/%s can't be %s%s; free some space or set the plan's `runs` to another disk", r->folder, f->name,
                   what, free_space);
     fail(r, &e);
 }
 
-static void fail_memory(struct recorder *r, const struct stream *s)
+static void fail_memory(struct recorder *r, const struct record_file *f)
 {
     struct err e;
-
     err_set(
         &e, ERR_SYSTEM,
         "%s/%s: records are lost, because the disk has not taken %zu bytes that wait for it; use a faster or emptier "
         "disk (plan key runs)",
-        r->folder, s->name, r->memory_max);
+        r->folder, f->name, r->memory_max);
     fail(r, &e);
 }
 
 bool recorder_failed(const struct recorder *r, struct err *e)
 {
     struct recorder *self = (struct recorder *)r; /* its lock */
-
     if (!atomic_load(&self->failed))
         return false;
     if (e) {
@@ -111,13 +109,12 @@ bool recorder_failed(const struct recorder *r, struct err *e)
 
 /* ---- taking rows ---- */
 
-static struct stream *begin(struct recorder *r, int file, size_t *ret_before)
+static struct record_file *begin(struct recorder *r, int file, size_t *ret_before)
 {
-    struct stream *s = &r->streams[file];
-
-    pthread_mutex_lock(&s->lock);
-    *ret_before = s->filling.n;
-    return s;
+    struct record_file *f = &r->files[file];
+    pthread_mutex_lock(&f->lock);
+    *ret_before = f->filling.n;
+    return f;
 }
 
 static struct rec_series nothing_taken(const char *file)
@@ -137,34 +134,32 @@ static void add_taken(struct rec_series *sum, const struct rec_series *more)
 }
 
 /* One row between begin and end. */
-static void put_row(struct stream *s, enum row_table t, uint32_t gpu, const void *record, struct rec_series *taken)
+static void put_row(struct record_file *f, enum row_table t, uint32_t gpu, const void *record, struct rec_series *taken)
 {
     int64_t time = rows_time(t, record);
-
     taken->rows++;
-    taken->cells += (int64_t)rows_put(&s->filling, t, gpu, record);
+    taken->cells += (int64_t)rows_put(&f->filling, t, gpu, record);
     if (time != ABSENT_I64 && (taken->first == ABSENT_I64 || time < taken->first))
         taken->first = time;
     taken->last = time > taken->last ? time : taken->last; /* ABSENT_I64 is the lowest */
 }
 
 /* Ends what begin began: what `more` counts was appended. */
-static void end(struct recorder *r, struct stream *s, size_t before, const struct rec_series *more)
+static void end(struct recorder *r, struct record_file *f, size_t before, const struct rec_series *more)
 {
-    size_t taken = s->filling.n - before;
+    size_t taken = f->filling.n - before;
     uint64_t pending = atomic_fetch_add(&r->pending, taken) + taken;
     bool too_much = pending > r->memory_max;
-
     if (too_much) {
-        s->filling.n = before;
+        f->filling.n = before;
         atomic_fetch_sub(&r->pending, taken);
         atomic_fetch_add(&r->lost, (uint64_t)more->rows);
     } else {
-        add_taken(&s->taken, more);
+        add_taken(&f->taken, more);
     }
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&f->lock);
     if (too_much) {
-        fail_memory(r, s);
+        fail_memory(r, f);
         return;
     }
     atomic_fetch_add(&r->rows, (uint64_t)more->rows);
@@ -176,20 +171,19 @@ static void end(struct recorder *r, struct stream *s, size_t before, const struc
 
 static void put_rows(struct recorder *r, enum row_table t, uint32_t gpu, const void *records, size_t count)
 {
+    assert(t < ROWS_COUNT && t != ROWS_GPUS);
     size_t before;
-    struct stream *s = begin(r, (int)t, &before);
+    struct record_file *f = begin(r, (int)t, &before);
     struct rec_series taken = nothing_taken(NULL);
-
     for (size_t i = 0; i < count; i++)
-        put_row(s, t, gpu, (const char *)records + i * rows_size(t), &taken);
-    end(r, s, before, &taken);
+        put_row(f, t, gpu, (const char *)records + i * rows_size(t), &taken);
+    end(r, f, before, &taken);
 }
 
-/* The text without secrets, in the stream's buffer `which`; its lock is held. */
-static const char *mask(struct recorder *r, struct stream *s, int which, const char *text)
+/* The text without secrets, in the file's buffer `which`; its lock is held. */
+static const char *mask(struct recorder *r, struct record_file *f, int which, const char *text)
 {
-    struct buf *b = &s->masked[which];
-
+    struct buf *b = &f->masked[which];
     if (!text || !r->secrets || !r->secrets->count)
         return text;
     buf_clear(b);
@@ -198,26 +192,23 @@ static const char *mask(struct recorder *r, struct stream *s, int which, const c
 }
 
 /* Appends text without secrets, each LF as `lf`. */
-static void put_masked(struct recorder *r, struct stream *s, struct span text, char lf)
+static void put_masked(struct recorder *r, struct record_file *f, struct span text, char lf)
 {
-    size_t from = s->filling.n;
-
+    size_t from = f->filling.n;
     if (r->secrets && r->secrets->count)
-        atomic_fetch_add(&r->secrets_replaced, secrets_replace(r->secrets, text, &s->filling));
+        atomic_fetch_add(&r->secrets_replaced, secrets_replace(r->secrets, text, &f->filling));
     else
-        buf_add(&s->filling, text.p, text.n);
-    for (size_t i = from; lf != '\n' && i < s->filling.n; i++)
-        if (s->filling.p[i] == '\n')
-            s->filling.p[i] = lf;
+        buf_add(&f->filling, text.p, text.n);
+    for (size_t i = from; lf != '\n' && i < f->filling.n; i++)
+        if (f->filling.p[i] == '\n')
+            f->filling.p[i] = lf;
 }
 
 /* The writer makes a turn at once, with fsync. */
 static uint64_t ask_turn(struct recorder *r)
 {
-    uint64_t ticket;
-
     pthread_mutex_lock(&r->turn_lock);
-    ticket = ++r->turns_asked;
+    uint64_t ticket = ++r->turns_asked;
     pthread_cond_signal(&r->asked);
     pthread_mutex_unlock(&r->turn_lock);
     return ticket;
@@ -230,12 +221,11 @@ static void take_mark(void *self, const struct rec_mark *m)
     struct recorder *r = self;
     struct rec_mark masked = *m;
     size_t before;
-    struct stream *s = begin(r, ROWS_MARKS, &before);
+    struct record_file *f = begin(r, ROWS_MARKS, &before);
     struct rec_series taken = nothing_taken(NULL);
-
-    masked.note = mask(r, s, 0, m->note);
-    put_row(s, ROWS_MARKS, 0, &masked, &taken);
-    end(r, s, before, &taken);
+    masked.note = mask(r, f, 0, m->note);
+    put_row(f, ROWS_MARKS, 0, &masked, &taken);
+    end(r, f, before, &taken);
     ask_turn(r);
 }
 
@@ -244,18 +234,17 @@ static void take_clock(void *self, const struct rec_clock *c)
     put_rows(self, ROWS_CLOCK, 0, c, 1);
 }
 
-static void take_fact(void *self, const struct rec_fact *f)
+static void take_fact(void *self, const struct rec_fact *fact)
 {
     struct recorder *r = self;
-    struct rec_fact masked = *f;
+    struct rec_fact masked = *fact;
     size_t before;
-    struct stream *s = begin(r, ROWS_FACTS, &before);
+    struct record_file *f = begin(r, ROWS_FACTS, &before);
     struct rec_series taken = nothing_taken(NULL);
-
-    masked.expected = mask(r, s, 0, f->expected);
-    masked.seen = mask(r, s, 1, f->seen);
-    put_row(s, ROWS_FACTS, 0, &masked, &taken);
-    end(r, s, before, &taken);
+    masked.expected = mask(r, f, 0, fact->expected);
+    masked.seen = mask(r, f, 1, fact->seen);
+    put_row(f, ROWS_FACTS, 0, &masked, &taken);
+    end(r, f, before, &taken);
 }
 
 static void take_instant(void *self, uint32_t gpu, const struct rec_instant *i)
@@ -286,13 +275,12 @@ static void take_request(void *self, const struct rec_request *request)
     struct recorder *r = self;
     struct rec_request masked = *request;
     size_t before;
-    struct stream *s = begin(r, ROWS_REQUESTS, &before);
+    struct record_file *f = begin(r, ROWS_REQUESTS, &before);
     struct rec_series taken = nothing_taken(NULL);
-
-    masked.finish_reason = mask(r, s, 0, request->finish_reason);
-    masked.detail = mask(r, s, 1, request->detail);
-    put_row(s, ROWS_REQUESTS, 0, &masked, &taken);
-    end(r, s, before, &taken);
+    masked.finish_reason = mask(r, f, 0, request->finish_reason);
+    masked.detail = mask(r, f, 1, request->detail);
+    put_row(f, ROWS_REQUESTS, 0, &masked, &taken);
+    end(r, f, before, &taken);
 }
 
 static void take_chunk(void *self, const struct rec_chunk *c, size_t n)
@@ -303,38 +291,36 @@ static void take_chunk(void *self, const struct rec_chunk *c, size_t n)
 static void take_metrics(void *self, const struct rec_metrics *m, struct span raw)
 {
     struct recorder *r = self;
-    size_t before;
-    struct stream *s;
-
     put_rows(r, ROWS_METRICS, 0, m, 1);
-    s = begin(r, FILE_PROM, &before);
-    buf_fmt(&s->filling, "# scrape t_ns=%lld took_ns=", (long long)m->t_ns);
+    size_t before;
+    struct record_file *f = begin(r, FILE_PROM, &before);
+    buf_fmt(&f->filling, "# scrape t_ns=%lld took_ns=", (long long)m->t_ns);
     if (m->took_ns != ABSENT_I64)
-        buf_i64(&s->filling, m->took_ns);
-    buf_byte(&s->filling, '\n');
-    put_masked(r, s, raw, '\n');
-    if (s->filling.p[s->filling.n - 1] != '\n')
-        buf_byte(&s->filling, '\n');
-    end(r, s, before, &one_line);
+        buf_i64(&f->filling, m->took_ns);
+    buf_byte(&f->filling, '\n');
+    put_masked(r, f, raw, '\n');
+    if (f->filling.p[f->filling.n - 1] != '\n')
+        buf_byte(&f->filling, '\n');
+    end(r, f, before, &one_line);
 }
 
 static void take_log(void *self, int64_t t_ns, char stream, struct span line)
 {
     struct recorder *r = self;
     size_t before;
-    struct stream *s = begin(r, FILE_LOG, &before);
-
-    buf_i64(&s->filling, t_ns);
-    buf_byte(&s->filling, ',');
-    buf_byte(&s->filling, stream);
-    buf_byte(&s->filling, ',');
-    put_masked(r, s, line, ' ');
-    buf_byte(&s->filling, '\n');
-    end(r, s, before, &one_line);
+    struct record_file *f = begin(r, FILE_LOG, &before);
+    buf_i64(&f->filling, t_ns);
+    buf_byte(&f->filling, ',');
+    buf_byte(&f->filling, stream);
+    buf_byte(&f->filling, ',');
+    put_masked(r, f, line, ' ');
+    buf_byte(&f->filling, '\n');
+    end(r, f, before, &one_line);
 }
 
 struct record_sink recorder_sink(struct recorder *r)
 {
+    must(r);
     return (struct record_sink){.self = r,
                                 .mark = take_mark,
                                 .clock = take_clock,
@@ -354,68 +340,63 @@ struct record_sink recorder_sink(struct recorder *r)
 static void note_duration(struct recorder *r, int64_t since_ns)
 {
     int64_t took = clock_now_ns() - since_ns;
-
     if (took > atomic_load(&r->write_max_ns))
         atomic_store(&r->write_max_ns, took);
 }
 
 /* What lies in `writing`; false when the disk did not take all of it. */
-static bool write_out(struct recorder *r, struct stream *s)
+static bool write_out(struct recorder *r, struct record_file *f)
 {
-    while (s->written < s->writing.n) {
+    while (f->written < f->writing.n) {
         int64_t since = clock_now_ns();
-        ssize_t n = write(s->fd, s->writing.p + s->written, s->writing.n - s->written);
-
+        ssize_t n = write(f->fd, f->writing.p + f->written, f->writing.n - f->written);
         if (n < 0 && errno == EINTR)
             continue;
         note_duration(r, since);
         if (n <= 0) {
-            fail_write(r, s, "written", n < 0 ? errno : ENOSPC);
+            fail_write(r, f, "written", n < 0 ? errno : ENOSPC);
             return false;
         }
-        s->written += (size_t)n;
-        s->dirty = true;
+        f->written += (size_t)n;
+        f->dirty = true;
         atomic_fetch_sub(&r->pending, (uint64_t)n);
     }
     return true;
 }
 
-static bool write_stream(struct recorder *r, struct stream *s)
+static bool write_file(struct recorder *r, struct record_file *f)
 {
-    struct buf swap;
-
-    if (!write_out(r, s)) /* left from the turn before */
+    if (!write_out(r, f)) /* left from the turn before */
         return false;
-    buf_clear(&s->writing);
-    s->written = 0;
-    pthread_mutex_lock(&s->lock);
-    swap = s->filling;
-    s->filling = s->writing;
-    s->writing = swap;
-    pthread_mutex_unlock(&s->lock);
-    return write_out(r, s);
+    buf_clear(&f->writing);
+    f->written = 0;
+    pthread_mutex_lock(&f->lock);
+    struct buf swap = f->filling;
+    f->filling = f->writing;
+    f->writing = swap;
+    pthread_mutex_unlock(&f->lock);
+    return write_out(r, f);
 }
 
-static void sync_stream(struct recorder *r, struct stream *s)
+static void sync_file(struct recorder *r, struct record_file *f)
 {
-    int64_t since = clock_now_ns();
-
-    if (!s->dirty)
+    if (!f->dirty)
         return;
-    if (fdatasync(s->fd) != 0 && errno != EINVAL && errno != EROFS) /* what can't be flushed: pipes, devices */
-        fail_write(r, s, "flushed to the disk", errno);
-    s->dirty = false;
+    int64_t since = clock_now_ns();
+    if (fdatasync(f->fd) != 0 && errno != EINVAL && errno != EROFS) /* what can't be flushed: pipes, devices */
+        fail_write(r, f, "flushed to the disk", errno);
+    f->dirty = false;
     note_duration(r, since);
 }
 
 static void turn(struct recorder *r, bool sync)
 {
     for (int i = 0; i < FILE_COUNT; i++)
-        if (r->streams[i].fd >= 0)
-            write_stream(r, &r->streams[i]);
+        if (r->files[i].fd >= 0)
+            write_file(r, &r->files[i]);
     for (int i = 0; i < FILE_COUNT && sync; i++)
-        if (r->streams[i].fd >= 0)
-            sync_stream(r, &r->streams[i]);
+        if (r->files[i].fd >= 0)
+            sync_file(r, &r->files[i]);
 }
 
 static struct timespec timespec_of(int64_t ns)
@@ -427,19 +408,15 @@ static void *write_all(void *self)
 {
     struct recorder *r = self;
     bool stop = false;
-
     while (!stop) {
         struct timespec until = timespec_of(clock_now_ns() + r->flush_ns);
-        uint64_t asked;
-        bool sync;
-
         pthread_mutex_lock(&r->turn_lock);
         while (!r->stop && r->turns_asked == r->turns_done &&
                pthread_cond_timedwait(&r->asked, &r->turn_lock, &until) != ETIMEDOUT)
             ;
         stop = r->stop;
-        asked = r->turns_asked;
-        sync = stop || asked != r->turns_done;
+        uint64_t asked = r->turns_asked;
+        bool sync = stop || asked != r->turns_done;
         pthread_mutex_unlock(&r->turn_lock);
 
         turn(r, sync);
@@ -454,10 +431,10 @@ static void *write_all(void *self)
 
 bool recorder_flush(struct recorder *r, int64_t limit_ns, struct err *e)
 {
+    must(limit_ns >= 0);
     struct timespec until = timespec_of(clock_now_ns() + limit_ns);
     uint64_t ticket = ask_turn(r);
     bool in_time = true;
-
     pthread_mutex_lock(&r->turn_lock);
     while (r->turns_done < ticket && in_time)
         in_time = pthread_cond_timedwait(&r->done, &r->turn_lock, &until) != ETIMEDOUT;
@@ -476,33 +453,30 @@ static const char *file_name(int file)
     return file == FILE_PROM ? "metrics.prom" : file == FILE_LOG ? "engine.log" : rows_file((enum row_table)file);
 }
 
-static bool open_stream(struct recorder *r, int file, struct err *e)
+static bool open_file(struct recorder *r, int file, struct err *e)
 {
-    struct stream *s = &r->streams[file];
+    struct record_file *f = &r->files[file];
     char path[4200];
-    size_t before;
-
-    snprintf(path, sizeof path, "%s/%s", r->folder, s->name);
-    s->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-    if (s->fd < 0)
+    snprintf(path, sizeof path, "%s/%s", r->folder, f->name);
+    f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+    if (f->fd < 0)
         return err_set_errno(e, ERR_SYSTEM, errno, "the record file %s can't be made", path);
-    buf_reserve(&s->filling, file == ROWS_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
-    buf_reserve(&s->writing, file == ROWS_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
+    buf_reserve(&f->filling, file == ROWS_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
+    buf_reserve(&f->writing, file == ROWS_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
+    size_t before;
     begin(r, file, &before);
     if (file < ROWS_COUNT)
-        rows_header((enum row_table)file, &s->filling);
-    end(r, s, before, &(struct rec_series){.first = ABSENT_I64, .last = ABSENT_I64});
+        rows_header((enum row_table)file, &f->filling);
+    end(r, f, before, &(struct rec_series){.first = ABSENT_I64, .last = ABSENT_I64});
     return true;
 }
 
 static bool start_writer(struct recorder *r, struct err *e)
 {
     sigset_t all, old;
-    int error;
-
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the loop thread's */
-    error = pthread_create(&r->writer, NULL, write_all, r);
+    int error = pthread_create(&r->writer, NULL, write_all, r);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return error == 0 || err_set_errno(e, ERR_SYSTEM, error, "the writer thread of the records can't be started");
 }
@@ -510,7 +484,6 @@ static bool start_writer(struct recorder *r, struct err *e)
 static void init_locks(struct recorder *r)
 {
     pthread_condattr_t monotonic;
-
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&r->asked, &monotonic);
@@ -519,25 +492,24 @@ static void init_locks(struct recorder *r)
     pthread_mutex_init(&r->turn_lock, NULL);
     pthread_mutex_init(&r->error_lock, NULL);
     for (int i = 0; i < FILE_COUNT; i++) {
-        r->streams[i].fd = -1;
-        r->streams[i].name = file_name(i);
-        r->streams[i].taken = nothing_taken(file_name(i));
-        pthread_mutex_init(&r->streams[i].lock, NULL);
+        r->files[i].fd = -1;
+        r->files[i].name = file_name(i);
+        r->files[i].taken = nothing_taken(file_name(i));
+        pthread_mutex_init(&r->files[i].lock, NULL);
     }
 }
 
 static void free_recorder(struct recorder *r)
 {
     for (int i = 0; i < FILE_COUNT; i++) {
-        struct stream *s = &r->streams[i];
-
-        if (s->fd >= 0)
-            close(s->fd);
-        buf_done(&s->filling);
-        buf_done(&s->writing);
-        buf_done(&s->masked[0]);
-        buf_done(&s->masked[1]);
-        pthread_mutex_destroy(&s->lock);
+        struct record_file *f = &r->files[i];
+        if (f->fd >= 0)
+            close(f->fd);
+        buf_done(&f->filling);
+        buf_done(&f->writing);
+        buf_done(&f->masked[0]);
+        buf_done(&f->masked[1]);
+        pthread_mutex_destroy(&f->lock);
     }
     pthread_cond_destroy(&r->asked);
     pthread_cond_destroy(&r->done);
@@ -549,8 +521,9 @@ static void free_recorder(struct recorder *r)
 
 bool recorder_open(struct recorder **ret_recorder, const char *folder, const struct recorder_options *o, struct err *e)
 {
+    must(folder && *folder);
+    must(!o || o->flush_ns >= 0);
     struct recorder *r = mem_zero(1, sizeof *r);
-
     r->folder = mem_alloc(strlen(folder) + 1);
     memcpy(r->folder, folder, strlen(folder) + 1);
     r->secrets = o ? o->secrets : NULL;
@@ -558,7 +531,7 @@ bool recorder_open(struct recorder **ret_recorder, const char *folder, const str
     r->flush_ns = o && o->flush_ns ? o->flush_ns : flush_default_ns;
     init_locks(r);
     for (int i = 0; i < FILE_COUNT; i++)
-        if (i != ROWS_GPUS && !open_stream(r, i, e)) {
+        if (i != ROWS_GPUS && !open_file(r, i, e)) {
             free_recorder(r);
             return false;
         }
@@ -587,13 +560,12 @@ struct recorder_counts recorder_counts(const struct recorder *r)
     };
 
     for (int i = 0; i < ROWS_COUNT; i++) {
-        struct stream *s = &self->streams[i];
-
-        if (s->fd < 0)
+        struct record_file *f = &self->files[i];
+        if (f->fd < 0)
             continue;
-        pthread_mutex_lock(&s->lock);
-        counts.series[counts.series_count++] = s->taken;
-        pthread_mutex_unlock(&s->lock);
+        pthread_mutex_lock(&f->lock);
+        counts.series[counts.series_count++] = f->taken;
+        pthread_mutex_unlock(&f->lock);
     }
     return counts;
 }
@@ -601,34 +573,29 @@ struct recorder_counts recorder_counts(const struct recorder *r)
 static size_t count_lines(const char *p, size_t n)
 {
     size_t lines = 0;
-
     for (size_t i = 0; i < n; i++)
         lines += p[i] == '\n';
     return lines;
 }
 
 /* What the disk did not take is lost; the half line that a full disk may have left goes too. */
-static void drop_rest(struct recorder *r, struct stream *s)
+static void drop_rest(struct recorder *r, struct record_file *f)
 {
-    size_t part = s->written, lost;
-    off_t size;
-
-    if (s->written == s->writing.n && s->filling.n == 0)
+    if (f->written == f->writing.n && f->filling.n == 0)
         return;
-    while (part && s->writing.p[part - 1] != '\n')
+    size_t part = f->written;
+    while (part && f->writing.p[part - 1] != '\n')
         part--;
-    lost = count_lines(s->writing.p + part, s->writing.n - part) + count_lines(s->filling.p, s->filling.n);
+    size_t lost = count_lines(f->writing.p + part, f->writing.n - part) + count_lines(f->filling.p, f->filling.n);
     atomic_fetch_add(&r->lost, lost);
-    size = lseek(s->fd, 0, SEEK_END);
-    if (part < s->written && size >= (off_t)(s->written - part) &&
-        ftruncate(s->fd, size - (off_t)(s->written - part)) != 0)
-        fail_write(r, s, "cut back to its last whole line", errno);
+    off_t size = lseek(f->fd, 0, SEEK_END);
+    if (part < f->written && size >= (off_t)(f->written - part) &&
+        ftruncate(f->fd, size - (off_t)(f->written - part)) != 0)
+        fail_write(r, f, "cut back to its last whole line", errno);
 }
 
 bool recorder_close(struct recorder *r, struct recorder_counts *ret_counts, struct err *e)
 {
-    bool failed;
-
     if (!r) {
         if (ret_counts)
             *ret_counts = (struct recorder_counts){0};
@@ -640,11 +607,11 @@ bool recorder_close(struct recorder *r, struct recorder_counts *ret_counts, stru
     pthread_mutex_unlock(&r->turn_lock);
     pthread_join(r->writer, NULL);
     for (int i = 0; i < FILE_COUNT; i++)
-        if (r->streams[i].fd >= 0)
-            drop_rest(r, &r->streams[i]);
+        if (r->files[i].fd >= 0)
+            drop_rest(r, &r->files[i]);
     if (ret_counts)
         *ret_counts = recorder_counts(r);
-    failed = recorder_failed(r, e);
+    bool failed = recorder_failed(r, e);
     free_recorder(r);
     return !failed;
 }
