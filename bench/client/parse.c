@@ -22,13 +22,13 @@ int main(int argc, char **argv)
         "obs\":null,\"finish_reason\":null,\"token_ids\":null}],\"t\":\"000000000123456789                             "
         "  \"}\n\n\r\n";
     size_t streams = argc > 2 ? (size_t)atol(argv[2]) : 1, at = 0;
-    struct stream *all = calloc(streams, sizeof *all);
+    struct response *all = calloc(streams, sizeof *all);
     int64_t bytes = 0, chunks = 0;
     static struct event_shapes shapes;
-    struct stream_out out = {.chunk = count, .self = &bytes, .shapes = argc > 3 ? NULL : &shapes};
+    struct response_out out = {.chunk = count, .self = &bytes, .shapes = argc > 3 ? NULL : &shapes};
     for (size_t i = 0; i < streams; i++) {
-        stream_init(&all[i], STREAM_EVENT_MAX);
-        stream_feed(&all[i], (struct span){bench_head, sizeof bench_head - 1}, (struct stream_arrival){0}, &out);
+        response_init(&all[i], RESPONSE_EVENT_MAX);
+        response_feed(&all[i], (struct span){bench_head, sizeof bench_head - 1}, (struct response_arrival){0}, &out);
     }
     int64_t took = 0, best = INT64_MAX;
     enum {
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
         int64_t start = clock_thread_cpu_ns();
         for (long k = 0; k < SLICE; k++) {
             at = (at + STEP) % streams;
-            stream_feed(&all[at], (struct span){chunk, sizeof chunk - 1}, (struct stream_arrival){.t_ns = i}, &out);
+            response_feed(&all[at], (struct span){chunk, sizeof chunk - 1}, (struct response_arrival){.t_ns = i}, &out);
         }
         int64_t slice = clock_thread_cpu_ns() - start;
         took += slice;
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
         chunks += all[i].record.token_chunks;
         if (all[i].over)
             printf("stream %zu ended!\n", i);
-        stream_done(&all[i]);
+        response_done(&all[i]);
     }
     printf(
         "%ld chunks of %zu bytes in %zu streams, %lld bytes of text, %lld token chunks: %.1f ns a chunk, best %.1f\n",

@@ -20,7 +20,7 @@ void client_defaults(struct client_options *o)
         .stage = REQUEST_FORMAL,
         .connect = CONNECT_AHEAD,
         .limits = plan_limits_default,
-        .event_max = STREAM_EVENT_MAX,
+        .event_max = RESPONSE_EVENT_MAX,
         .pause_ns = 800000,
         .wave = 64,
         .silence_ns = METHOD_SILENCE_NS,
@@ -122,7 +122,7 @@ static void hide_key(const struct client *c, const char *text, struct buf *b)
 static void give_request(struct conn *k)
 {
     struct client *c = k->client;
-    struct rec_request r = k->stream.record;
+    struct rec_request r = k->response.record;
     struct buf detail = {0};
     if (r.detail) {
         hide_key(c, r.detail, &detail);
@@ -145,7 +145,7 @@ static void freeze(struct client *c)
 void client_on_ended(struct conn *k)
 {
     struct client *c = k->client;
-    const struct rec_request *r = &k->stream.record;
+    const struct rec_request *r = &k->response.record;
     c->ended++;
     c->progress.running -= r->submit_ns != ABSENT_I64;
     if (r->verdict == VERDICT_OK) {
@@ -239,7 +239,7 @@ static void on_sweep(struct timer *t)
     int64_t began = clock_now_ns();
     while (c->next_submit < c->count) {
         struct conn *k = &c->conns[c->next_submit++];
-        if (k->state != CONN_GONE && !k->stream.over)
+        if (k->state != CONN_GONE && !k->response.over)
             conn_submit(k);
         int64_t now = clock_now_ns();
         if (now - began > SLICE_NS && c->next_submit < c->count) {
@@ -351,7 +351,7 @@ bool client_open(struct loop *l, const struct client_options *o, const struct cl
     c->requests = mem_alloc(count * sizeof *requests);
     memcpy(c->requests, requests, count * sizeof *requests);
     c->buffer = mem_alloc(RECEIVE_BUFFER);
-    c->out = (struct stream_out){on_chunk, c, on_fingerprint, &c->shapes};
+    c->out = (struct response_out){on_chunk, c, on_fingerprint, &c->shapes};
     c->first_submit_ns = ABSENT_I64;
     c->last_end_ns = INT64_MIN;
     c->progress.total = count;

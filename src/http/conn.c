@@ -20,8 +20,8 @@ void conn_init(struct conn *k, struct client *c, const struct client_request *r)
     *k = (struct conn){.client = c, .request = r, .state = CONN_NEW};
     k->watch = (struct watch){.fd = -1, .ready = on_ready, .owner = k};
     k->timer = (struct timer){.fire = on_timer, .owner = k};
-    stream_init(&k->stream, c->o.event_max);
-    struct rec_request *q = &k->stream.record;
+    response_init(&k->response, c->o.event_max);
+    struct rec_request *q = &k->response.record;
     q->id = r->id;
     q->stage = (uint8_t)c->o.stage;
     q->max_tokens = r->max_tokens;
@@ -42,17 +42,17 @@ void conn_done(struct conn *k)
 {
     close_socket(k);
     loop_timer_stop(k->client->loop, &k->timer);
-    stream_done(&k->stream);
+    response_done(&k->response);
 }
 
 static void gone(struct conn *k)
 {
-    stream_close(&k->stream);
+    response_close(&k->response);
     close_socket(k);
     loop_timer_stop(k->client->loop, &k->timer);
     k->state = CONN_GONE;
     client_on_gone(k);
-    stream_done(&k->stream);
+    response_done(&k->response);
 }
 
 /* ---- limits of time ---- */
@@ -76,25 +76,25 @@ static void sooner(struct limit *l, int64_t from_ns, double limit_s, enum verdic
 static struct limit next_limit(const struct conn *k)
 {
     const struct plan_limits *p = &k->client->o.limits;
-    const struct stream *s = &k->stream;
+    const struct response *r = &k->response;
     struct limit l = {.at_ns = INT64_MAX};
     int64_t origin = k->client->o.origin_ns;
-    if (s->over) {
+    if (r->over) {
         l.at_ns = k->over_ns + k->client->o.linger_ns;
         return l;
     }
     if (k->state == CONN_CONNECTING)
         sooner(&l, k->opened_ns, p->connect_s, VERDICT_CONNECT_TIMEOUT);
-    if (s->record.submit_ns != ABSENT_I64)
-        sooner(&l, s->record.submit_ns + origin, p->total_s, VERDICT_TOTAL_TIMEOUT);
-    if (k->state == CONN_SENDING && !(k->write_error && s->have_tokens)) /* then it is the silence that counts */
+    if (r->record.submit_ns != ABSENT_I64)
+        sooner(&l, r->record.submit_ns + origin, p->total_s, VERDICT_TOTAL_TIMEOUT);
+    if (k->state == CONN_SENDING && !(k->write_error && r->have_tokens)) /* then it is the silence that counts */
         sooner(&l, k->progress_ns, p->write_s, VERDICT_WRITE_TIMEOUT);
-    if (s->head_begun && !s->head_ended)
+    if (r->head_begun && !r->head_ended)
         sooner(&l, k->head_begun_ns, p->head_s, VERDICT_HEAD_TIMEOUT);
-    if (k->state == CONN_RECEIVING && !s->have_tokens)
-        sooner(&l, s->record.sent_ns + origin, p->first_token_s, VERDICT_FIRST_TOKEN_TIMEOUT);
-    if (s->have_tokens)
-        sooner(&l, s->last_event_ns + origin, p->idle_s, VERDICT_IDLE_TIMEOUT);
+    if (k->state == CONN_RECEIVING && !r->have_tokens)
+        sooner(&l, r->record.sent_ns + origin, p->first_token_s, VERDICT_FIRST_TOKEN_TIMEOUT);
+    if (r->have_tokens)
+        sooner(&l, r->last_event_ns + origin, p->idle_s, VERDICT_IDLE_TIMEOUT);
     return l;
 }
 
@@ -110,15 +110,15 @@ static void arm(struct conn *k)
 /* After anything that may have ended the request or the need for its connection. False: the connection is gone. */
 static bool settle(struct conn *k, bool was_over, int64_t now)
 {
-    if (k->stream.over && !was_over) {
+    if (k->response.over && !was_over) {
         k->over_ns = now;
         client_on_ended(k);
     }
-    if (k->stream.closing) {
+    if (k->response.closing) {
         gone(k);
         return false;
     }
-    if (k->stream.over && !was_over)
+    if (k->response.over && !was_over)
         arm(k);
     return true;
 }
@@ -138,13 +138,13 @@ static void on_timer(struct timer *t)
         arm(k);
         return;
     }
-    if (k->stream.over) {
-        k->stream.closing = true;
+    if (k->response.over) {
+        k->response.closing = true;
         gone(k);
         return;
     }
     bool opening = k->state == CONN_CONNECTING;
-    stream_timeout(&k->stream, l.verdict, run_time(k->client, now), l.limit_s);
+    response_timeout(&k->response, l.verdict, run_time(k->client, now), l.limit_s);
     if (opening)
         client_on_opened(k);
     settle(k, false, now);
@@ -154,10 +154,10 @@ void conn_cancel(struct conn *k)
 {
     if (k->state == CONN_GONE)
         return;
-    bool was_over = k->stream.over;
+    bool was_over = k->response.over;
     int64_t now = clock_now_ns();
-    stream_fail(&k->stream, VERDICT_CANCELLED, run_time(k->client, now), "The run was stopped.");
-    k->stream.closing = true;
+    response_fail(&k->response, VERDICT_CANCELLED, run_time(k->client, now), "The run was stopped.");
+    k->response.closing = true;
     if (k->state == CONN_CONNECTING)
         client_on_opened(k);
     settle(k, was_over, now);
@@ -170,17 +170,17 @@ static void open_failed(struct conn *k, int number)
     struct client *c = k->client;
     const char *to = c->o.address.text;
     int64_t now = clock_now_ns(), t = run_time(c, now);
-    bool was_over = k->stream.over;
+    bool was_over = k->response.over;
     if (number == EADDRNOTAVAIL)
-        stream_fail(&k->stream, VERDICT_CONNECT_FAILED, t,
-                    "No local port is left for a connection to %s: raise their number, as root: `sysctl -w "
-                    "net.ipv4.ip_local_port_range=\"1024 65535\"`.",
-                    to);
+        response_fail(&k->response, VERDICT_CONNECT_FAILED, t,
+                      "No local port is left for a connection to %s: raise their number, as root: `sysctl -w "
+                      "net.ipv4.ip_local_port_range=\"1024 65535\"`.",
+                      to);
     else if (number == EMFILE || number == ENFILE)
-        stream_fail(&k->stream, VERDICT_CONNECT_FAILED, t,
-                    "No file descriptor is left for a connection to %s: raise the limit (`ulimit -Hn`).", to);
+        response_fail(&k->response, VERDICT_CONNECT_FAILED, t,
+                      "No file descriptor is left for a connection to %s: raise the limit (`ulimit -Hn`).", to);
     else
-        stream_fail(&k->stream, VERDICT_CONNECT_FAILED, t, "No connection to %s: %s.", to, strerror(number));
+        response_fail(&k->response, VERDICT_CONNECT_FAILED, t, "No connection to %s: %s.", to, strerror(number));
     client_on_opened(k);
     settle(k, was_over, now);
 }
@@ -190,7 +190,7 @@ static void read_answer(struct conn *k, uint32_t events);
 
 static void opened(struct conn *k)
 {
-    k->stream.record.connected_ns = run_time(k->client, clock_now_ns());
+    k->response.record.connected_ns = run_time(k->client, clock_now_ns());
     k->state = CONN_OPEN;
     loop_timer_stop(k->client->loop, &k->timer);
     client_on_opened(k);
@@ -234,8 +234,8 @@ static void try_connect(struct conn *k)
 void conn_open(struct conn *k)
 {
     k->opened_ns = clock_now_ns();
-    k->stream.record.connect_ns = run_time(k->client, k->opened_ns);
-    k->stream.record.connected_ns = ABSENT_I64;
+    k->response.record.connect_ns = run_time(k->client, k->opened_ns);
+    k->response.record.connected_ns = ABSENT_I64;
     k->state = CONN_CONNECTING;
     try_connect(k);
 }
@@ -260,12 +260,12 @@ static void reopen(struct conn *k)
     close_socket(k);
     if (k->reopened++ == REOPEN_MAX) {
         int64_t now = clock_now_ns();
-        stream_fail(&k->stream, VERDICT_CONNECT_FAILED, run_time(k->client, now),
-                    "The server closed the connection %d times before the request was sent.", REOPEN_MAX + 1);
+        response_fail(&k->response, VERDICT_CONNECT_FAILED, run_time(k->client, now),
+                      "The server closed the connection %d times before the request was sent.", REOPEN_MAX + 1);
         settle(k, false, now);
         return;
     }
-    k->stream.record.notes |= NOTE_REOPENED;
+    k->response.record.notes |= NOTE_REOPENED;
     conn_open(k);
 }
 
@@ -310,7 +310,7 @@ static void write_request(struct conn *k)
         k->sent_bytes += (size_t)sent;
         k->progress_ns = clock_now_ns();
     }
-    k->stream.record.sent_ns = run_time(c, k->progress_ns);
+    k->response.record.sent_ns = run_time(c, k->progress_ns);
     k->state = CONN_RECEIVING;
     arm(k);
 }
@@ -320,8 +320,8 @@ void conn_submit(struct conn *k)
     struct client *c = k->client;
     k->wanted = true;
     int64_t now = clock_now_ns();
-    if (k->stream.record.submit_ns == ABSENT_I64) {
-        k->stream.record.submit_ns = run_time(c, now);
+    if (k->response.record.submit_ns == ABSENT_I64) {
+        k->response.record.submit_ns = run_time(c, now);
         if (c->first_submit_ns == ABSENT_I64)
             c->first_submit_ns = now;
         c->last_submit_ns = now;
@@ -344,31 +344,31 @@ void conn_submit(struct conn *k)
 /* ---- reading ---- */
 
 /* One read's bytes go to the stream. False: the connection is gone. */
-static bool take_bytes(struct conn *k, struct span bytes, struct stream_arrival a, int64_t now)
+static bool take_bytes(struct conn *k, struct span bytes, struct response_arrival a, int64_t now)
 {
     struct client *c = k->client;
-    struct stream *s = &k->stream;
-    bool was_over = s->over, had_tokens = s->have_tokens, head = s->head_begun && !s->head_ended;
-    stream_feed(s, bytes, a, &c->out);
-    bool head_now = s->head_begun && !s->head_ended;
+    struct response *r = &k->response;
+    bool was_over = r->over, had_tokens = r->have_tokens, head = r->head_begun && !r->head_ended;
+    response_feed(r, bytes, a, &c->out);
+    bool head_now = r->head_begun && !r->head_ended;
     if (head_now && !head)
         k->head_begun_ns = now;
     if (!settle(k, was_over, now))
         return false;
-    if (!s->over && (head_now != head || had_tokens != s->have_tokens))
+    if (!r->over && (head_now != head || had_tokens != r->have_tokens))
         arm(k);
     return true;
 }
 
 /* Stamps of one stream never go back, whatever order its segments came in. */
-static struct stream_arrival arrival(struct conn *k, int64_t t_ns, bool stamped, bool doubtful)
+static struct response_arrival arrival(struct conn *k, int64_t t_ns, bool stamped, bool doubtful)
 {
     if (t_ns < k->arrival_ns) {
         doubtful |= k->arrival_ns - t_ns > 1000;
         t_ns = k->arrival_ns;
     }
     k->arrival_ns = t_ns;
-    return (struct stream_arrival){.t_ns = run_time(k->client, t_ns), .no_stamp = !stamped, .doubtful = doubtful};
+    return (struct response_arrival){.t_ns = run_time(k->client, t_ns), .no_stamp = !stamped, .doubtful = doubtful};
 }
 
 /* Reads until the socket is empty: one call where the read is short of the buffer and the peer has not closed. A close
@@ -386,15 +386,15 @@ static void read_answer(struct conn *k, uint32_t events)
             continue;
         if (n < 0 && errno == EAGAIN)
             return;
-        bool was_over = k->stream.over;
+        bool was_over = k->response.over;
         if (n <= 0) {
             if (n == 0 && k->write_error == ECONNRESET) /* the failed write has taken the reset off the socket */
-                stream_broken(&k->stream, run_time(c, now), ECONNRESET);
+                response_broken(&k->response, run_time(c, now), ECONNRESET);
             else if (n == 0)
-                stream_eof(&k->stream, run_time(c, now), &c->out);
+                response_eof(&k->response, run_time(c, now), &c->out);
             else
-                stream_broken(&k->stream, run_time(c, now), errno);
-            k->stream.closing = true;
+                response_broken(&k->response, run_time(c, now), errno);
+            k->response.closing = true;
             settle(k, was_over, now);
             return;
         }

@@ -1,4 +1,4 @@
-/* Shared by client.c (the load, its steps) and client_conn.c (one connection). Private to net. */
+/* Shared by client.c (the load, its steps) and client_conn.c (one connection). Private to http. */
 #ifndef JTOK_HTTP_CONN_H
 #define JTOK_HTTP_CONN_H
 
@@ -29,7 +29,7 @@ struct conn {
     struct watch watch;
     struct timer timer; /* set to the earliest limit, or earlier: the true one is computed when it fires */
     struct client *client;
-    struct stream stream;
+    struct response response;
     const struct client_request *request;
     uint8_t state, reopened;
     bool wanted;     /* the sweep has passed here */
@@ -49,7 +49,7 @@ struct client {
     struct stamps stamps;
     struct buf head; /* of every request, up to the value of Content-Length */
     char *buffer;
-    struct stream_out out;
+    struct response_out out;
     struct event_shapes shapes;
     /* Opening */
     size_t next_connect, handshakes, opened_or_failed;

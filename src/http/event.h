@@ -1,4 +1,4 @@
-/* What one event of a stream says: a pure reading of its JSON, in one pass, without allocation (private to net).
+/* What one event of a stream says: a pure reading of its JSON, in one pass, without allocation (private to http).
  *
  * Duplicate keys: the last one counts, whatever stood before it is forgotten, at every level. Values of an unexpected
  * type are read over. */

@@ -1,4 +1,4 @@
-/* event_read for streams whose events repeat each other (private to net).
+/* event_read for streams whose events repeat each other (private to http).
  *
  * One server's token events are equal byte for byte but for a few values: id, time, text, running counts. A shape is an
  * event with holes for those. A later event that equals it outside the holes, and has a whole string or a plain integer

@@ -1,4 +1,4 @@
-/* Limits of the machine that many connections run into (private to net). */
+/* Limits of the machine that many connections run into (private to http). */
 #ifndef JTOK_HTTP_LIMITS_H
 #define JTOK_HTTP_LIMITS_H
 

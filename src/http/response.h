@@ -1,4 +1,4 @@
-/* One response stream, without a socket: from bytes to chunks, times and a verdict (METHOD section 4).
+/* One response, without a socket: from bytes to chunks, times and a verdict (METHOD section 4).
  *
  * Bytes go in as they come, split anywhere, each piece with its arrival time; out come struct rec_chunk (one an event)
  * and a filled struct rec_request. The owner of the socket tells what bytes can't: end of the connection, reset,
@@ -33,13 +33,13 @@
 #include "http/sse.h"
 
 enum {
-    STREAM_EVENT_MAX = 16 << 20, /* METHOD: limits */
-    STREAM_ERROR_BODY_MAX = 64 << 10,
-    STREAM_DETAIL_MAX = 600, /* bytes of a failure's sentence */
+    RESPONSE_EVENT_MAX = 16 << 20, /* METHOD: limits */
+    RESPONSE_ERROR_BODY_MAX = 64 << 10,
+    RESPONSE_DETAIL_MAX = 600, /* bytes of a failure's sentence */
 };
 
 /* When the bytes of one read came. */
-struct stream_arrival {
+struct response_arrival {
     int64_t t_ns;
     bool no_stamp; /* the kernel gave none: t_ns is the read time */
     bool doubtful; /* the read filled its buffer, or the peer's close was queued with it: the stamp may be a later
@@ -49,7 +49,7 @@ struct stream_arrival {
 /* Who takes the chunks; `chunk` null: nobody. `stamp` is set by METHOD's rule: SHARED for every event but one that ends
  * its read; that one is KERNEL, or READ without a stamp, or SHARED where the arrival is doubtful. The line end that
  * closes an HTTP chunk belongs to the event before it, unless this stream has been seen to bring it apart. */
-struct stream_out {
+struct response_out {
     void (*chunk)(void *self, const struct rec_chunk *c);
     void *self;
     /* An event carries a system_fingerprint, as it stands between its quotes; valid during the call. May be null. */
@@ -57,9 +57,9 @@ struct stream_out {
     struct event_shapes *shapes; /* of this server's events; null: each event is read in full */
 };
 
-struct stream {
+struct response {
     /* Filled as bytes come; times of connecting and sending are the owner's to fill. finish_reason and detail point
-     * into this stream and live as long. */
+     * into this response and live as long. */
     struct rec_request record;
     bool over;        /* the verdict stands and record.end_ns is set */
     bool closing;     /* over, and nothing more is worth reading: close the connection */
@@ -82,29 +82,29 @@ struct stream {
 
 /* Ready for one response. The record's id, stage, max_tokens and prompt_digest are the owner's to set, before the first
  * byte. */
-void stream_init(struct stream *s, size_t event_max);
-void stream_done(struct stream *s);
+void response_init(struct response *r, size_t event_max);
+void response_done(struct response *r);
 
 /* Bytes of one read. O(bytes). */
-void stream_feed(struct stream *s, struct span bytes, struct stream_arrival a, const struct stream_out *out);
+void response_feed(struct response *r, struct span bytes, struct response_arrival a, const struct response_out *out);
 
 /* The peer has closed in order. Before a whole head: connect_failed; within the body: what the table says. An event
  * that lacks only its empty line still counts. */
-void stream_eof(struct stream *s, int64_t t_ns, const struct stream_out *out);
+void response_eof(struct response *r, int64_t t_ns, const struct response_out *out);
 
 /* The connection broke (errno `number`): connect_failed before a whole head, reset behind it, a note after [DONE]; a
  * whole answer ended with its last event. */
-void stream_broken(struct stream *s, int64_t t_ns, int number);
+void response_broken(struct response *r, int64_t t_ns, int number);
 
 /* A limit of `limit_s` passed: the verdict is `v`, unless the answer is whole and only [DONE] is missing: then it ended
  * with its last event. */
-void stream_timeout(struct stream *s, enum verdict v, int64_t t_ns, double limit_s);
+void response_timeout(struct response *r, enum verdict v, int64_t t_ns, double limit_s);
 
 /* Nothing more will be given: what came of an error's body goes into the detail. */
-void stream_close(struct stream *s);
+void response_close(struct response *r);
 
 /* Any other fault. Does nothing when the stream is over. */
-void stream_fail(struct stream *s, enum verdict v, int64_t t_ns, const char *format, ...)
+void response_fail(struct response *r, enum verdict v, int64_t t_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -1,4 +1,4 @@
-/* The kernel's receive stamps as monotonic time (private to net). */
+/* The kernel's receive stamps as monotonic time (private to http). */
 #ifndef JTOK_HTTP_STAMP_H
 #define JTOK_HTTP_STAMP_H
 

@@ -1,6 +1,6 @@
-/* seeds OUT FOLDER...: takes recorded answers (*.http) apart into seeds for the fuzz targets: OUT/http1 and OUT/stream
- * the answers, OUT/sse the bodies, OUT/json each event's data and each JSON body, OUT/event a stream's events, one a
- * line. Folders that are not there are passed over. */
+/* seeds OUT FOLDER...: takes recorded answers (*.http) apart into seeds for the fuzz targets: OUT/http1 and
+ * OUT/response the answers, OUT/sse the bodies, OUT/json each event's data and each JSON body, OUT/event a stream's
+ * events, one a line. Folders that are not there are passed over. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void take_apart(const char *out, const char *name, struct span answer)
             buf_add(&body, h.body.p, h.body.n);
     }
     write_seed(out, "http1", name, 0, answer);
-    write_seed(out, "stream", name, 0, answer);
+    write_seed(out, "response", name, 0, answer);
     write_seed(out, h.event_stream ? "sse" : "json", name, 0, buf_span(&body));
     rest = buf_span(&body);
     sse_init(&s, 1 << 24);
@@ -55,7 +55,7 @@ static void take_apart(const char *out, const char *name, struct span answer)
 
 int main(int argc, char **argv)
 {
-    static const char *const kinds[] = {"", "/http1", "/sse", "/json", "/csv", "/event", "/stream"};
+    static const char *const kinds[] = {"", "/http1", "/sse", "/json", "/csv", "/event", "/response"};
     for (size_t i = 0; argc > 1 && i < sizeof kinds / sizeof *kinds; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s%s", argv[1], kinds[i]);

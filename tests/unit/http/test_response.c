@@ -51,9 +51,9 @@ static enum step_kind case_bytes(const struct server_case *c, struct buf *b)
 
 /* A stream fed in pieces; times count the pieces. */
 struct feed {
-    struct stream stream;
+    struct response stream;
     struct seen seen;
-    struct stream_out out;
+    struct response_out out;
     struct event_shapes shapes;
     int64_t t_ns;
 };
@@ -61,8 +61,8 @@ struct feed {
 static void feed_init(struct feed *f, size_t event_max)
 {
     memset(f, 0, sizeof *f);
-    stream_init(&f->stream, event_max);
-    f->out = (struct stream_out){.chunk = on_chunk, .self = &f->seen, .shapes = &f->shapes};
+    response_init(&f->stream, event_max);
+    f->out = (struct response_out){.chunk = on_chunk, .self = &f->seen, .shapes = &f->shapes};
 }
 
 static void feed(struct feed *f, const char *p, size_t n)
@@ -73,7 +73,7 @@ static void feed(struct feed *f, const char *p, size_t n)
     char *copy = mem_alloc(n);
     memcpy(copy, p, n);
     f->t_ns++;
-    stream_feed(&f->stream, (struct span){copy, n}, (struct stream_arrival){.t_ns = f->t_ns}, &f->out);
+    response_feed(&f->stream, (struct span){copy, n}, (struct response_arrival){.t_ns = f->t_ns}, &f->out);
     free(copy);
 }
 
@@ -83,11 +83,11 @@ static void feed_end(struct feed *f, enum step_kind how)
     if (f->stream.closing)
         return;
     if (how == STEP_CLOSE || how == STEP_SHUT)
-        stream_eof(&f->stream, f->t_ns, &f->out);
+        response_eof(&f->stream, f->t_ns, &f->out);
     else if (how == STEP_RESET)
-        stream_broken(&f->stream, f->t_ns, ECONNRESET);
+        response_broken(&f->stream, f->t_ns, ECONNRESET);
     else if (f->stream.over)
-        stream_close(&f->stream);
+        response_close(&f->stream);
 }
 
 static void check_case(const struct server_case *c, const struct feed *f, const char *how)
@@ -111,7 +111,7 @@ static void check_case(const struct server_case *c, const struct feed *f, const 
 static void run_split(const struct server_case *c, const struct buf *b, enum step_kind end, size_t cut)
 {
     struct feed f;
-    feed_init(&f, STREAM_EVENT_MAX);
+    feed_init(&f, RESPONSE_EVENT_MAX);
     f.stream.record.max_tokens = c->max_tokens ? c->max_tokens : ABSENT_I64;
     feed(&f, b->p, cut);
     feed(&f, b->p + cut, b->n - cut);
@@ -119,7 +119,7 @@ static void run_split(const struct server_case *c, const struct buf *b, enum ste
     char how[32];
     snprintf(how, sizeof how, "cut at %zu", cut);
     check_case(c, &f, how);
-    stream_done(&f.stream);
+    response_done(&f.stream);
 }
 
 /* The client gives up on an error body that doesn't end, and closes after the answer of a connection kept open. */
@@ -145,14 +145,14 @@ static void cases_byte_by_byte(void **state)
         struct buf b = {0};
         enum step_kind end = case_bytes(c, &b);
         struct feed f;
-        feed_init(&f, STREAM_EVENT_MAX);
+        feed_init(&f, RESPONSE_EVENT_MAX);
         f.stream.record.max_tokens = c->max_tokens ? c->max_tokens : ABSENT_I64;
         size_t n = b.n < 200000 ? 1 : 4093;
         for (size_t at = 0; at < b.n; at += n)
             feed(&f, b.p + at, b.n - at < n ? b.n - at : n);
         feed_end(&f, end);
         check_case(c, &f, "byte by byte");
-        stream_done(&f.stream);
+        response_done(&f.stream);
         buf_done(&b);
     }
 }
@@ -168,31 +168,31 @@ static void silence_decides(void **state)
 {
     (void)state;
     struct feed f;
-    feed_init(&f, STREAM_EVENT_MAX);
+    feed_init(&f, RESPONSE_EVENT_MAX);
     feed_text(&f, UNTIL_CLOSE TEXT("a"));
-    stream_timeout(&f.stream, VERDICT_IDLE_TIMEOUT, 99, 120);
+    response_timeout(&f.stream, VERDICT_IDLE_TIMEOUT, 99, 120);
     assert_int_equal(f.stream.record.verdict, VERDICT_IDLE_TIMEOUT);
     assert_int_equal(f.stream.record.end_ns, 99);
     assert_string_equal(f.stream.record.detail, "No event had come after 120 s.");
-    stream_done(&f.stream);
+    response_done(&f.stream);
 
     /* finish and usage are there, [DONE] alone is missing: a success with its last event */
-    feed_init(&f, STREAM_EVENT_MAX);
+    feed_init(&f, RESPONSE_EVENT_MAX);
     feed_text(&f, UNTIL_CLOSE TEXT("a") FINISH);
     feed_text(&f, USAGE(1));
-    stream_timeout(&f.stream, VERDICT_IDLE_TIMEOUT, 99, 120);
+    response_timeout(&f.stream, VERDICT_IDLE_TIMEOUT, 99, 120);
     assert_int_equal(f.stream.record.verdict, VERDICT_OK);
     assert_int_equal(f.stream.record.notes, NOTE_NO_DONE);
     assert_int_equal(f.stream.record.end_ns, 2);
     assert_true(f.stream.closing);
-    stream_done(&f.stream);
+    response_done(&f.stream);
 
     /* the same without usage stays a time-out */
-    feed_init(&f, STREAM_EVENT_MAX);
+    feed_init(&f, RESPONSE_EVENT_MAX);
     feed_text(&f, UNTIL_CLOSE TEXT("a") FINISH);
-    stream_timeout(&f.stream, VERDICT_TOTAL_TIMEOUT, 99, 3600);
+    response_timeout(&f.stream, VERDICT_TOTAL_TIMEOUT, 99, 3600);
     assert_int_equal(f.stream.record.verdict, VERDICT_TOTAL_TIMEOUT);
-    stream_done(&f.stream);
+    response_done(&f.stream);
 }
 
 /* However a whole answer's connection ends, its verdict is the same, and its end is METHOD's: the end of the stream, or
@@ -219,7 +219,7 @@ static void a_whole_answer_counts(void **state)
         for (size_t k = 0; k < (cases[i].how == STEP_SILENT ? 4 : 1); k++) {
             struct feed f;
             struct buf b = {0};
-            feed_init(&f, STREAM_EVENT_MAX);
+            feed_init(&f, RESPONSE_EVENT_MAX);
             const char *body = TEXT("a") FINISH;
             buf_fmt(&b, STREAM_HEAD "%zx\r\n%s\r\n", strlen(body), body);
             feed_text(&f, buf_text(&b));
@@ -228,17 +228,17 @@ static void a_whole_answer_counts(void **state)
             feed_text(&f, buf_text(&b));
             feed_text(&f, cases[i].last);
             if (cases[i].how == STEP_CLOSE)
-                stream_eof(&f.stream, 99, &f.out);
+                response_eof(&f.stream, 99, &f.out);
             else if (cases[i].how == STEP_RESET)
-                stream_broken(&f.stream, 99, ECONNRESET);
+                response_broken(&f.stream, 99, ECONNRESET);
             else if (cases[i].how == STEP_SILENT)
-                stream_timeout(&f.stream, limits[k], 99, 120);
+                response_timeout(&f.stream, limits[k], 99, 120);
             const struct rec_request *r = &f.stream.record;
             if (r->verdict != VERDICT_OK || r->end_ns != cases[i].end_ns || r->notes != NOTE_NO_DONE)
                 fail_msg("%s: %s, end %lld, notes %u", cases[i].name, verdict_names[r->verdict], (long long)r->end_ns,
                          r->notes);
             assert_true(f.stream.over && (f.stream.closing || cases[i].how == STEP_END));
-            stream_done(&f.stream);
+            response_done(&f.stream);
             buf_done(&b);
         }
 }
@@ -247,16 +247,16 @@ static void the_first_fault_stands(void **state)
 {
     (void)state;
     struct feed f;
-    feed_init(&f, STREAM_EVENT_MAX);
+    feed_init(&f, RESPONSE_EVENT_MAX);
     feed_text(&f, UNTIL_CLOSE TEXT("a"));
-    stream_fail(&f.stream, VERDICT_CANCELLED, 50, "stopped");
-    stream_timeout(&f.stream, VERDICT_IDLE_TIMEOUT, 99, 1);
-    stream_eof(&f.stream, 100, &f.out);
+    response_fail(&f.stream, VERDICT_CANCELLED, 50, "stopped");
+    response_timeout(&f.stream, VERDICT_IDLE_TIMEOUT, 99, 1);
+    response_eof(&f.stream, 100, &f.out);
     assert_int_equal(f.stream.record.verdict, VERDICT_CANCELLED);
     assert_int_equal(f.stream.record.end_ns, 50);
     assert_int_equal(f.stream.record.closed_ns, 100);
     assert_string_equal(f.stream.record.detail, "stopped");
-    stream_done(&f.stream);
+    response_done(&f.stream);
 }
 
 /* ---- kinds, times, bytes ---- */
@@ -265,7 +265,7 @@ static void chunks_and_times(void **state)
 {
     (void)state;
     struct feed f;
-    feed_init(&f, STREAM_EVENT_MAX);
+    feed_init(&f, RESPONSE_EVENT_MAX);
     feed_text(&f, UNTIL_CLOSE);                                                            /* 1 */
     feed_text(&f, ROLE);                                                                   /* 2 */
     feed_text(&f, DELTA("\"reasoning\":\"\\u00e4b\",\"reasoning_content\":\"\\u00e4b\"")); /* 3: 3 bytes, once */
@@ -312,15 +312,15 @@ static void chunks_and_times(void **state)
     assert_int_equal(r->token_chunks, 3);
     assert_int_equal(r->events, 8);
     assert_string_equal(r->finish_reason, "stop");
-    stream_done(&f.stream);
+    response_done(&f.stream);
 }
 
 /* ---- stamps ---- */
 
 static void read_of(struct feed *f, const char *text, bool no_stamp, bool doubtful)
 {
-    struct stream_arrival a = {.t_ns = ++f->t_ns, .no_stamp = no_stamp, .doubtful = doubtful};
-    stream_feed(&f->stream, span_of(text), a, &f->out);
+    struct response_arrival a = {.t_ns = ++f->t_ns, .no_stamp = no_stamp, .doubtful = doubtful};
+    response_feed(&f->stream, span_of(text), a, &f->out);
 }
 
 static void expect_stamps(struct feed *f, int n, const int *stamps)
@@ -343,8 +343,8 @@ static void fingerprints(void **state)
     (void)state;
     struct feed f;
     struct buf b = {0};
-    feed_init(&f, STREAM_EVENT_MAX);
-    f.out = (struct stream_out){.self = &b, .fingerprint = note_fingerprint};
+    feed_init(&f, RESPONSE_EVENT_MAX);
+    f.out = (struct response_out){.self = &b, .fingerprint = note_fingerprint};
     feed_text(&f, UNTIL_CLOSE);
     feed_text(&f, EVENT("{\"system_fingerprint\":null,\"choices\":[]}"));
     feed_text(&f, EVENT("{\"system_fingerprint\":\"fp\\u00e4\",\"choices\":[]}"));
@@ -352,14 +352,14 @@ static void fingerprints(void **state)
     feed_text(&f, EVENT("{\"choices\":[],\"system_fingerprint\":\"vllm-0.24.0-193f317e\"}"));
     assert_string_equal(buf_text(&b), "[fp\\u00e4][vllm-0.24.0-193f317e]");
     buf_done(&b);
-    stream_done(&f.stream);
+    response_done(&f.stream);
 }
 
 static void stamps_shared_by_one_read(void **state)
 {
     (void)state;
     struct feed f;
-    feed_init(&f, STREAM_EVENT_MAX);
+    feed_init(&f, RESPONSE_EVENT_MAX);
     read_of(&f, UNTIL_CLOSE, false, false);
     read_of(&f, TEXT("a"), false, false);
     expect_stamps(&f, 1, (int[]){STAMP_KERNEL});
@@ -379,14 +379,14 @@ static void stamps_shared_by_one_read(void **state)
     expect_stamps(&f, 1, (int[]){STAMP_KERNEL});
     assert_int_equal(f.stream.record.shared_stamps, 7); /* token chunks only */
     assert_int_equal(f.stream.record.notes, NOTE_STAMP_MISSING);
-    stream_done(&f.stream);
+    response_done(&f.stream);
 }
 
 static void chunk_framing_is_part_of_its_event(void **state)
 {
     (void)state;
     struct feed f;
-    feed_init(&f, STREAM_EVENT_MAX);
+    feed_init(&f, RESPONSE_EVENT_MAX);
     read_of(&f, STREAM_HEAD, false, false);
     read_of(&f, "a\r\ndata: {}\n\n\r\n", false, false);
     expect_stamps(&f, 1, (int[]){STAMP_KERNEL});
@@ -402,7 +402,7 @@ static void chunk_framing_is_part_of_its_event(void **state)
     expect_stamps(&f, 1, (int[]){STAMP_SHARED});
     read_of(&f, "a\r\ndata: {}\n\n", false, false);
     expect_stamps(&f, 1, (int[]){STAMP_KERNEL});
-    stream_done(&f.stream);
+    response_done(&f.stream);
 }
 
 /* ---- limits ---- */
@@ -430,7 +430,7 @@ static void the_largest_event_passes(void **state)
             assert_int_equal(f.stream.record.verdict, VERDICT_TOO_LARGE);
         else
             assert_int_equal(f.stream.record.text_bytes, fill);
-        stream_done(&f.stream);
+        response_done(&f.stream);
         buf_done(&b);
     }
 }
@@ -439,7 +439,7 @@ static void an_error_body_is_read_to_64_kib(void **state)
 {
     (void)state;
     struct feed f;
-    feed_init(&f, STREAM_EVENT_MAX);
+    feed_init(&f, RESPONSE_EVENT_MAX);
     feed_text(&f, "HTTP/1.1 500 X\r\n\r\n");
     assert_true(f.stream.over);
     char page[4096];
@@ -451,18 +451,18 @@ static void an_error_body_is_read_to_64_kib(void **state)
     }
     assert_int_equal(pages, 16);
     assert_int_equal(f.stream.record.end_ns, 1);
-    stream_done(&f.stream);
+    response_done(&f.stream);
 }
 
 static void a_detail_is_printable(void **state)
 {
     (void)state;
     struct feed f;
-    feed_init(&f, STREAM_EVENT_MAX);
+    feed_init(&f, RESPONSE_EVENT_MAX);
     feed_text(&f, UNTIL_CLOSE EVENT("{\"error\":{\"message\":\"\\u001b[2J\\u009b \\u00e4\\ud800 x\xff\"}}"));
     assert_string_equal(f.stream.record.detail, "The server reported an error in the stream:  [2J\xef\xbf\xbd"
                                                 " \xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd x\xef\xbf\xbd");
-    stream_done(&f.stream);
+    response_done(&f.stream);
 }
 
 /* ---- recorded answers ---- */
@@ -516,7 +516,7 @@ static bool load(const char *path, struct buf *b)
     return f;
 }
 
-static void check_recorded(const struct recorded *c, const struct stream *s, size_t cut)
+static void check_recorded(const struct recorded *c, const struct response *s, size_t cut)
 {
     const struct rec_request *r = &s->record;
     int64_t tokens = c->tokens == -1 ? ABSENT_I64 : c->tokens, prompt = c->prompt == -1 ? ABSENT_I64 : c->prompt;
@@ -545,12 +545,12 @@ static void recorded_answers(void **state)
         }
         for (size_t cut = 0; cut <= b.n; cut++) {
             struct feed f;
-            feed_init(&f, STREAM_EVENT_MAX);
+            feed_init(&f, RESPONSE_EVENT_MAX);
             feed(&f, b.p, cut);
             feed(&f, b.p + cut, b.n - cut);
             feed_end(&f, STEP_CLOSE);
             check_recorded(&recorded[i], &f.stream, cut);
-            stream_done(&f.stream);
+            response_done(&f.stream);
         }
         buf_done(&b);
     }

@@ -33,21 +33,21 @@ static void account_record(struct account *a, const struct rec_request *r)
 
 static struct event_shapes *shapes;
 
-static void run_stream(struct span text, struct cuts cuts, struct account *a)
+static void run_response(struct span text, struct cuts cuts, struct account *a)
 {
-    struct stream s;
-    struct stream_out out = {.chunk = on_chunk, .self = a, .shapes = shapes};
+    struct response s;
+    struct response_out out = {.chunk = on_chunk, .self = a, .shapes = shapes};
     struct span rest = text;
-    stream_init(&s, 1 << 16);
+    response_init(&s, 1 << 16);
     int64_t t_ns = 0;
     for (size_t n = cuts.first; rest.n && !s.closing; n = cuts.step)
-        stream_feed(&s, fuzz_piece(&rest, n), (struct stream_arrival){.t_ns = ++t_ns}, &out);
+        response_feed(&s, fuzz_piece(&rest, n), (struct response_arrival){.t_ns = ++t_ns}, &out);
     if (!s.closing)
-        stream_eof(&s, ++t_ns, &out);
+        response_eof(&s, ++t_ns, &out);
     FUZZ_CHECK(s.over && s.record.end_ns != ABSENT_I64);
     account_times(a, &s.record);
     account_record(a, &s.record);
-    stream_done(&s);
+    response_done(&s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -56,10 +56,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct event_shapes known = {0};
     struct account plain = {1}, by_shape = {1};
     shapes = NULL;
-    fuzz_splits(text, run_stream);
-    run_stream(text, (struct cuts){n, n + 1}, &plain);
+    fuzz_splits(text, run_response);
+    run_response(text, (struct cuts){n, n + 1}, &plain);
     shapes = &known;
-    run_stream(text, (struct cuts){n, n + 1}, &by_shape);
+    run_response(text, (struct cuts){n, n + 1}, &by_shape);
     FUZZ_CHECK(plain.hash == by_shape.hash);
     return 0;
 }
