@@ -185,8 +185,8 @@ static bool compare(void *self, const struct args *args, struct arena *a, struct
 {
     const char *format = *(const char **)self;
     struct run_list x, y;
-    if (!show_knows(format, e) || !sides_read("compare", args->operands[0], a, &x, e) ||
-        !sides_read("compare", args->operands[1], a, &y, e))
+    if (!show_knows(format, e) || !run_list_read_side(args->operands[0], a, &x, e) ||
+        !run_list_read_side(args->operands[1], a, &y, e))
         return false;
     struct comparison c;
     compare_sides(x.runs, x.count, y.runs, y.count, a, &c);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/args.h"
-#include "app/doctor_facts.h"
+#include "app/doctor.h"
 #include "cli/exit.h"
 #include "cli/show.h"
 #include "text/json.h"

@@ -94,8 +94,8 @@ static bool judge(void *self, const struct args *args, struct arena *a, struct b
     const struct gate_options *o = self;
     struct gate g;
     struct run_list base, candidate;
-    if (!show_knows(o->format, e) || !read_rule(o, a, &g, e) || !sides_read("gate", args->operands[0], a, &base, e) ||
-        !sides_read("gate", args->operands[1], a, &candidate, e))
+    if (!show_knows(o->format, e) || !read_rule(o, a, &g, e) || !run_list_read_side(args->operands[0], a, &base, e) ||
+        !run_list_read_side(args->operands[1], a, &candidate, e))
         return false;
     compare_sides(base.runs, base.count, candidate.runs, candidate.count, a, &g.comparison);
     gate_judge(&g, a);

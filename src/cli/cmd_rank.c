@@ -91,14 +91,11 @@ static void put_text(const struct ranked_runs *k, struct arena *a, struct buf *o
 static bool rank(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
 {
     const char *format = *(const char **)self;
-    if (!show_knows(format, e))
+    struct run_list runs;
+    if (!show_knows(format, e) || !run_list_read(args->operands, args->operand_count, a, &runs, e))
         return false;
-    struct compare_run *runs = arena_array(a, args->operand_count, sizeof *runs);
-    for (size_t i = 0; i < args->operand_count; i++)
-        if (!sides_read_run(args->operands[i], a, &runs[i], e))
-            return false;
     struct ranked_runs k;
-    rank_runs(runs, args->operand_count, a, &k);
+    rank_runs(runs.runs, runs.count, a, &k);
     if (strcmp(format, "text") == 0)
         put_text(&k, a, out);
     else

@@ -59,7 +59,8 @@ static bool put_report(void *self, const struct args *args, struct arena *a, str
     if (strcmp(w->format, "json") == 0) {
         struct buf stored = {0};
         bool read = evaluate_document(folder, w->unsealed, a, &stored, NULL, e);
-        json_show(out, buf_span(&stored));
+        if (read)
+            json_show(out, buf_span(&stored));
         buf_done(&stored);
         return read;
     }

@@ -3,7 +3,7 @@
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/exit.h"
-#include "cli/launch.h"
+#include "cli/life.h"
 #include "model/plan.h"
 #include "schema/set.h"
 #include "store/plan_yaml.h"
@@ -146,14 +146,13 @@ int cmd_run(int argc, char **argv)
     if (e.kind != ERR_NONE || !problems_none(&problems, ERR_PLAN, &e)) {
         code = exit_with(&e);
     } else {
-        struct launch launch = {.plan = plan,
-                                .arena = &a,
-                                .plan_source = source.n ? arena_copy(&a, source.p, source.n) : NULL,
-                                .format = c.format,
-                                .dry_run = c.dry_run,
-                                .quiet = c.quiet,
-                                .despite_preflight = c.despite_preflight};
-        code = launch_run(&launch);
+        code = life_run(&(struct life){.plan = plan,
+                                       .arena = &a,
+                                       .plan_source = source.n ? arena_copy(&a, source.p, source.n) : NULL,
+                                       .format = c.format,
+                                       .dry_run = c.dry_run,
+                                       .quiet = c.quiet,
+                                       .despite_preflight = c.despite_preflight});
     }
     arena_done(&a);
     return code;

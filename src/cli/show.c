@@ -82,10 +82,11 @@ static int command(const struct args_spec *spec, int argc, char **argv, show_pri
         return code;
     struct arena a = {0};
     struct buf out = {0};
-    struct err e = {0};
+    struct err e = {0}, unwritten = {0};
     code = EXIT_OK;
-    if (!print(self, &args, &a, &out, &code, &e) || !write(&out, &e))
-        code = exit_with(&e);
+    bool printed = print(self, &args, &a, &out, &code, &e), written = write(&out, &unwritten);
+    if (!printed || !written)
+        code = exit_with(printed ? &unwritten : &e);
     buf_done(&out);
     arena_done(&a);
     return code;

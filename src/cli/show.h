@@ -26,7 +26,8 @@ void show_item(const char *text, struct buf *out);
 bool show_colour(void);
 
 /* A command that prints one text: its options are read, `print` fills `out` (and sets *ret_code, EXIT_OK before, where
- * another one is due), and what it filled is written. Gives the exit code. */
+ * another one is due), and what it filled is written, also where it fails: then the error follows. Gives the exit code.
+ */
 typedef bool show_print(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,
                         struct err *e);
 int show_command(const struct args_spec *spec, int argc, char **argv, show_print *print, void *self);

@@ -1,4 +1,4 @@
-#include "app/doctor_facts.h"
+#include "app/doctor.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* What `doctor` finds out, as data; doctor.c prints it. */
-#ifndef JTOK_APP_DOCTOR_FACTS_H
-#define JTOK_APP_DOCTOR_FACTS_H
+/* What `doctor` finds out, as data; cli/cmd_doctor.c prints it. */
+#ifndef JTOK_APP_DOCTOR_H
+#define JTOK_APP_DOCTOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,67 @@
+#include "app/run_list.h"
+
+#include <string.h>
+#include <unistd.h>
+#include "app/evaluate.h"
+#include "text/compress.h"
+#include "base/must.h"
+#include "schema/fields_json.h"
+#include "store/archive.h"
+#include "store/rows.h"
+
+/* Null where the folder has no such document. */
+static bool read_document(const struct schema *s, const char *folder, const char *name, struct arena *a,
+                          const void **ret_object, struct err *e)
+{
+    const char *path = arena_format(a, "%s/%s", folder, name);
+    *ret_object = NULL;
+    if (access(path, F_OK) != 0)
+        return true;
+    struct buf text = {0};
+    void *object = arena_alloc(a, s->size);
+    bool read = file_read(path, archive_most_bytes(name), &text, e) &&
+                archive_holds(folder, name, buf_span(&text), e) &&
+                fields_json_read(s, object, path, buf_span(&text), a, e);
+    buf_done(&text);
+    *ret_object = read ? object : NULL;
+    return read;
+}
+
+static bool read_run(const char *folder, struct arena *a, struct compare_run *ret_run, struct err *e)
+{
+    struct result *result = arena_alloc(a, sizeof *result);
+    const void *plan, *run;
+    if (!evaluate_stored(folder, a, result, e) || !read_document(&plan_schema, folder, "plan.json", a, &plan, e) ||
+        !read_document(&rec_run_schema, folder, "run.json", a, &run, e))
+        return false;
+    *ret_run = (struct compare_run){result, plan, run};
+    return true;
+}
+
+bool run_list_read(const char *const *folders, size_t count, struct arena *a, struct run_list *ret_list, struct err *e)
+{
+    must(count > 0);
+    struct run_list list = {.runs = arena_array(a, count, sizeof *list.runs)};
+    for (; list.count < count; list.count++)
+        if (!read_run(folders[list.count], a, &list.runs[list.count], e))
+            return false;
+    *ret_list = list;
+    return true;
+}
+
+bool run_list_read_side(const char *folders, struct arena *a, struct run_list *ret_list, struct err *e)
+{
+    size_t most = 1, count = 0;
+    for (const char *p = folders; *p; p++)
+        most += *p == ',';
+    const char **list = arena_array(a, most, sizeof *list);
+    for (const char *p = folders; *p;) {
+        size_t n = strcspn(p, ",");
+        if (n)
+            list[count++] = arena_copy(a, p, n);
+        p += n + (p[n] == ',');
+    }
+    return count ? run_list_read(list, count, a, ret_list, e)
+                 : err_set(e, ERR_USAGE, "\"%s\" names no run folder. Give one, or several with commas between.",
+                           folders);
+}
