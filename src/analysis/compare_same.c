@@ -125,7 +125,7 @@ static void add_leaf(void *self, const char *path, const struct field *f, struct
 static struct leaves leaves_of(const struct plan *p, struct arena *a)
 {
     struct leaves l = {.a = a};
-    fields_flat(&plan_schema, p, add_leaf, &l);
+    schema_flat(&plan_schema, p, add_leaf, &l);
     return l;
 }
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "analysis/verify.h"
 #include "store/archive.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "text/compress.h"
 #include "text/csv.h"
 
@@ -44,7 +44,7 @@ static void put_cell(void *self, const char *path, const struct field *f, struct
 static void put_row(const struct schema *s, const void *object, bool header, struct buf *b)
 {
     struct row row = {.out = b, .header = header};
-    fields_flat(s, object, put_cell, &row);
+    schema_flat(s, object, put_cell, &row);
     b->p[b->n - 1] = '\n';
 }
 
@@ -52,7 +52,7 @@ static void put_row(const struct schema *s, const void *object, bool header, str
 static void put_table(const struct schema *s, const void *rows, size_t count, struct buf *b)
 {
     void *blank = mem_zero(1, s->size);
-    fields_absent(s, blank);
+    schema_absent(s, blank);
     put_row(s, blank, true, b);
     free(blank);
     for (size_t i = 0; i < count; i++)
@@ -64,7 +64,7 @@ void evaluate_documents(const struct result *r, struct document ret_documents[EV
     struct document *d = ret_documents;
     memset(d, 0, EVALUATE_DOCUMENTS * sizeof *d);
     d[0].name = "result.json";
-    fields_json_write(&result_schema, r, &d[0].bytes);
+    schema_json_write(&result_schema, r, &d[0].bytes);
     d[1].name = "result_requests.csv";
     put_table(&result_request_schema, r->requests, r->request_count, &d[1].bytes);
     d[2].name = "windows.csv";
@@ -91,7 +91,7 @@ static bool goes_beside(const char *folder, struct arena *a, bool *ret_beside, s
     struct buf text = {0};
     struct err none;
     bool read = file_read(arena_format(a, "%s/result.json", folder), archive_most_bytes("result.json"), &text, &none) &&
-                fields_json_read(&result_schema, own, "result.json", buf_span(&text), a, &none);
+                schema_json_read(&result_schema, own, "result.json", buf_span(&text), a, &none);
     buf_done(&text);
     if (read && result_is_of_unknown_method(own))
         return err_set(e, ERR_RECORDS,
@@ -127,7 +127,7 @@ static bool read_stored(const char *folder, const char *name, struct span text, 
                         struct result *ret_result, struct err *e)
 {
     const char *path = arena_format(a, "%s/%s", folder, name), *why;
-    if (!fields_json_read(&result_schema, ret_result, path, text, a, e))
+    if (!schema_json_read(&result_schema, ret_result, path, text, a, e))
         return false;
     return result_complete(ret_result, a, &why) ||
            err_set(e, ERR_RECORDS,

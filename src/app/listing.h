@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/quantity.h"
-#include "schema/fields.h"
+#include "schema/schema.h"
 
 struct listed_run {
     const char *id, *model, *engine; /* null: not recorded */

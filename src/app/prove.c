@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/must.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "text/compress.h"
 
 /* Line of the first difference, from 1. */
@@ -50,7 +50,7 @@ static const struct result *stored_by_another(const char *folder, struct arena *
     struct err none;
     const char *path = path_of(folder, "result.json", a);
     bool other = path && file_read(path, archive_most_bytes("result.json"), &text, &none) &&
-                 fields_json_read(&result_schema, r, path, buf_span(&text), a, &none) &&
+                 schema_json_read(&result_schema, r, path, buf_span(&text), a, &none) &&
                  (result_is_older(r) || !r->jtok_version || strcmp(r->jtok_version, JTOK_VERSION) != 0);
     buf_done(&text);
     return other ? r : NULL;

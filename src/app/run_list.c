@@ -5,7 +5,7 @@
 #include "app/evaluate.h"
 #include "text/compress.h"
 #include "base/must.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "store/archive.h"
 #include "store/rows.h"
 
@@ -21,7 +21,7 @@ static bool read_document(const struct schema *s, const char *folder, const char
     void *object = arena_alloc(a, s->size);
     bool read = file_read(path, archive_most_bytes(name), &text, e) &&
                 archive_holds(folder, name, buf_span(&text), e) &&
-                fields_json_read(s, object, path, buf_span(&text), a, e);
+                schema_json_read(s, object, path, buf_span(&text), a, e);
     buf_done(&text);
     *ret_object = read ? object : NULL;
     return read;

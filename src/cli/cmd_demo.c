@@ -104,7 +104,7 @@ static bool make_plan(const struct demo *d, struct plan *p, struct arena *a, con
     plan_yaml_read(p, "demo", span_of(text), &problems);
     p->runs = d->runs;
     for (size_t i = 0; i < d->set.count; i++)
-        fields_set_argument(&plan_schema, p, d->set.items[i], &problems);
+        schema_set_argument(&plan_schema, p, d->set.items[i], &problems);
     return problems_none(&problems, ERR_PLAN, e);
 }
 

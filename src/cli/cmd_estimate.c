@@ -8,7 +8,7 @@
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "text/json.h"
 
 static bool read_counts(const struct arg_list *list, int64_t *ret_counts, struct err *e)
@@ -63,7 +63,7 @@ static void put_json(const struct estimate *list, size_t n, struct buf *out)
     json_writer_init(&w, out, 2);
     json_put_array(&w);
     for (size_t i = 0; i < n; i++)
-        fields_json_put(&estimate_schema, &list[i], &w);
+        schema_json_put(&estimate_schema, &list[i], &w);
     json_put_array_end(&w);
     buf_byte(out, '\n');
 }

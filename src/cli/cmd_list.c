@@ -5,7 +5,7 @@
 #include "cli/show.h"
 #include "report/number.h"
 #include "report/table.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "text/json.h"
 
 static void put_text(const struct listed_run *runs, size_t n, struct arena *a, struct buf *out)
@@ -36,7 +36,7 @@ static void put_json(const struct listed_run *runs, size_t n, struct buf *out)
     json_writer_init(&w, out, 2);
     json_put_array(&w);
     for (size_t i = 0; i < n; i++)
-        fields_json_put(&listed_run_schema, &runs[i], &w);
+        schema_json_put(&listed_run_schema, &runs[i], &w);
     json_put_array_end(&w);
     buf_byte(out, '\n');
 }

@@ -7,7 +7,7 @@
 #include "model/result.h"
 #include "report/report.h"
 #include "report/table.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "text/json.h"
 
 static const char *default_text(const struct method *m, const struct field *f, struct arena *a)
@@ -87,11 +87,11 @@ static void put_json(struct buf *out)
     json_put_key(&w, "id");
     json_put_text(&w, METHOD_ID);
     json_put_key(&w, "parameters");
-    fields_json_put(&method_schema, &m, &w);
+    schema_json_put(&method_schema, &m, &w);
     json_put_key(&w, "decisions");
     json_put_array(&w);
     for (size_t i = 0; i < method_decision_count; i++)
-        fields_json_put(&method_decision_schema, &method_decisions[i], &w);
+        schema_json_put(&method_decision_schema, &method_decisions[i], &w);
     json_put_array_end(&w);
     json_put_object_end(&w);
     buf_byte(out, '\n');

@@ -42,7 +42,7 @@ static void set_key(struct plan *p, struct set_keys *k, const char *option, cons
                     struct problems *problems)
 {
     if (value && set_once(k, span_of(key), arena_format(problems->arena, "%s %s", option, value), problems))
-        fields_set(&plan_schema, p, option, 1, span_of(key), span_of(value), problems);
+        schema_set(&plan_schema, p, option, 1, span_of(key), span_of(value), problems);
 }
 
 static void set_argument(struct plan *p, struct set_keys *k, const char *argument, struct problems *problems)
@@ -50,7 +50,7 @@ static void set_argument(struct plan *p, struct set_keys *k, const char *argumen
     struct span key = {argument, strcspn(argument, "=")};
     int shown = strncmp(argument, "engine.env", 10) == 0 ? (int)key.n : (int)strlen(argument); /* may be a secret */
     if (set_once(k, span_trim(key), arena_format(problems->arena, "--set %.*s", shown, argument), problems))
-        fields_set_argument(&plan_schema, p, argument, problems);
+        schema_set_argument(&plan_schema, p, argument, problems);
 }
 
 static void apply(struct plan *p, const struct choices *c, struct arena *a, struct problems *problems)

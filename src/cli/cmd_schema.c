@@ -7,7 +7,7 @@
 #include "cli/show.h"
 #include "model/plan.h"
 #include "model/result.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "store/rows.h"
 
 static bool put_schema(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,
@@ -24,7 +24,7 @@ static bool put_schema(void *self, const struct args *args, struct arena *a, str
         bool is_plan = schemas[i] == &plan_schema;
         struct plan defaults;
         plan_defaults(&defaults);
-        fields_json_schema(schemas[i], is_plan ? &defaults : NULL, is_plan, out);
+        schema_jsonschema(schemas[i], is_plan ? &defaults : NULL, is_plan, out);
         return true;
     }
     const char *near = args_nearest(name, names);

@@ -10,7 +10,7 @@
 #include "cli/exit.h"
 #include "report/report.h"
 #include "report/table.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 
 bool show_knows(const char *format, struct err *e)
 {
@@ -30,7 +30,7 @@ bool show_result(const struct result *r, const char *format, bool colour, struct
     if (strcmp(format, "text") == 0)
         report_text(r, colour, out);
     else if (strcmp(format, "json") == 0)
-        fields_json_write(&result_schema, r, out);
+        schema_json_write(&result_schema, r, out);
     else if (strcmp(format, "csv") == 0)
         report_csv(r, out);
     return true;
@@ -39,7 +39,7 @@ bool show_result(const struct result *r, const char *format, bool colour, struct
 void show_document(const struct schema *s, const void *object, const char *format, struct buf *out)
 {
     if (strcmp(format, "json") == 0) {
-        fields_json_write(s, object, out);
+        schema_json_write(s, object, out);
     } else if (strcmp(format, "csv") == 0) {
         report_csv_header(out);
         report_csv_rows(s, object, "", out);

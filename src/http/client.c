@@ -19,7 +19,7 @@ void client_defaults(struct client_options *o)
         .path = "/v1/chat/completions",
         .stage = REQUEST_FORMAL,
         .connect = CONNECT_AHEAD,
-        .limits = plan_limits_default,
+        .limits = plan_limits_default(),
         .event_max = RESPONSE_EVENT_MAX,
         .pause_ns = 800000,
         .wave = 64,

@@ -49,10 +49,10 @@ struct client_request {
 
 struct client_options {
     struct address address;
-    const char *path;               /* "/v1/chat/completions" */
-    const char *api_key;            /* null: none; sent as Authorization: Bearer */
-    int stage;                      /* enum request_stage */
-    int connect;                    /* enum connect_kind */
+    const char *path;    /* "/v1/chat/completions" */
+    const char *api_key; /* null: none; sent as Authorization: Bearer */
+    int stage;           /* enum request_stage */
+    enum connect_kind connect;
     struct plan_limits limits;      /* connect_s, write_s, head_s, first_token_s, idle_s, total_s */
     int64_t origin_ns;              /* CLOCK_MONOTONIC at the run's begin: every recorded time is relative to it */
     const struct record_sink *sink; /* request is required, chunk and clock may be null; must outlive the client */

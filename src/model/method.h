@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "base/arena.h"
 #include "base/err.h"
-#include "schema/fields.h"
+#include "schema/schema.h"
 
 #define METHOD_ID "jtok-2"
 

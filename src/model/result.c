@@ -81,14 +81,14 @@ static void *absent_table(const char *key, size_t n, struct arena *a, const char
     const struct schema *s = item_schema(key);
     char *table = arena_array(a, n, s->size);
     for (size_t i = 0; i < n; i++)
-        fields_absent_as(s, table + i * s->size, 0, why);
+        schema_absent_as(s, table + i * s->size, 0, why);
     return table;
 }
 
 void result_absent(struct result *r, struct arena *a, const char *why)
 {
     memset(r, 0, sizeof *r);
-    fields_absent_as(&result_schema, r, 0, why);
+    schema_absent_as(&result_schema, r, 0, why);
     r->method_id = METHOD_ID;
     r->method = method_default();
     r->decisions = method_decisions;

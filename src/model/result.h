@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "schema/fields.h"
+#include "schema/schema.h"
 #include "model/method.h"
 #include "base/quantity.h"
 #include "model/record.h"

@@ -1,6 +1,6 @@
 #include <math.h>
 #include "base/quantity.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 
 static void put_type(struct json_writer *w, const char *type, bool nullable)
 {
@@ -254,7 +254,7 @@ static bool has_quantity(const struct schema *s)
     return false;
 }
 
-void fields_json_schema(const struct schema *s, const void *defaults, bool for_user, struct buf *b)
+void schema_jsonschema(const struct schema *s, const void *defaults, bool for_user, struct buf *b)
 {
     struct json_writer w;
 

@@ -6,7 +6,7 @@
 
 enum { DISTANCE_MAX = 128 };
 
-size_t fields_distance(struct span a, struct span b)
+size_t edit_distance(struct span a, struct span b)
 {
     size_t rows[3][DISTANCE_MAX + 1];
     size_t *before = rows[0], *last = rows[1], *now = rows[2];
@@ -36,7 +36,7 @@ size_t fields_distance(struct span a, struct span b)
     return last[b.n];
 }
 
-const struct field *fields_find(const struct schema *s, struct span key)
+const struct field *schema_find(const struct schema *s, struct span key)
 {
     for (const struct field *f = s->fields; f < s->fields + s->count; f++)
         if (span_is(key, f->key))
@@ -44,13 +44,13 @@ const struct field *fields_find(const struct schema *s, struct span key)
     return NULL;
 }
 
-const struct field *fields_nearest(const struct schema *s, struct span key)
+const struct field *schema_nearest(const struct schema *s, struct span key)
 {
     const struct field *nearest = NULL;
     size_t limit = key.n < 4 ? 1 : key.n / 3 + 1;
 
     for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
-        size_t d = fields_distance(key, span_of(f->key));
+        size_t d = edit_distance(key, span_of(f->key));
 
         if (d <= limit && d < strlen(f->key)) {
             nearest = f;
@@ -80,7 +80,7 @@ static bool find_below(const struct schema *s, struct span key, struct buf *b)
 void typing_unknown(const struct schema *root, const struct schema *here, struct span key, const struct spot *at,
                     struct problems *p)
 {
-    const struct field *near = fields_nearest(here, key);
+    const struct field *near = schema_nearest(here, key);
     struct buf text = {0}, elsewhere = {0};
 
     buf_str(&text, "there is no such key; ");
@@ -220,7 +220,7 @@ bool typing_scalar(const struct field *f, enum field_type type, void *value, str
         *(const char **)value = arena_copy(p->arena, text.p, text.n);
         return true;
     case FIELD_ENUM:
-        index = fields_name_index(f->names, text);
+        index = name_index(f->names, text);
         if (index < 0)
             return wrong(f, type, text, at, p);
         *(int *)value = index;
@@ -350,7 +350,7 @@ static bool set_field(const struct schema *root, const struct field *f, void *ob
     return typing_scalar(f, f->type, (char *)object + f->offset, value, value.n > 0, at, p);
 }
 
-bool fields_set(const struct schema *s, void *object, const char *source, size_t column, struct span key_path,
+bool schema_set(const struct schema *s, void *object, const char *source, size_t column, struct span key_path,
                 struct span value, struct problems *p)
 {
     const struct schema *here = s;
@@ -360,7 +360,7 @@ bool fields_set(const struct schema *s, void *object, const char *source, size_t
     for (;;) {
         const char *dot = rest.n ? memchr(rest.p, '.', rest.n) : NULL;
         struct span key = {rest.p, dot ? (size_t)(dot - rest.p) : rest.n};
-        const struct field *f = fields_find(here, key);
+        const struct field *f = schema_find(here, key);
         size_t path_length = (size_t)(key.p - key_path.p) + key.n;
         const struct spot at = {source, 0, column + (size_t)(key.p - key_path.p),
                                 arena_copy(p->arena, key_path.p, path_length)};
@@ -389,7 +389,7 @@ bool fields_set(const struct schema *s, void *object, const char *source, size_t
     }
 }
 
-bool fields_set_argument(const struct schema *s, void *object, const char *argument, struct problems *p)
+bool schema_set_argument(const struct schema *s, void *object, const char *argument, struct problems *p)
 {
     const char *equals = strchr(argument, '=');
 
@@ -401,7 +401,7 @@ bool fields_set_argument(const struct schema *s, void *object, const char *argum
     /* The value may be a secret, so the place shows the key alone. */
     const char *source = arena_format(p->arena, "--set %.*s", (int)(equals - argument), argument);
 
-    return fields_set(s, object, source, 1, (struct span){argument, (size_t)(equals - argument)}, span_of(equals + 1),
+    return schema_set(s, object, source, 1, (struct span){argument, (size_t)(equals - argument)}, span_of(equals + 1),
                       p);
 }
 
@@ -446,7 +446,7 @@ static void check_required(const struct schema *s, const void *object, struct bu
     path->n = n;
 }
 
-void fields_check_required(const struct schema *s, const void *object, struct problems *p)
+void schema_check_required(const struct schema *s, const void *object, struct problems *p)
 {
     struct buf path = {0};
 

@@ -7,16 +7,16 @@
 #define JTOK_SCHEMA_YAML_H
 
 #include "base/buf.h"
-#include "schema/fields.h"
+#include "schema/schema.h"
 #include "schema/problems.h"
 
 /* Reads a document over what `object` holds already (its defaults). Keys that jtok resolves itself are refused. False
  * when it added problems; the fields without one are set even so. Texts live in the problems' arena. A UTF-8 byte order
  * mark in front is passed over. O(bytes x keys). */
-bool fields_yaml_read(const struct schema *s, void *object, const char *source, struct span text, struct problems *p);
+bool schema_yaml_read(const struct schema *s, void *object, const char *source, struct span text, struct problems *p);
 
-/* The object as YAML that fields_yaml_read reads back equal; resolved keys stand in comments. With `docs`, each key has
+/* The object as YAML that schema_yaml_read reads back equal; resolved keys stand in comments. With `docs`, each key has
  * its sentence and unit above it. */
-void fields_yaml_write(const struct schema *s, const void *object, bool docs, struct buf *b);
+void schema_yaml_write(const struct schema *s, const void *object, bool docs, struct buf *b);
 
 #endif

@@ -194,7 +194,7 @@ static void read_list(struct reader *r, const struct field *f, void *object)
         void *item = typing_push(r->p->arena, &list, &got, field_item_size(f));
 
         if (f->item == FIELD_OBJECT && type == YAML_MAPPING_START_EVENT) {
-            fields_absent(f->sub, item);
+            schema_absent(f->sub, item);
             read_object(r, f->sub, item);
         } else if (f->item != FIELD_OBJECT && type == YAML_SCALAR_EVENT) {
             typing_scalar(f, f->item, item, scalar_text(r), false, &at, r->p);
@@ -304,7 +304,7 @@ static void read_value(struct reader *r, const struct field *f, void *object)
 static void read_key(struct reader *r, const struct schema *s, void *object, size_t *seen_lines)
 {
     struct span key = scalar_text(r);
-    const struct field *f = fields_find(s, key);
+    const struct field *f = schema_find(s, key);
     struct spot at;
 
     if (r->path.n)
@@ -383,7 +383,7 @@ static void expect_end(struct reader *r)
     }
 }
 
-bool fields_yaml_read(const struct schema *s, void *object, const char *source, struct span text, struct problems *p)
+bool schema_yaml_read(const struct schema *s, void *object, const char *source, struct span text, struct problems *p)
 {
     struct reader r = {.root = s, .source = arena_text(p->arena, source), .p = p};
     size_t before = p->count;

@@ -171,7 +171,7 @@ static void put_object(struct buf *b, const struct schema *s, const void *object
     }
 }
 
-void fields_yaml_write(const struct schema *s, const void *object, bool docs, struct buf *b)
+void schema_yaml_write(const struct schema *s, const void *object, bool docs, struct buf *b)
 {
     put_object(b, s, object, 0, docs);
 }

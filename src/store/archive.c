@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/file.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "store/rows.h"
 #include "text/compress.h"
 #include "text/digest.h"
@@ -145,7 +145,7 @@ bool archive_write_plan(const char *folder, const struct plan *plan, char ret_sh
     struct buf text = {0};
     bool good;
 
-    fields_json_write(&plan_schema, plan, &text);
+    schema_json_write(&plan_schema, plan, &text);
     good = archive_write_file(folder, "plan.json", buf_span(&text), e);
     if (good && ret_sha256)
         digest_bytes(buf_span(&text), ret_sha256);
@@ -158,7 +158,7 @@ bool archive_write_client(const char *folder, const struct rec_client *client, s
     struct buf text = {0};
     bool good;
 
-    fields_json_write(&rec_client_schema, client, &text);
+    schema_json_write(&rec_client_schema, client, &text);
     good = archive_write_file(folder, "client.json", buf_span(&text), e);
     buf_done(&text);
     return good;
@@ -184,7 +184,7 @@ bool archive_write_run(const char *folder, const struct rec_run *run, struct err
     bool good;
 
     unlink(from.text); /* left by a run that was cut here */
-    fields_json_write(&rec_run_schema, run, &text);
+    schema_json_write(&rec_run_schema, run, &text);
     good = archive_write_file(folder, run_new, buf_span(&text), e);
     buf_done(&text);
     if (!good)
@@ -591,7 +591,7 @@ static bool read_document(const struct schema *s, void *object, const char *fold
     struct path path = path_in(folder, name);
     struct buf text = {0};
     bool good = file_read(path.text, archive_most_bytes(name), &text, e) &&
-                fields_json_read(s, object, path.text, buf_span(&text), a, e);
+                schema_json_read(s, object, path.text, buf_span(&text), a, e);
 
     buf_done(&text);
     return good;
@@ -605,11 +605,11 @@ static struct archive_entry read_entry(const char *folder, struct arena *a)
     entry.sealed = archive_is_sealed(folder);
     entry.has_result = exists(folder, "result.json");
     if (!read_document(&plan_schema, &entry.plan, folder, "plan.json", a, &e)) {
-        fields_absent(&plan_schema, &entry.plan);
+        schema_absent(&plan_schema, &entry.plan);
         entry.fault = arena_text(a, e.text);
     }
     if (!read_document(&rec_run_schema, &entry.run, folder, "run.json", a, &e)) {
-        fields_absent(&rec_run_schema, &entry.run);
+        schema_absent(&rec_run_schema, &entry.run);
         entry.fault = arena_text(a, e.text);
     }
     return entry;

@@ -97,7 +97,7 @@ static void check_path(const char *key, const char *path, bool may_be_empty, str
 
 void plan_check(const struct plan *plan, struct problems *p)
 {
-    fields_check_required(&plan_schema, plan, p);
+    schema_check_required(&plan_schema, plan, p);
     check_not_null(plan, p);
     check_path("engine.health_path", plan->engine.health_path, false, p);
     check_path("engine.metrics_path", plan->engine.metrics_path, true, p);

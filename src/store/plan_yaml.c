@@ -9,7 +9,7 @@
 
 bool plan_yaml_read(struct plan *plan, const char *source, struct span text, struct problems *p)
 {
-    return fields_yaml_read(&plan_schema, plan, source, text, p);
+    return schema_yaml_read(&plan_schema, plan, source, text, p);
 }
 
 /* Not file_read: a plan is small and plain, and a pipe or a device is refused before it is read. */
@@ -64,5 +64,5 @@ bool plan_yaml_load(struct plan *plan, const char *path, struct span *ret_text, 
 
 void plan_yaml_write(const struct plan *plan, bool docs, struct buf *b)
 {
-    fields_yaml_write(&plan_schema, plan, docs, b);
+    schema_yaml_write(&plan_schema, plan, docs, b);
 }

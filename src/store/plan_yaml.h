@@ -6,8 +6,8 @@
  *
  * From a user's words to a plan:
  *     plan_defaults(&plan);
- *     plan_yaml_read(&plan, path, text, &problems);            or fields_set(... "engine.command" ...) from arguments
- *     fields_set_argument(&plan_schema, &plan, arg, &problems) for each --set
+ *     plan_yaml_read(&plan, path, text, &problems);            or schema_set(... "engine.command" ...) from arguments
+ *     schema_set_argument(&plan_schema, &plan, arg, &problems) for each --set
  *     ... the engine's adapter fills in what it reads off the command ...
  *     plan_check(&plan, &problems);
  *     problems_none(&problems, ERR_PLAN, e) */

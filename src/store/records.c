@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "model/method.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "store/records.h"
 #include "base/sort.h"
 #include "text/compress.h"
@@ -219,7 +219,7 @@ static bool load_document(struct loader *l, const struct schema *s, void *object
     const char *path = arena_format(l->a, "%s/%s", l->folder, name);
     struct buf text = {0};
     bool good = l->files->read(l->files->self, name, &text, ret_there, e) &&
-                fields_json_read(s, object, path, buf_span(&text), l->a, e);
+                schema_json_read(s, object, path, buf_span(&text), l->a, e);
 
     if (good && ret_sha256)
         digest_bytes(buf_span(&text), ret_sha256);
@@ -250,7 +250,7 @@ static void load_run(struct loader *l, const char *plan_sha256)
     bool there = false;
 
     if (!load_document(l, &rec_run_schema, run, "run.json", &there, NULL, &e)) {
-        fields_absent(&rec_run_schema, run);
+        schema_absent(&rec_run_schema, run);
         damage_add(&l->damage, "%s", there ? e.text : "run.json is missing");
     }
     if (!run->id)

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "schema/fields.h"
+#include "schema/schema.h"
 #include "store/rows_chunks.h"
 #include "text/csv.h"
 
@@ -416,7 +416,7 @@ static const char *get_real(const struct column *c, struct span field, double *r
 
 static const char *get_name(const struct column *c, struct span field, int *ret_index)
 {
-    *ret_index = fields_name_index(c->names, field);
+    *ret_index = name_index(c->names, field);
     return *ret_index < 0 ? "is none of the known names" : NULL;
 }
 

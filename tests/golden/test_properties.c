@@ -3,7 +3,7 @@
 #include "check.h"
 #include <stdlib.h>
 #include "analysis/analyze.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "unit/analysis/made.h"
 
 enum { REQUESTS = 40, ROUNDS = 12 };
@@ -332,11 +332,11 @@ static void every_run_closes(void **state)
 
 static void bytes_of(const struct result *r, struct buf *b)
 {
-    fields_json_write(&result_schema, r, b);
+    schema_json_write(&result_schema, r, b);
     for (size_t i = 0; i < r->request_count; i++)
-        fields_json_write(&result_request_schema, &r->requests[i], b);
+        schema_json_write(&result_request_schema, &r->requests[i], b);
     for (size_t i = 0; i < r->window_count; i++)
-        fields_json_write(&result_window_schema, &r->windows[i], b);
+        schema_json_write(&result_window_schema, &r->windows[i], b);
 }
 
 static void shuffle(void *list, size_t n, size_t size)
@@ -690,10 +690,10 @@ static void json_holds_it_all(void **state)
     struct err e = {0};
     random_run(&m, 7, 2, true);
     struct result r = analyse(&m), again;
-    fields_json_write(&result_schema, &r, &before);
+    schema_json_write(&result_schema, &r, &before);
     memset(&again, 0, sizeof again);
-    assert_ok(fields_json_read(&result_schema, &again, "result.json", buf_span(&before), &m.arena, &e), e);
-    fields_json_write(&result_schema, &again, &after);
+    assert_ok(schema_json_read(&result_schema, &again, "result.json", buf_span(&before), &m.arena, &e), e);
+    schema_json_write(&result_schema, &again, &after);
     assert_int_equal(before.n, after.n);
     assert_memory_equal(before.p, after.p, before.n);
     assert_true(again.metrics.formal_j_per_token.value == r.metrics.formal_j_per_token.value);

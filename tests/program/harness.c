@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "store/archive.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "text/compress.h"
 
 extern char **environ;
@@ -201,7 +201,7 @@ struct result *life_result(struct life *l)
     struct buf text = {0};
     const char *path = arena_format(&l->arena, "%s/result.json", l->folder);
     assert_ok(file_read(path, 0, &text, &e), e);
-    assert_ok(fields_json_read(&result_schema, r, path, buf_span(&text), &l->arena, &e), e);
+    assert_ok(schema_json_read(&result_schema, r, path, buf_span(&text), &l->arena, &e), e);
     buf_done(&text);
     return r;
 }

@@ -166,7 +166,7 @@ static void same_words(const struct span *words, size_t n, const char *const *na
         assert_true(i < n);
     }
     for (size_t i = 0; i < n; i++)
-        if (fields_name_index(names, words[i]) < 0) {
+        if (name_index(names, words[i]) < 0) {
             print_error("%.*s stands in section 8 of %s, and the program does not know it.\n", SPAN_ARG(words[i]),
                         where);
             fail();

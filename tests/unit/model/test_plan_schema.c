@@ -101,7 +101,7 @@ static void flat_names_every_leaf(void **state)
     p.engine.env = env;
     p.engine.env_count = 1;
     p.model.total_parameters = 8.03e9;
-    fields_flat(&plan_schema, &p, collect, &b);
+    schema_flat(&plan_schema, &p, collect, &b);
     buf_text(&b);
     assert_non_null(strstr(b.p, "model.total_parameters=8030000000\n"));
     assert_non_null(strstr(b.p, "engine.kind=vllm\nengine.command.0=vllm\nengine.command.1=serve\nengine.env.A=1\n"));
@@ -116,12 +116,12 @@ static void absent_is_never_zero(void **state)
 
     (void)state;
     memset(&p, 0x55, sizeof p);
-    fields_absent(&plan_schema, &p);
+    schema_absent(&plan_schema, &p);
     assert_null(p.name);
     assert_true(isnan(p.cost.pue));
     assert_true(p.requests.count == ABSENT_I64);
     assert_int_equal(p.engine.command_count, 0);
-    assert_int_equal(p.engine.kind, -1);
+    assert_true(ENUM_ABSENT(p.engine.kind));
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 #include "check.h"
 #include <stdlib.h>
 #include "base/quantity.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "model/plan.h"
 #include "text/compress.h"
 
@@ -107,17 +107,17 @@ static void writes_and_reads(void **state)
     s.energy.why = "the release \"ended\" late";
     s.energy.instrument = 0.1;
     s.none.value = 77; /* a value without meaning never reaches the file */
-    fields_json_write(&sample_schema, &s, &b);
+    schema_json_write(&sample_schema, &s, &b);
     assert_string_equal(buf_text(&b), right);
     memset(&back, 0x55, sizeof back);
-    assert_ok(fields_json_read(&sample_schema, &back, "x", buf_span(&b), &a, &e), e);
+    assert_ok(schema_json_read(&sample_schema, &back, "x", buf_span(&b), &a, &e), e);
     assert_true(isnan(back.none.value));
     assert_int_equal(back.energy.state, Q_NOT_CLOSED);
     assert_true(isnan(back.numbers[1]));
     assert_true(back.big == INT64_MAX);
     assert_null(back.left_out);
     buf_clear(&b);
-    fields_json_write(&sample_schema, &back, &b);
+    schema_json_write(&sample_schema, &back, &b);
     assert_string_equal(buf_text(&b), right);
     buf_done(&b);
     arena_done(&a);
@@ -147,7 +147,7 @@ static void wrong_documents_name_the_key(void **state)
         struct sample s;
         struct err e = {0};
 
-        assert_false(fields_json_read(&sample_schema, &s, "doc", span_of(cases[i].text), &a, &e));
+        assert_false(schema_json_read(&sample_schema, &s, "doc", span_of(cases[i].text), &a, &e));
         assert_int_equal(e.kind, ERR_RECORDS);
         if (strncmp(e.text, cases[i].message, strlen(cases[i].message)) != 0)
             fail_msg("%s gave: %s", cases[i].text, e.text);
@@ -163,7 +163,7 @@ static void later_versions_stay_readable(void **state)
 
     (void)state;
     assert_ok(
-        fields_json_read(&sample_schema, &s, "doc",
+        schema_json_read(&sample_schema, &s, "doc",
                          span_of("{\"new\":{\"deep\":[1,{\"big\":9}]},\"big\":3,\"energy\":{\"value\":1,\"n\":[{}]}}"),
                          &a, &e),
         e);
@@ -183,7 +183,7 @@ static void schema_in_docs_is_current(void **state)
 
     (void)state;
     plan_defaults(&defaults);
-    fields_json_schema(&plan_schema, &defaults, true, &b);
+    schema_jsonschema(&plan_schema, &defaults, true, &b);
     if (getenv("JTOK_WRITE_DOCS")) {
         remove(JTOK_SOURCE "/docs/plan.schema.json");
         assert_ok(file_write_new(JTOK_SOURCE "/docs/plan.schema.json", buf_span(&b), &e), e);
@@ -201,7 +201,7 @@ static void schema_describes_results(void **state)
     enum json_kind k;
 
     (void)state;
-    fields_json_schema(&sample_schema, NULL, false, &b);
+    schema_jsonschema(&sample_schema, NULL, false, &b);
     json_init(&j, buf_span(&b));
     while ((k = json_next(&j)) != JSON_END)
         assert_int_not_equal(k, JSON_ERROR);

@@ -3,7 +3,7 @@
 #include <unistd.h>
 #include "base/buf.h"
 #include "schema/set.h"
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include "store/plan_yaml.h"
 
 struct fixture {
@@ -245,14 +245,14 @@ static void set_overrides(void **state)
     struct fixture *f = *state;
 
     read_plan(f, "requests: {count: 5}\nengine: {env: {A: x}}\n");
-    assert_true(fields_set_argument(&plan_schema, &f->plan, "requests.count=750", &f->p));
-    assert_true(fields_set_argument(&plan_schema, &f->plan, "engine.env.HF_HOME=/a=b", &f->p));
-    assert_true(fields_set_argument(&plan_schema, &f->plan, "engine.env.A=y", &f->p));
-    assert_true(fields_set_argument(&plan_schema, &f->plan, "gpus=0 1", &f->p));
-    assert_true(fields_set_argument(&plan_schema, &f->plan, "engine.command=[vllm, serve, a b]", &f->p));
-    assert_true(fields_set_argument(&plan_schema, &f->plan, "engine.metrics_path=", &f->p));
-    assert_true(fields_set_argument(&plan_schema, &f->plan, "requests.lengths={kind: fixed, tokens: 3}", &f->p));
-    assert_true(fields_set_argument(&plan_schema, &f->plan, "requests.temperature=null", &f->p));
+    assert_true(schema_set_argument(&plan_schema, &f->plan, "requests.count=750", &f->p));
+    assert_true(schema_set_argument(&plan_schema, &f->plan, "engine.env.HF_HOME=/a=b", &f->p));
+    assert_true(schema_set_argument(&plan_schema, &f->plan, "engine.env.A=y", &f->p));
+    assert_true(schema_set_argument(&plan_schema, &f->plan, "gpus=0 1", &f->p));
+    assert_true(schema_set_argument(&plan_schema, &f->plan, "engine.command=[vllm, serve, a b]", &f->p));
+    assert_true(schema_set_argument(&plan_schema, &f->plan, "engine.metrics_path=", &f->p));
+    assert_true(schema_set_argument(&plan_schema, &f->plan, "requests.lengths={kind: fixed, tokens: 3}", &f->p));
+    assert_true(schema_set_argument(&plan_schema, &f->plan, "requests.temperature=null", &f->p));
     assert_int_equal(f->plan.requests.count, 750);
     assert_int_equal(f->plan.engine.env_count, 2);
     assert_string_equal(f->plan.engine.env[0].value, "y");
@@ -269,11 +269,11 @@ static void set_errors_name_the_column(void **state)
 {
     struct fixture *f = *state;
 
-    assert_false(fields_set_argument(&plan_schema, &f->plan, "requests.cuont=1", &f->p));
-    assert_false(fields_set_argument(&plan_schema, &f->plan, "engine.env=hf_secretvalue", &f->p));
-    assert_false(fields_set_argument(&plan_schema, &f->plan, "requests.count=0", &f->p));
-    assert_false(fields_set_argument(&plan_schema, &f->plan, "requests.count.x=0", &f->p));
-    assert_false(fields_set_argument(&plan_schema, &f->plan, "nothing", &f->p));
+    assert_false(schema_set_argument(&plan_schema, &f->plan, "requests.cuont=1", &f->p));
+    assert_false(schema_set_argument(&plan_schema, &f->plan, "engine.env=hf_secretvalue", &f->p));
+    assert_false(schema_set_argument(&plan_schema, &f->plan, "requests.count=0", &f->p));
+    assert_false(schema_set_argument(&plan_schema, &f->plan, "requests.count.x=0", &f->p));
+    assert_false(schema_set_argument(&plan_schema, &f->plan, "nothing", &f->p));
     buf_clear(&f->printed);
     problems_print(&f->p, &f->printed);
     assert_string_equal(
@@ -290,7 +290,7 @@ static void set_errors_name_the_column(void **state)
 
 static void json_of(const struct plan *p, struct buf *b)
 {
-    fields_json_write(&plan_schema, p, b);
+    schema_json_write(&plan_schema, p, b);
 }
 
 /* What is written reads back equal, as YAML and as JSON, with awkward texts. */
@@ -357,7 +357,7 @@ static void round_trips(void **state)
         assert_string_equal(buf_text(&first), buf_text(&second));
     }
     memset(&back, 0x55, sizeof back);
-    assert_ok(fields_json_read(&plan_schema, &back, "plan.json", buf_span(&first), &f->arena, &e), e);
+    assert_ok(schema_json_read(&plan_schema, &back, "plan.json", buf_span(&first), &f->arena, &e), e);
     buf_clear(&second);
     json_of(&back, &second);
     assert_string_equal(buf_text(&first), buf_text(&second));
@@ -371,10 +371,10 @@ static void round_trips(void **state)
 static void distances(void **state)
 {
     (void)state;
-    assert_int_equal(fields_distance(span_of(""), span_of("abc")), 3);
-    assert_int_equal(fields_distance(span_of("cuont"), span_of("count")), 1); /* neighbours swapped */
-    assert_int_equal(fields_distance(span_of("kitten"), span_of("sitting")), 3);
-    assert_int_equal(fields_distance(span_of("same"), span_of("same")), 0);
+    assert_int_equal(edit_distance(span_of(""), span_of("abc")), 3);
+    assert_int_equal(edit_distance(span_of("cuont"), span_of("count")), 1); /* neighbours swapped */
+    assert_int_equal(edit_distance(span_of("kitten"), span_of("sitting")), 3);
+    assert_int_equal(edit_distance(span_of("same"), span_of("same")), 0);
 }
 
 static void the_list_fits_an_error(void **state)

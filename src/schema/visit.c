@@ -1,18 +1,18 @@
-#include "schema/fields.h"
 #include <math.h>
 #include <string.h>
 #include "base/buf.h"
 #include "base/quantity.h"
+#include "schema/schema.h"
 
 const char *const q_state_names[] = {"not_recorded", "measured",   "undefined", "not_covered",
                                      "not_reached",  "not_closed", "excluded",  NULL};
 
-void fields_absent(const struct schema *s, void *object)
+void schema_absent(const struct schema *s, void *object)
 {
-    fields_absent_as(s, object, -1, NULL);
+    schema_absent_as(s, object, -1, NULL);
 }
 
-void fields_absent_as(const struct schema *s, void *object, int enum_value, const char *why)
+void schema_absent_as(const struct schema *s, void *object, int enum_value, const char *why)
 {
     for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
         void *at = (char *)object + f->offset;
@@ -37,7 +37,7 @@ void fields_absent_as(const struct schema *s, void *object, int enum_value, cons
             *(struct quantity *)at = quantity_absent(Q_NOT_RECORDED, why);
             break;
         case FIELD_OBJECT:
-            fields_absent_as(f->sub, at, enum_value, why);
+            schema_absent_as(f->sub, at, enum_value, why);
             break;
         case FIELD_LIST:
         case FIELD_MAP:
@@ -48,7 +48,43 @@ void fields_absent_as(const struct schema *s, void *object, int enum_value, cons
     }
 }
 
-int fields_name_index(const char *const *names, struct span name)
+/* A default of a text or of a list of one text. */
+static void set_preset_text(const struct field *f, void *object)
+{
+    void *at = (char *)object + f->offset;
+    if (f->type == FIELD_TEXT) {
+        *(const char **)at = f->preset_text;
+    } else {
+        *(const char *const **)at = &f->preset_text;
+        *(size_t *)((char *)object + f->count_offset) = 1;
+    }
+}
+
+static void set_preset(const struct field *f, void *object)
+{
+    void *at = (char *)object + f->offset;
+    if (f->type == FIELD_OBJECT)
+        schema_defaults(f->sub, at);
+    else if (f->preset_text)
+        set_preset_text(f, object);
+    else if (f->has_preset && f->type == FIELD_BOOL)
+        *(bool *)at = f->preset != 0;
+    else if (f->has_preset && f->type == FIELD_I64)
+        *(int64_t *)at = (int64_t)f->preset;
+    else if (f->has_preset && f->type == FIELD_F64)
+        *(double *)at = f->preset;
+    else if (f->has_preset && f->type == FIELD_ENUM)
+        *(int *)at = (int)f->preset;
+}
+
+void schema_defaults(const struct schema *s, void *object)
+{
+    schema_absent(s, object);
+    for (const struct field *f = s->fields; f < s->fields + s->count; f++)
+        set_preset(f, object);
+}
+
+int name_index(const char *const *names, struct span name)
 {
     for (int i = 0; names[i]; i++)
         if (span_is(name, names[i]))
@@ -196,7 +232,7 @@ static void walk_object(struct walk *w, const struct schema *s, const void *obje
     w->path.n = n;
 }
 
-void fields_flat(const struct schema *s, const void *object,
+void schema_flat(const struct schema *s, const void *object,
                  void (*each)(void *self, const char *path, const struct field *f, struct span value), void *self)
 {
     struct walk w = {.each = each, .self = self};

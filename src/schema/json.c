@@ -1,4 +1,4 @@
-#include "schema/fields_json.h"
+#include "schema/json.h"
 #include <math.h>
 #include "base/buf.h"
 #include "base/quantity.h"
@@ -52,7 +52,7 @@ static void put_value(struct json_writer *w, const struct field *f, enum field_t
         put_quantity(w, at);
         break;
     case FIELD_OBJECT:
-        fields_json_put(f->sub, at, w);
+        schema_json_put(f->sub, at, w);
         break;
     case FIELD_LIST:
     case FIELD_MAP:
@@ -106,7 +106,7 @@ static bool field_is_absent(const struct field *f, const void *object)
     }
 }
 
-void fields_json_put(const struct schema *s, const void *object, struct json_writer *w)
+void schema_json_put(const struct schema *s, const void *object, struct json_writer *w)
 {
     json_put_object(w);
     for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
@@ -121,12 +121,12 @@ void fields_json_put(const struct schema *s, const void *object, struct json_wri
     json_put_object_end(w);
 }
 
-void fields_json_write(const struct schema *s, const void *object, struct buf *b)
+void schema_json_write(const struct schema *s, const void *object, struct buf *b)
 {
     struct json_writer w;
 
     json_writer_init(&w, b, 2);
-    fields_json_put(s, object, &w);
+    schema_json_put(s, object, &w);
     buf_byte(b, '\n');
 }
 
@@ -195,7 +195,7 @@ static bool read_quantity(struct reader *r, const struct field *f, struct quanti
             if (!json_f64(&r->j, number))
                 return fault(r, f, FIELD_QUANTITY);
         } else if (state && k == JSON_STRING) {
-            int i = fields_name_index(q_state_names, r->j.raw);
+            int i = name_index(q_state_names, r->j.raw);
 
             if (i < 0)
                 return fault(r, f, FIELD_QUANTITY);
@@ -243,7 +243,7 @@ static bool read_value(struct reader *r, const struct field *f, enum field_type 
         *(const char **)at = take_text(r);
         return true;
     case FIELD_ENUM:
-        if (k != JSON_STRING || (index = fields_name_index(f->names, r->j.raw)) < 0)
+        if (k != JSON_STRING || (index = name_index(f->names, r->j.raw)) < 0)
             return fault(r, f, type);
         *(int *)at = index;
         return true;
@@ -337,7 +337,7 @@ static bool read_object(struct reader *r, const struct schema *s, void *object)
 {
     size_t n = r->path.n;
 
-    fields_absent(s, object);
+    schema_absent(s, object);
     while (json_next(&r->j) == JSON_KEY) {
         const struct field *f = find_key(s, &r->j);
         bool good = true;
@@ -367,7 +367,7 @@ static bool read_object(struct reader *r, const struct schema *s, void *object)
     return r->j.kind == JSON_OBJECT_END || fault(r, &(struct field){.sub = s}, FIELD_OBJECT);
 }
 
-bool fields_json_read(const struct schema *s, void *object, const char *source, struct span text, struct arena *a,
+bool schema_json_read(const struct schema *s, void *object, const char *source, struct span text, struct arena *a,
                       struct err *e)
 {
     struct reader r = {.arena = a, .source = source, .e = e};

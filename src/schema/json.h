@@ -10,21 +10,21 @@
 /* Appends the object: keys in the table's order, two spaces a level, LF at the end. Absent values are null, or left out
  * with FIELD_OMIT_ABSENT; doubles in their shortest form. A quantity is {"value", "state", "why", "instrument",
  * "calibration"}, its value null where it has none. O(size). */
-void fields_json_write(const struct schema *s, const void *object, struct buf *b);
+void schema_json_write(const struct schema *s, const void *object, struct buf *b);
 
 /* The same within a document that the caller is writing. */
-void fields_json_put(const struct schema *s, const void *object, struct json_writer *w);
+void schema_json_put(const struct schema *s, const void *object, struct json_writer *w);
 
-/* Reads what fields_json_write wrote. Every field is made absent first; keys that the table doesn't know are skipped
+/* Reads what schema_json_write wrote. Every field is made absent first; keys that the table doesn't know are skipped
  * (files of later versions stay readable). A value of a wrong type, or beyond its
  * field's range, is ERR_RECORDS with the key path; `source` names the
  * document. Texts and lists go to the arena. O(bytes x depth). */
-bool fields_json_read(const struct schema *s, void *object, const char *source, struct span text, struct arena *a,
+bool schema_json_read(const struct schema *s, void *object, const char *source, struct span text, struct arena *a,
                       struct err *e);
 
-/* A JSON Schema (draft 2020-12) of what fields_json_write writes, with docs and units ("x-unit"); `defaults`, an object
+/* A JSON Schema (draft 2020-12) of what schema_json_write writes, with docs and units ("x-unit"); `defaults`, an object
  * of the schema or null, gives the "default" of each key. With `for_user`, of what a user may write: required keys, no
  * resolved ones, unknown keys refused. */
-void fields_json_schema(const struct schema *s, const void *defaults, bool for_user, struct buf *b);
+void schema_jsonschema(const struct schema *s, const void *defaults, bool for_user, struct buf *b);
 
 #endif

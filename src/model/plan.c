@@ -1,0 +1,214 @@
+#include "model/plan.h"
+#include <string.h>
+#include "schema/table.h"
+
+const char *const engine_kind_names[] = {"vllm", "openai", NULL};
+const char *const api_kind_names[] = {"chat", "completions", NULL};
+const char *const length_kind_names[] = {"natural", "fixed", "lognormal", "lines", NULL};
+const char *const connect_kind_names[] = {"ahead", "with_request", NULL};
+
+#define EXACT 9007199254740992.0 /* 2^53: every whole number up to it survives as a JSON number */
+
+static const struct field plan_model_fields[] = {
+    TEXT(plan_model, id,
+         "Name of the model as published, for example meta-llama/Llama-3.1-8B-Instruct; read off the engine's command "
+         "where that names it.",
+         FLAGS(FIELD_REQUIRED)),
+    TEXT(plan_model, revision, "Commit of the snapshot; null: not stated, and then not checked."),
+    TEXT(plan_model, precision, "Number format of the weights: bf16, fp8, ...; null: not stated."),
+    F64(plan_model, total_parameters, "All parameters, for size groups: 8.03e9.", UNIT("parameters"), RANGE(1, 1e15)),
+    TEXT(plan_model, snapshot, "Local folder with the weights; null: not stated, and then neither hashed nor checked."),
+    TEXT(
+        plan_model, snapshot_sha256,
+        "Over the digests of the snapshot's small files and the name and size of each file; the weights' bytes are not "
+        "in it.",
+        FLAGS(FIELD_RESOLVED)),
+    TEXT(plan_model, snapshot_digest,
+         "Over the digests of all of the snapshot's files, the weights among them; stated, it must be that."),
+};
+static const struct schema plan_model_schema = SCHEMA(plan_model, "The model that is served.");
+
+static const struct field plan_engine_fields[] = {
+    ENUM(plan_engine, kind, engine_kind,
+         "vllm: jtok knows its arguments and checks its identity; openai: any server with the OpenAI API.",
+         DEFAULT(ENGINE_VLLM)),
+    TEXTS(plan_engine, command, command_count,
+          "Program and arguments that start the engine: a list, or one text that is split into words as a shell does.",
+          FLAGS(FIELD_REQUIRED)),
+    MAP(plan_engine, env, env_count,
+        "Environment variables that the engine gets on top of jtok's own; secret values are never stored.",
+        FLAGS(FIELD_SECRET_VALUES)),
+    TEXT(plan_engine, version, "Version that the engine must report; null: any."),
+    TEXT(plan_engine, image_digest, "Digest of the container image that the command runs; null: none."),
+    TEXT(plan_engine, served_model,
+         "Model name that requests carry; null: taken from the command, else the model's id."),
+    TEXT(plan_engine, host, "Address that the engine listens on.", DEFAULT_TEXT("127.0.0.1")),
+    I64(plan_engine, port,
+        "Port that the engine listens on; 0: read off the command, else a free one where the command lets it be set.",
+        RANGE(0, 65535), DEFAULT(0)),
+    I64(plan_engine, context_length, "Context length that the engine must have; null: not checked.", UNIT("tokens"),
+        RANGE(1, 1e9)),
+    I64(plan_engine, tensor_parallel, "Tensor parallel size.", UNIT("GPUs"), RANGE(1, 1024), DEFAULT(1)),
+    I64(plan_engine, pipeline_parallel, "Pipeline parallel size.", UNIT("GPUs"), RANGE(1, 1024), DEFAULT(1)),
+    I64(plan_engine, data_parallel, "Data parallel size.", UNIT("GPUs"), RANGE(1, 1024), DEFAULT(1)),
+    TEXT(plan_engine, health_path, "Path that answers 200 once the engine is up.", DEFAULT_TEXT("/health")),
+    TEXT(plan_engine, metrics_path, "Path of the Prometheus metrics; \"\": none are read.", DEFAULT_TEXT("/metrics")),
+    BOOL(plan_engine, simulated, "The engine is a simulation: every output carries the mark."),
+};
+static const struct schema plan_engine_schema = SCHEMA(plan_engine, "The inference engine and how it is started.");
+
+static const struct field plan_lengths_fields[] = {
+    ENUM(plan_lengths, kind, length_kind,
+         "lines: each line's own max_tokens, max_completion_tokens, output_tokens or output_length; natural: the model "
+         "stops by itself, and so where a line has none; fixed: tokens for each request; lognormal: drawn for each.",
+         DEFAULT(LENGTH_LINES)),
+    I64(plan_lengths, tokens,
+        "fixed: max_tokens of each request; natural, and lines without one of their own: the same as an upper limit, "
+        "null leaves it to the engine.",
+        UNIT("tokens"), RANGE(1, 1e9)),
+    F64(plan_lengths, median, "lognormal: median of max_tokens.", UNIT("tokens"), RANGE(1, 1e9)),
+    F64(plan_lengths, sigma, "lognormal: standard deviation of the logarithm.", RANGE(0, 10)),
+    I64(plan_lengths, min, "lognormal: lower bound; what falls below is set to it.", UNIT("tokens"), RANGE(1, 1e9),
+        DEFAULT(1)),
+    I64(plan_lengths, max, "lognormal: upper bound; null: none.", UNIT("tokens"), RANGE(1, 1e9)),
+    I64(plan_lengths, seed, "lognormal: seed; equal seeds give equal lengths everywhere.", RANGE(0, EXACT), DEFAULT(0)),
+    BOOL(plan_lengths, ignore_eos,
+         "Ask the engine not to stop before max_tokens (needed to force lengths; vLLM and SGLang know it)."),
+};
+static const struct schema plan_lengths_schema = SCHEMA(plan_lengths, "How long the answers are.");
+
+static const struct field plan_requests_fields[] = {
+    TEXT(plan_requests, file,
+         "JSON Lines with prompt or messages in each line, and keys of a request's body; plain, gzip or zstd, also a "
+         "pipe; a relative path starts where jtok was started.",
+         FLAGS(FIELD_REQUIRED)),
+    TEXT(plan_requests, sha256, "SHA-256 of the file's bytes, as they were read.", FLAGS(FIELD_RESOLVED)),
+    TEXT(plan_requests, work_sha256,
+         "SHA-256 of what is asked, request by request: text or messages, length, sampling, API, extra body.",
+         FLAGS(FIELD_RESOLVED)),
+    ENUM(plan_requests, api, api_kind, "chat: /v1/chat/completions; completions: /v1/completions.", DEFAULT(API_CHAT)),
+    I64(plan_requests, count,
+        "Number of formal requests; null: each line once; more than the file holds: repeated in order.",
+        UNIT("requests"), RANGE(1, 4e6)),
+    OBJECT(plan_requests, lengths, plan_lengths, "How long the answers are."),
+    F64(plan_requests, temperature, "Sampling temperature; null: not sent.", RANGE(0, 100)),
+    F64(plan_requests, top_p, "Nucleus sampling; null: not sent.", RANGE(0, 1)),
+    I64(plan_requests, seed, "Sampling seed of each request; null: not sent.", RANGE(-EXACT, EXACT)),
+    BOOL(plan_requests, continuous_usage,
+         "Ask for running token counts in each chunk: exact tokens of a chunk, for a third more bytes."),
+    ENUM(plan_requests, connect, connect_kind,
+         "ahead: all connections are open before the first request; with_request: each connects as it is sent.",
+         DEFAULT(CONNECT_AHEAD)),
+    TEXT(plan_requests, extra_body, "A JSON object that is merged into each request's body; null: none."),
+};
+static const struct schema plan_requests_schema = SCHEMA(plan_requests, "The formal requests.");
+
+/* The defaults are METHOD's own durations (sections 2 and 3): plan_is_shortened compares with them. */
+static const struct field plan_method_fields[] = {
+    F64(plan_method, baseline_s, "Length of the idle baseline.", UNIT("s"), RANGE(0.2, 3600), DEFAULT(20)),
+    F64(plan_method, baseline_wait_s, "How long an idle baseline is waited for.", UNIT("s"), RANGE(0, 36000),
+        DEFAULT(120)),
+    F64(plan_method, hold_s, "How long power must stay at its baseline after the release.", UNIT("s"), RANGE(0.2, 3600),
+        DEFAULT(30)),
+    F64(plan_method, release_wait_s, "How long the release may take before the run is timed out.", UNIT("s"),
+        RANGE(0.2, 36000), DEFAULT(300)),
+    F64(plan_method, grid_s, "Period of the power grid.", UNIT("s"), RANGE(0.02, 1), DEFAULT(1)),
+    I64(plan_method, warmup_requests, "Warm-up requests, all at once.", UNIT("requests"), RANGE(0, 10000), DEFAULT(8)),
+    I64(plan_method, warmup_tokens, "Output tokens of each warm-up request.", UNIT("tokens"), RANGE(1, 1e6),
+        DEFAULT(64)),
+    F64(plan_method, failed_share, "Share of failed requests beyond which a run is excluded.", RANGE(0, 1),
+        DEFAULT(0.01)),
+};
+static const struct schema plan_method_schema =
+    SCHEMA(plan_method,
+           "Durations of the method; a run with any below its default is marked method_shortened and never formal.");
+
+/* From connect_s on METHOD's own (section 4, timers). */
+static const struct field plan_limits_fields[] = {
+    F64(plan_limits, ready_s, "Start of the engine to ready.", UNIT("s"), RANGE(0.1, 86400), DEFAULT(1800)),
+    F64(plan_limits, stop_s, "Stop signal to SIGKILL.", UNIT("s"), RANGE(0.1, 3600), DEFAULT(60)),
+    F64(plan_limits, connect_s, "To connect.", UNIT("s"), RANGE(0.01, 86400), DEFAULT(10)),
+    F64(plan_limits, write_s, "Writing a request without progress.", UNIT("s"), RANGE(0.01, 86400), DEFAULT(30)),
+    F64(plan_limits, head_s, "First byte of an answer to the end of its head.", UNIT("s"), RANGE(0.01, 86400),
+        DEFAULT(30)),
+    F64(plan_limits, first_token_s, "Request sent to its first token.", UNIT("s"), RANGE(0.01, 86400), DEFAULT(600)),
+    F64(plan_limits, idle_s, "Without an event, once the first token came.", UNIT("s"), RANGE(0.01, 86400),
+        DEFAULT(120)),
+    F64(plan_limits, total_s, "A whole request.", UNIT("s"), RANGE(0.01, 864000), DEFAULT(3600)),
+};
+static const struct schema plan_limits_schema = SCHEMA(plan_limits, "Time limits.");
+
+static const struct field plan_power_fields[] = {
+    TEXT(plan_power, library, "The NVML library to load; null: libnvidia-ml.so.1."),
+    F64(plan_power, sensor_percent, "Limit of the board's power sensor, as share of the reading.", UNIT("%"),
+        RANGE(0, 100), DEFAULT(6)),
+    TEXT(plan_power, sensor_source, "Where that limit comes from (a calibration); null: assumed."),
+};
+static const struct schema plan_power_schema = SCHEMA(plan_power, "How power is read.");
+
+static const struct field plan_cost_fields[] = {
+    F64(plan_cost, pue, "Power usage effectiveness of the data centre; null: no cost and no carbon.", RANGE(1, 10)),
+    F64(plan_cost, server_factor, "Energy of the whole server over that of its GPUs; null: no cost and no carbon.",
+        RANGE(1, 100)),
+    F64(plan_cost, price_per_kwh, "Price of energy; null: no cost.", UNIT("currency/kWh"), RANGE(0, 1e9)),
+    F64(plan_cost, carbon_g_per_kwh, "CO2 equivalent of energy; null: no carbon.", UNIT("g/kWh"), RANGE(0, 1e6)),
+    TEXT(plan_cost, currency, "Currency of the price: EUR."),
+};
+static const struct schema plan_cost_schema = SCHEMA(plan_cost, "Only for cost and carbon.");
+
+static const struct field plan_fields[] = {
+    TEXT(plan, name, "Label for people; null: made from model and engine."),
+    TEXT(plan, scenario, "Label of the task, for comparisons; null: the request file's name."),
+    OBJECT(plan, model, plan_model, "The model that is served."),
+    OBJECT(plan, engine, plan_engine, "The inference engine and how it is started."),
+    TEXTS(plan, gpus, gpu_count, "GPUs: all, or a list of indexes, UUIDs or their unique beginnings, PCI addresses.",
+          FLAGS(FIELD_REQUIRED), DEFAULT_TEXT("all")),
+    OBJECT(plan, requests, plan_requests, "The formal requests."),
+    OBJECT(plan, method, plan_method, "Durations of the method."),
+    OBJECT(plan, limits, plan_limits, "Time limits."),
+    OBJECT(plan, power, plan_power, "How power is read."),
+    OBJECT(plan, cost, plan_cost, "Only for cost and carbon."),
+    TEXT(plan, runs, "Folder that run folders are made in.", DEFAULT_TEXT("runs")),
+};
+const struct schema plan_schema = SCHEMA(plan, "A plan: everything that decides a run.");
+
+void plan_defaults(struct plan *p)
+{
+    schema_defaults(&plan_schema, p);
+}
+
+struct plan_limits plan_limits_default(void)
+{
+    struct plan_limits limits;
+    schema_defaults(&plan_limits_schema, &limits);
+    return limits;
+}
+
+int64_t plan_stream_interval(const struct plan *p)
+{
+    static const char OPTION[] = "--stream-interval";
+    int64_t interval = ABSENT_I64, value;
+    for (size_t i = 0; i < p->engine.command_count; i++) {
+        struct span word = span_of(p->engine.command[i]);
+        if (!span_starts(word, OPTION))
+            continue;
+        word = (struct span){word.p + strlen(OPTION), word.n - strlen(OPTION)};
+        if (word.n && word.p[0] == '=')
+            word = (struct span){word.p + 1, word.n - 1};
+        else if (!word.n && i + 1 < p->engine.command_count)
+            word = span_of(p->engine.command[i + 1]);
+        interval = num_i64(word, &value) && value >= 1 && value <= 1 << 20 ? value : interval;
+    }
+    return interval;
+}
+
+bool plan_is_shortened(const struct plan *p)
+{
+    const struct plan_method *m = &p->method;
+    struct plan_method d;
+    schema_defaults(&plan_method_schema, &d);
+    /* A duration that is not known is none that was kept. */
+    return !(m->baseline_s >= d.baseline_s && m->baseline_wait_s >= d.baseline_wait_s && m->hold_s >= d.hold_s &&
+             m->release_wait_s >= d.release_wait_s && m->grid_s >= d.grid_s &&
+             m->warmup_requests >= d.warmup_requests && m->warmup_tokens >= d.warmup_tokens);
+}
