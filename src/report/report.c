@@ -1,4 +1,5 @@
 /* The text report: head, trust, metrics. The tables are in report_tables.c. */
+#include "base/columns.h"
 #include "report/report.h"
 
 #include <math.h>
@@ -58,7 +59,7 @@ void report_heading(struct report *p, const char *format, ...)
 
 void report_item(struct report *p, size_t left, size_t indent, const char *name, const char *text)
 {
-    size_t end = left + text_columns(name), at = end < indent ? indent : end + 1;
+    size_t end = left + columns_text(name), at = end < indent ? indent : end + 1;
     buf_fmt(p->out, "%*s%s%*s", (int)left, "", name, (int)(at - end), "");
     text_wrap(p->out, text, at, indent, REPORT_COLUMNS);
 }
@@ -152,7 +153,7 @@ static void put_code(struct report *p, enum report_look look, const char *name, 
     enum { INDENT = 29 }; /* the longest name and two spaces */
     buf_str(p->out, "    ");
     report_look(p, look, name);
-    buf_fmt(p->out, "%*s", (int)(INDENT - 4 - text_columns(name)), "");
+    buf_fmt(p->out, "%*s", (int)(INDENT - 4 - columns_text(name)), "");
     text_wrap(p->out, text, INDENT, INDENT, REPORT_COLUMNS);
 }
 

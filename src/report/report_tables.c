@@ -1,6 +1,7 @@
 /* The tables of the text report. */
 #include <math.h>
 #include <string.h>
+#include "base/columns.h"
 #include "report/report_internal.h"
 
 static void head_row(struct table *t, const char *const *names)
@@ -566,7 +567,7 @@ static void outcome_line(struct report *p, const char *name, int outcome, const 
     const char *word = words[outcome];
     buf_fmt(p->out, "  %-*s", NAME - 2, name);
     buf_str(p->out, word);
-    buf_fmt(p->out, "%*s", (int)(INDENT - NAME - text_columns(word)), "");
+    buf_fmt(p->out, "%*s", (int)(INDENT - NAME - columns_text(word)), "");
     text_wrap(p->out, why ? why : "no reason was recorded", INDENT, INDENT, REPORT_COLUMNS);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/columns.h"
 #include "base/utf8.h"
 #include "report/table.h"
 
@@ -237,8 +238,8 @@ static void put_stage_names(struct buf *out, const struct frame *f, const struct
             continue;
         const char *note = notes && notes->stage[i] ? notes->stage[i] : "";
         size_t letters = strlen(stage_looks[i].name);
-        if (text_columns(note) > letters)
-            letters = text_columns(note);
+        if (columns_text(note) > letters)
+            letters = columns_text(note);
         double from = x_of(f, bands[i].from_ns), to = x_of(f, bands[i].to_ns);
         double x = (from + to) / 2, half = (double)letters * LETTER / 2;
         x = fmin(x, LEFT + COLUMNS - half);

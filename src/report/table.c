@@ -3,10 +3,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/columns.h"
+#include "base/must.h"
 #include "base/utf8.h"
 
 void table_init(struct table *t, struct arena *a, const char *align)
 {
+    must(strlen(align) > 0 && strlen(align) <= TABLE_COLUMNS_MAX && strspn(align, "lrd") == strlen(align));
     *t = (struct table){.arena = a, .columns = strlen(align)};
     memcpy(t->align, align, t->columns + 1);
 }
@@ -40,14 +43,6 @@ void table_end_row(struct table *t)
         table_cell(t, "");
 }
 
-size_t text_columns(const char *text)
-{
-    size_t n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 static void put_spaces(struct buf *out, size_t n)
 {
     buf_fmt(out, "%*s", (int)n, "");
@@ -62,7 +57,7 @@ static bool is_number(const char *cell, size_t *ret_fraction)
     const char *point = digits + strspn(digits, "0123456789 ");
     while (point > digits && point[-1] == ' ')
         point--;
-    *ret_fraction = text_columns(point);
+    *ret_fraction = columns_text(point);
     return true;
 }
 
@@ -74,7 +69,7 @@ static void measure(const struct table *t, struct column *ret_columns)
 {
     size_t whole[TABLE_COLUMNS_MAX] = {0};
     for (size_t i = 0; i < t->count; i++) {
-        size_t c = i % t->columns, n = text_columns(t->cells[i]), fraction;
+        size_t c = i % t->columns, n = columns_text(t->cells[i]), fraction;
         struct column *column = &ret_columns[c];
         column->width = n > column->width ? n : column->width;
         if (t->align[c] != 'd' || !is_number(t->cells[i], &fraction))
@@ -93,7 +88,7 @@ static void put_row(const struct table *t, const char *const *row, const struct 
     while (last && !*row[last - 1])
         last--;
     for (size_t c = 0; c < last; c++) {
-        size_t pad = columns[c].width - text_columns(row[c]), behind = 0, fraction;
+        size_t pad = columns[c].width - columns_text(row[c]), behind = 0, fraction;
         if (t->align[c] == 'l')
             behind = pad;
         else if (t->align[c] == 'd' && is_number(row[c], &fraction))
@@ -108,6 +103,7 @@ static void put_row(const struct table *t, const char *const *row, const struct 
 void table_put(const struct table *t, struct buf *out, size_t indent)
 {
     struct column columns[TABLE_COLUMNS_MAX] = {0};
+    must(t->count % t->columns == 0);
     measure(t, columns);
     for (size_t i = 0; i + t->columns <= t->count; i += t->columns) {
         put_spaces(out, indent);
@@ -123,9 +119,7 @@ void text_wrap(struct buf *out, const char *text, size_t at, size_t indent, size
     text = utf8_line(&a, text);
     while (*text) {
         size_t n = strcspn(text, " ");
-        size_t width = 0;
-        for (size_t i = 0; i < n; i++)
-            width += ((unsigned char)text[i] & 0xc0) != 0x80;
+        size_t width = columns_count((struct span){text, n});
         if (!first && at + 1 + width > columns) {
             buf_byte(out, '\n');
             put_spaces(out, indent);

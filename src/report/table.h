@@ -1,4 +1,4 @@
-/* Aligned columns of text for a terminal. Widths are counted in code points, so "±" is one column. */
+/* Aligned columns of text for a terminal. Widths are columns of the terminal (base/columns.h). */
 #ifndef JTOK_REPORT_TABLE_H
 #define JTOK_REPORT_TABLE_H
 
@@ -17,7 +17,8 @@ struct table {
     size_t count, capacity;
 };
 
-/* `align` has one letter a column: left, right, or numbers by their decimal point (other text: right). */
+/* `align` has one letter a column: left, right, or numbers by their decimal point (other text: right).
+ * TABLE_COLUMNS_MAX at most. */
 void table_init(struct table *t, struct arena *a, const char *align);
 
 /* The next cell, left to right, row by row: one line, made fit to be shown (base/utf8.h). The text must stay until
@@ -28,11 +29,9 @@ void table_fmt(struct table *t, const char *format, ...) __attribute__((format(p
 /* Fills the row up with empty cells. */
 void table_end_row(struct table *t);
 
-/* All rows, `indent` spaces before each, two spaces between columns, none at a line's end. O(cells). */
+/* All rows, of which the last must be full (table_end_row): `indent` spaces before each, two spaces between columns,
+ * none at a line's end. O(cells). */
 void table_put(const struct table *t, struct buf *out, size_t indent);
-
-/* Columns that the text takes on a terminal: its code points. */
-size_t text_columns(const char *text);
 
 /* `text` broken at spaces into lines of at most `columns`; the first begins where the output stands, at column `at`,
  * later ones behind `indent` spaces. Ends with a newline. The text is made fit to be shown; line feeds in it are

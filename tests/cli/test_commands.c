@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "app/evaluate.h"
 #include "cli/exit.h"
+#include "base/columns.h"
 #include "report/table.h"
 #include "text/compress.h"
 #include "text/digest.h"
@@ -318,7 +319,7 @@ static void groups_fit_the_page_and_say_what_chance_does(void **state)
     for (const char *p = buf_text(&b->out); *p; p += strcspn(p, "\n") + 1) {
         struct buf line = {0};
         buf_add(&line, p, strcspn(p, "\n"));
-        assert_true(text_columns(buf_text(&line)) <= 100);
+        assert_true(columns_text(buf_text(&line)) <= 100);
         buf_done(&line);
     }
 }
