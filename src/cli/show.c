@@ -28,7 +28,7 @@ bool show_result(const struct result *r, const char *format, bool colour, struct
     if (!show_knows(format, e))
         return false;
     if (strcmp(format, "text") == 0)
-        report_text(r, colour, out);
+        report_full(r, colour, out);
     else if (strcmp(format, "json") == 0)
         schema_json_write(&result_schema, r, out);
     else if (strcmp(format, "csv") == 0)

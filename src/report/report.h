@@ -16,7 +16,7 @@ enum { REPORT_COLUMNS = 100 };
  * reasons, marks, the analysis' differences from the method; then the metrics, latencies, requests, every stage by
  * every series, steady state for each reading and K, saturation and delivery, the estimate, the release, and each check
  * with the numbers behind it. `colour`: with ANSI escapes. */
-void report_text(const struct result *r, bool colour, struct buf *out);
+void report_full(const struct result *r, bool colour, struct buf *out);
 
 /* One line a value: metric (its path in result.json; a list's items by their name), unit, value, state, why,
  * instrument, calibration. The first columns are those of result.json's tables, so the two never differ. */

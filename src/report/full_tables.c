@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/columns.h"
-#include "report/report_internal.h"
+#include "report/internal.h"
 
 static void head_row(struct table *t, const char *const *names)
 {
@@ -37,7 +37,7 @@ static void latency_row(struct report *p, struct table *t, const char *name, con
     table_cell(t, number_text_i64(&p->arena, x->n));
 }
 
-void report_latencies(struct report *p)
+void full_latencies(struct report *p)
 {
     const struct result_load *l = &p->r->load;
     struct table t;
@@ -78,7 +78,7 @@ static void named_line(struct report *p, const char *name, const char *text)
     report_item(p, 2, 20, name, text);
 }
 
-void report_requests(struct report *p)
+void full_requests(struct report *p)
 {
     const struct result_load *l = &p->r->load;
     struct arena *a = &p->arena;
@@ -253,7 +253,7 @@ static void stage_reasons(struct report *p)
 }
 
 /* jtok's own waits, which are in the stages' energy. */
-static void report_waits(struct report *p)
+static void put_waits(struct report *p)
 {
     const char *text = NULL;
     for (size_t i = 0; i < p->r->stage_count; i++) {
@@ -276,7 +276,7 @@ static void report_waits(struct report *p)
                                  text));
 }
 
-static void report_phases(struct report *p)
+static void put_phases(struct report *p)
 {
     static const char *const names[PHASE_COUNT] = {
         "process, imports, to the first use of a GPU", "weights loaded", "compiled", "graphs captured", "serving",
@@ -300,7 +300,7 @@ static void report_phases(struct report *p)
     table_put(&t, p->out, 2);
 }
 
-void report_stages(struct report *p)
+void full_stages(struct report *p)
 {
     const struct result *r = p->r;
     report_heading(p, "Energy by stage, J, all GPUs together (* the headline: basis %s)", basis_names[r->method.basis]);
@@ -317,8 +317,8 @@ void report_stages(struct report *p)
         if (!happened(s))
             report_reasons(p, &one, &stage_names[s->stage], 1);
     }
-    report_waits(p);
-    report_phases(p);
+    put_waits(p);
+    put_phases(p);
 }
 
 /* ---- steady state ---- */
@@ -369,7 +369,7 @@ static void put_drained(struct report *p)
                                     : ""));
 }
 
-void report_steady(struct report *p)
+void full_steady(struct report *p)
 {
     static const int ks[] = {K_1, K_2, K_3, K_ALL};
     const struct result *r = p->r;
@@ -429,7 +429,7 @@ static void put_saturated(struct report *p)
                             report_percent(p, &s->tail_token_share, false)));
 }
 
-void report_delivery(struct report *p)
+void full_delivery(struct report *p)
 {
     const struct result_lag *l = &p->r->lag;
     struct arena *a = &p->arena;
@@ -465,7 +465,7 @@ static const char *kilojoules(struct report *p, const struct quantity *q)
     return report_cell(p, &k);
 }
 
-void report_estimate(struct report *p)
+void full_estimate(struct report *p)
 {
     const struct result_estimate *e = &p->r->estimate;
     struct arena *a = &p->arena;
@@ -514,7 +514,7 @@ void report_estimate(struct report *p)
 
 /* ---- GPUs, release ---- */
 
-void report_gpus(struct report *p)
+void full_gpus(struct report *p)
 {
     const struct result *r = p->r;
     const struct result_release *x = &r->release;
@@ -572,7 +572,7 @@ static void outcome_line(struct report *p, const char *name, int outcome, const 
 }
 
 /* What failed, or could not be decided, and the marks that the run carries stand at the top of the report. */
-void report_checks(struct report *p)
+void full_checks(struct report *p)
 {
     static const char *const check_words[] = {"not checked",  "passed",     "failed",
                                               "not recorded", "not stated", "not judged"};

@@ -1,6 +1,6 @@
-/* Shared by the parts of the text report; private to src/report/report*.c. */
-#ifndef JTOK_REPORT_REPORT_INTERNAL_H
-#define JTOK_REPORT_REPORT_INTERNAL_H
+/* Shared by the parts of the text report; private to src/report. */
+#ifndef JTOK_REPORT_INTERNAL_H
+#define JTOK_REPORT_INTERNAL_H
 
 #include "report/number.h"
 #include "report/report.h"
@@ -14,11 +14,17 @@ struct report_escape {
 
 struct report {
     const struct result *r;
-    struct buf *out;
+    struct buf *out; /* &text */
+    struct buf text; /* as it stands in the result: made fit to be shown at the end */
     struct arena arena;
     struct report_escape *escapes; /* in order of `at` */
     size_t escape_count, escape_capacity;
 };
+
+void report_init(struct report *p, const struct result *r);
+
+/* Appends the text, made fit to be shown, and releases it. */
+void report_done(struct report *p, bool colour, struct buf *out);
 
 enum report_look { LOOK_HEADING, LOOK_GOOD, LOOK_BAD, LOOK_MARK, LOOK_FAINT };
 
@@ -34,6 +40,9 @@ void report_item(struct report *p, size_t left, size_t indent, const char *name,
 /* A sentence of its own, wrapped. */
 void report_line(struct report *p, const char *text);
 
+/* `text` in one line fit to be shown (names come from servers and files); `absent` where it is null or empty. */
+const char *report_or(struct report *p, const char *text, const char *absent);
+
 /* A quantity in a table's cell: the number, or the state in words. */
 const char *report_cell(struct report *p, const struct quantity *q);
 
@@ -43,13 +52,14 @@ const char *report_percent(struct report *p, const struct quantity *q, bool sign
 /* Below a table: "names: state: why" for the quantities that are not simply measured, each reason once. */
 void report_reasons(struct report *p, const struct quantity *const *list, const char *const *names, size_t n);
 
-void report_stages(struct report *p);
-void report_latencies(struct report *p);
-void report_requests(struct report *p);
-void report_steady(struct report *p);
-void report_delivery(struct report *p);
-void report_estimate(struct report *p);
-void report_gpus(struct report *p);
-void report_checks(struct report *p);
+/* The sections of the whole report. */
+void full_stages(struct report *p);
+void full_latencies(struct report *p);
+void full_requests(struct report *p);
+void full_steady(struct report *p);
+void full_delivery(struct report *p);
+void full_estimate(struct report *p);
+void full_gpus(struct report *p);
+void full_checks(struct report *p);
 
 #endif

@@ -1,0 +1,232 @@
+/* The whole report: head, trust, metrics. The tables are in full_tables.c. */
+#include <math.h>
+#include <string.h>
+#include "base/columns.h"
+#include "report/internal.h"
+#include "report/report.h"
+
+/* The long reason for no steady state stands once, in its own section and among the marks. */
+static const char *reason_of(struct report *p, const struct quantity *q)
+{
+    const char *why = q->why ? q->why : "no reason was recorded";
+    return p->r->steady.why && strcmp(why, p->r->steady.why) == 0 ? "no steady state, see below" : why;
+}
+
+void report_reasons(struct report *p, const struct quantity *const *list, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (list[i]->state == Q_MEASURED)
+            continue;
+        const char *why = reason_of(p, list[i]), *all = NULL;
+        bool first = true;
+        for (size_t j = 0; j < n; j++) {
+            if (list[j]->state != list[i]->state || strcmp(reason_of(p, list[j]), why) != 0)
+                continue;
+            first = first && j >= i;
+            all = all ? arena_format(&p->arena, "%s, %s", all, names[j]) : names[j];
+        }
+        if (first)
+            report_line(p, arena_format(&p->arena, "%s: %s: %s", all, quantity_state_text(list[i]->state), why));
+    }
+}
+
+/* ---- head ---- */
+
+static void put_head(struct report *p)
+{
+    const struct result *r = p->r;
+    report_look(p, LOOK_HEADING, arena_format(&p->arena, "%s", report_or(p, r->name, report_or(p, r->model, "a run"))));
+    buf_fmt(p->out, "\n  run       %s\n", report_or(p, r->run_id, "without id"));
+    buf_fmt(p->out, "  model     %s%s%s\n", report_or(p, r->model, "not recorded"), r->revision ? ", revision " : "",
+            report_or(p, r->revision, ""));
+    buf_fmt(p->out, "  engine    %s %s on %s\n", report_or(p, r->engine, "not recorded"),
+            report_or(p, r->engine_version, "(version not recorded)"), report_or(p, result_gpus_text(r, &p->arena), ""));
+    buf_fmt(p->out, "  scenario  %s\n", report_or(p, r->scenario, "not recorded"));
+    buf_fmt(p->out, "  method    %s%s, by jtok %s\n", result_is_older(r) ? "evaluated under " : "",
+            report_or(p, r->method_id, "not recorded"), report_or(p, r->jtok_version, "(version not recorded)"));
+    if (result_is_older(r))
+        buf_fmt(p->out, "            \"jtok analyze RUN\" evaluates it under %s\n", METHOD_ID);
+    else if (r->records_method_id && strcmp(r->records_method_id, METHOD_ID) != 0)
+        buf_fmt(p->out, "            its records were made under %s, by jtok %s\n",
+                report_or(p, r->records_method_id, ""), report_or(p, r->records_jtok_version, "(version not recorded)"));
+}
+
+/* ---- what can be trusted ---- */
+
+static const char *upper(struct report *p, const char *name)
+{
+    char *text = arena_text(&p->arena, name);
+    for (char *c = text; *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    return text;
+}
+
+/* A name in its look, padded by what the escapes do not count. */
+static void put_code(struct report *p, enum report_look look, const char *name, const char *text)
+{
+    enum { INDENT = 29 }; /* the longest name and two spaces */
+    buf_str(p->out, "    ");
+    report_look(p, look, name);
+    buf_fmt(p->out, "%*s", (int)(INDENT - 4 - columns_text(name)), "");
+    text_wrap(p->out, text, INDENT, INDENT, REPORT_COLUMNS);
+}
+
+static void put_excluded(struct report *p)
+{
+    const struct result *r = p->r;
+    buf_str(p->out, "  ");
+    report_look(p, LOOK_BAD, "EXCLUDED");
+    buf_fmt(p->out, "  not a formal run: %s\n", result_checks_text(r, &p->arena));
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < r->check_count; i++) {
+            const struct result_check *c = &r->checks[i];
+            if (pass == 0 && c->outcome == CHECK_FAILED)
+                put_code(p, LOOK_BAD, check_code_names[c->code], report_or(p, c->why, "failed"));
+            if (pass == 1 && c->outcome == CHECK_NOT_RECORDED)
+                put_code(p, LOOK_FAINT, check_code_names[c->code],
+                         arena_format(&p->arena, "not recorded: %s", report_or(p, c->why, "")));
+            if (pass == 1 && c->outcome == CHECK_NOT_CHECKED)
+                put_code(p, LOOK_FAINT, check_code_names[c->code],
+                         arena_format(&p->arena, "not checked%s%s", c->why ? ": " : "", report_or(p, c->why, "")));
+        }
+}
+
+static void put_trust(struct report *p)
+{
+    const struct result *r = p->r;
+    buf_byte(p->out, '\n');
+    if (r->simulated) {
+        buf_str(p->out, "  ");
+        report_look(p, LOOK_BAD, "SIMULATED");
+        buf_fmt(p->out, "  %s No figure below is a measurement of hardware.\n",
+                r->mark_count > RMARK_SIMULATED ? report_or(p, r->marks[RMARK_SIMULATED].why, "") : "");
+    }
+    if (r->formal) {
+        buf_str(p->out, "  ");
+        report_look(p, LOOK_GOOD, "FORMAL");
+        buf_fmt(p->out, "  %s\n", result_checks_text(r, &p->arena));
+    } else {
+        put_excluded(p);
+    }
+    bool any = false;
+    for (size_t i = 0; i < r->mark_count; i++) {
+        const struct result_mark *m = &r->marks[i];
+        if (m->outcome != CHECK_FAILED || m->code == RMARK_SIMULATED)
+            continue;
+        if (!any)
+            buf_str(p->out, "  marks\n");
+        any = true;
+        put_code(p, LOOK_MARK, mark_code_names[m->code], report_or(p, m->why, ""));
+    }
+    if (r->differences) {
+        buf_str(p->out, "  ");
+        report_look(p, LOOK_MARK, upper(p, "not the method's reading"));
+        buf_fmt(p->out, "  analysed with %s\n", report_or(p, r->differences, ""));
+    }
+}
+
+/* ---- metrics ---- */
+
+/* A metric is one row of one of the lists below. */
+struct metric {
+    const char *name, *unit;
+    const struct quantity *q;
+};
+
+/* Name, value and unit, both uncertainties; below, for what has no value or one with a reservation, its state and
+ * reason. */
+static void put_metrics(struct report *p, const char *title, const struct metric *list, size_t n)
+{
+    struct table t;
+    table_init(&t, &p->arena, "ldlll");
+    table_cell(&t, title);
+    table_cell(&t, "");
+    table_cell(&t, "");
+    table_cell(&t, "instrument");
+    table_cell(&t, "calibration");
+    const struct quantity **all = arena_array(&p->arena, n, sizeof *all);
+    const char **names = arena_array(&p->arena, n, sizeof *names);
+    for (size_t i = 0; i < n; i++) {
+        const struct quantity *q = list[i].q;
+        all[i] = q;
+        names[i] = list[i].name;
+        table_cell(&t, arena_format(&p->arena, "  %s", list[i].name));
+        table_cell(&t, report_cell(p, q));
+        bool has = quantity_has_value(q) && !isnan(q->value);
+        table_cell(&t, has ? list[i].unit : "");
+        table_cell(&t, has ? number_text_uncertainty(&p->arena, q->instrument) : "");
+        table_cell(&t, has ? number_text_uncertainty(&p->arena, q->calibration) : "");
+    }
+    buf_byte(p->out, '\n');
+    struct buf body = {0};
+    table_put(&t, &body, 0);
+    size_t head = strcspn(buf_text(&body), "\n");
+    report_look(p, LOOK_HEADING, arena_copy(&p->arena, body.p, head));
+    buf_add(p->out, body.p + head, body.n - head);
+    buf_done(&body);
+    report_reasons(p, all, names, n);
+}
+
+static void put_tokens(struct report *p)
+{
+    const struct result_metrics *m = &p->r->metrics;
+    const struct metric list[] = {
+        {"formal stage", "J/token", &m->formal_j_per_token},
+        {"full lifecycle", "J/token", &m->lifecycle_j_per_token},
+        {"steady state", "J/token", &m->steady_j_per_token},
+        {"saturated", "J/token", &m->saturated_j_per_token},
+        {"per input and output token", "J/token", &m->j_per_total_token},
+        {"per visible token", "J/token", &m->j_per_visible_token},
+    };
+    put_metrics(p, "Energy per output token", list, sizeof list / sizeof *list);
+    report_line(
+        p, "instrument: how far this run's reading may be from what the board's sensor saw. calibration: the assumed "
+           "limit of that sensor. between runs: unknown from one run, and usually the largest of the three; "
+           "\"jtok compare\" finds it from repetitions.");
+}
+
+static void put_others(struct report *p)
+{
+    const struct result_metrics *m = &p->r->metrics;
+    const struct metric list[] = {
+        {"startup energy", "J", &m->startup_j},
+        {"release energy", "J", &m->release_j},
+        {"formal energy per request", "J", &m->j_per_request},
+        {"output throughput", "tok/s", &m->throughput_tok_s},
+        {"average formal power", "W", &m->formal_w},
+        {"average steady power", "W", &m->steady_w},
+        {"average lifecycle power", "W", &m->lifecycle_w},
+        {"formal tokens per kWh", "tokens", &m->tokens_per_kwh},
+    };
+    put_metrics(p, "Energy, power, throughput", list, sizeof list / sizeof *list);
+    if (isnan(m->pue) || isnan(m->server_factor))
+        return;
+    const struct metric money[] = {
+        {"energy, whole server", "kWh", &m->kwh_per_million_tokens},
+        {"cost", report_or(p, m->currency, "(no currency)"), &m->cost_per_million_tokens},
+        {"carbon", "g CO2", &m->carbon_g_per_million_tokens},
+    };
+    put_metrics(
+        p,
+        arena_format(&p->arena, "Per million tokens, with your server factor %g and PUE %g", m->server_factor, m->pue),
+        money, sizeof money / sizeof *money);
+}
+
+void report_full(const struct result *r, bool colour, struct buf *out)
+{
+    struct report p;
+    report_init(&p, r);
+    put_head(&p);
+    put_trust(&p);
+    put_tokens(&p);
+    put_others(&p);
+    full_latencies(&p);
+    full_requests(&p);
+    full_stages(&p);
+    full_steady(&p);
+    full_delivery(&p);
+    full_estimate(&p);
+    full_gpus(&p);
+    full_checks(&p);
+    report_done(&p, colour, out);
+}
