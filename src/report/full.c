@@ -40,7 +40,8 @@ static void put_head(struct report *p)
     buf_fmt(p->out, "  model     %s%s%s\n", report_or(p, r->model, "not recorded"), r->revision ? ", revision " : "",
             report_or(p, r->revision, ""));
     buf_fmt(p->out, "  engine    %s %s on %s\n", report_or(p, r->engine, "not recorded"),
-            report_or(p, r->engine_version, "(version not recorded)"), report_or(p, result_gpus_text(r, &p->arena), ""));
+            report_or(p, r->engine_version, "(version not recorded)"),
+            report_or(p, result_gpus_text(r, &p->arena), ""));
     buf_fmt(p->out, "  scenario  %s\n", report_or(p, r->scenario, "not recorded"));
     buf_fmt(p->out, "  method    %s%s, by jtok %s\n", result_is_older(r) ? "evaluated under " : "",
             report_or(p, r->method_id, "not recorded"), report_or(p, r->jtok_version, "(version not recorded)"));
@@ -48,7 +49,8 @@ static void put_head(struct report *p)
         buf_fmt(p->out, "            \"jtok analyze RUN\" evaluates it under %s\n", METHOD_ID);
     else if (r->records_method_id && strcmp(r->records_method_id, METHOD_ID) != 0)
         buf_fmt(p->out, "            its records were made under %s, by jtok %s\n",
-                report_or(p, r->records_method_id, ""), report_or(p, r->records_jtok_version, "(version not recorded)"));
+                report_or(p, r->records_method_id, ""),
+                report_or(p, r->records_jtok_version, "(version not recorded)"));
 }
 
 /* ---- what can be trusted ---- */
