@@ -28,15 +28,26 @@ struct err {
     char text[2000];
 };
 
-/* Sets kind and text; the text is cut, never overrun. Returns false, so that `return err_set(...)` reads well. `e` may
- * be null. O(length). */
-bool err_set(struct err *e, enum err_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The value of the three below: false. */
+static inline bool err_is_set(void)
+{
+    return false;
+}
 
-/* As err_set, with ": " and the text of errno `number` at the end. */
-bool err_set_errno(struct err *e, enum err_kind kind, int number, const char *format, ...)
+/* Sets kind and text, a full sentence; the text is cut, never overrun. Its value is false, so that `return err_set(...)`
+ * reads well; as a macro, so that the compiler and the analyzers see that the caller has failed. `e` may be null.
+ * O(length). */
+#define err_set(e, kind, ...) (err_put(e, kind, __VA_ARGS__), err_is_set())
+
+/* The same; ": ", the text of errno `number` and a full stop follow the format's text. */
+#define err_set_errno(e, kind, number, ...) (err_put_errno(e, kind, number, __VA_ARGS__), err_is_set())
+
+/* Puts "prefix: " before the text already there; the kind stays. Its value is false. */
+#define err_prefix(e, ...) (err_put_prefix(e, __VA_ARGS__), err_is_set())
+
+void err_put(struct err *e, enum err_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void err_put_errno(struct err *e, enum err_kind kind, int number, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-
-/* Puts "prefix: " before the text already there; the kind stays. Returns false. */
-bool err_prefix(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void err_put_prefix(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -63,7 +63,7 @@ static void no_plan_file(void **state)
     struct life l;
     life_open(&l);
     run_plan(&l, arena_format(&l.arena, "%s/none.yaml", l.scratch), NULL);
-    expect(&l, EXIT_PLAN, "jtok: @/none.yaml: the plan can't be opened: No such file or directory\n");
+    expect(&l, EXIT_PLAN, "jtok: @/none.yaml: the plan can't be opened: No such file or directory.\n");
     life_close(&l);
 }
 
@@ -101,7 +101,7 @@ static void request_set_faults(void **state)
     life_open(&l);
     const char *plan = life_plan(&l, "", arena_format(&l.arena, "requests: {file: %s/none.jsonl}\n", l.scratch));
     run_plan(&l, plan, NULL);
-    expect(&l, EXIT_PLAN, "jtok: requests.file: cannot open @/none.jsonl: No such file or directory\n");
+    expect(&l, EXIT_PLAN, "jtok: requests.file: cannot open @/none.jsonl: No such file or directory.\n");
     plan = life_plan(&l, "", life_requests(&l, ""));
     life_file(&l, "prompts.jsonl", "\n");
     run_plan(&l, plan, NULL);

@@ -12,7 +12,7 @@ static void texts_are_put_together(void **state)
     assert_string_equal(e.text, "line 7: no model");
     assert_int_equal(e.kind, ERR_PLAN);
     assert_false(err_set_errno(&e, ERR_SYSTEM, ENOENT, "cannot open x"));
-    assert_string_equal(e.text, "cannot open x: No such file or directory");
+    assert_string_equal(e.text, "cannot open x: No such file or directory.");
     assert_false(err_set(NULL, ERR_PLAN, "x"));
     assert_false(err_prefix(NULL, "x"));
 }

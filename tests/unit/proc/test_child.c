@@ -294,7 +294,7 @@ static void test_exec_failures(void **state)
         "a file system mounted noexec.");
     expect_failure(
         &(struct child_spec){.argv = (const char *[]){"true", NULL}, .folder = "/no/such/folder"}, ERR_ENGINE,
-        "The engine was not started: its working folder /no/such/folder can't be entered: No such file or directory");
+        "The engine was not started: its working folder /no/such/folder can't be entered: No such file or directory.");
 }
 
 static void test_commands_that_can_start(void **state)

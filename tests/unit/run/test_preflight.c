@@ -46,7 +46,7 @@ static void test_disk(void **state)
              f->seen);
     assert_string_equal(e.text, text);
     assert_false(preflight_disk(&p, "/no/such/folder", 1, &e));
-    assert_string_equal(e.text, "The free space of /no/such/folder can't be read: No such file or directory");
+    assert_string_equal(e.text, "The free space of /no/such/folder can't be read: No such file or directory.");
     preflight_done(&p);
     arena_done(&a);
 }
@@ -226,7 +226,7 @@ static void test_snapshot(void **state)
     struct snapshot s;
     assert_false(preflight_snapshot(&p, &plan, &s, &e));
     char text[700];
-    snprintf(text, sizeof text, "model.snapshot: %s holds no readable config.json: No such file or directory", folder);
+    snprintf(text, sizeof text, "model.snapshot: %s holds no readable config.json: No such file or directory.", folder);
     assert_string_equal(e.text, text);
     assert_int_equal(last(&p, "preflight.snapshot")->outcome, CHECK_FAILED);
 
@@ -279,7 +279,7 @@ static void test_snapshot(void **state)
     assert_false(preflight_snapshot(&p, &plan, &s, &e));
     snprintf(text, sizeof text,
              "model.snapshot: %s is not there. Give the folder that holds the weights and config.json: No such file or "
-             "directory",
+             "directory.",
              folder);
     assert_string_equal(e.text, text);
     preflight_done(&p);
