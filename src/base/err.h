@@ -34,9 +34,9 @@ static inline bool err_is_set(void)
     return false;
 }
 
-/* Sets kind and text, a full sentence; the text is cut, never overrun. Its value is false, so that `return err_set(...)`
- * reads well; as a macro, so that the compiler and the analyzers see that the caller has failed. `e` may be null.
- * O(length). */
+/* Sets kind and text, a full sentence; the text is cut, never overrun. Its value is false, so that `return
+ * err_set(...)` reads well; as a macro, so that the compiler and the analyzers see that the caller has failed. `e` may
+ * be null. O(length). */
 #define err_set(e, kind, ...) (err_put(e, kind, __VA_ARGS__), err_is_set())
 
 /* The same; ": ", the text of errno `number` and a full stop follow the format's text. */

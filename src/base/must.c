@@ -4,8 +4,9 @@
 
 void must_fail(const char *condition, const char *file, int line)
 {
-    fprintf(stderr,
-            "jtok: internal error: %s does not hold (%s:%d). What was recorded so far is kept. Please report this line.\n",
-            condition, file, line);
+    fprintf(
+        stderr,
+        "jtok: internal error: %s does not hold (%s:%d). What was recorded so far is kept. Please report this line.\n",
+        condition, file, line);
     abort();
 }

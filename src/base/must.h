@@ -1,8 +1,9 @@
 /* What a header promises, checked where it is entered, in release builds too.
  *
- * A broken promise is a fault of this program, not of its input: going on would give a number that nobody can trust. The
- * program says which condition failed and where, and aborts; what was recorded stays, and the guardian, a process of its
- * own, ends the engine. Where a check would cost on every chunk or sample, use assert(): it is on in debug builds. */
+ * A broken promise is a fault of this program, not of its input: going on would give a number that nobody can trust.
+ * The program says which condition failed and where, and aborts; what was recorded stays, and the guardian, a process
+ * of its own, ends the engine. Where a check would cost on every chunk or sample, use assert(): it is on in debug
+ * builds. */
 #ifndef JTOK_BASE_MUST_H
 #define JTOK_BASE_MUST_H
 
