@@ -76,7 +76,7 @@ static inline void life_gpu(struct rec_gpu *g, int index, const struct life_powe
                           .power_limit_min_mw = 200000,
                           .power_limit_max_mw = 700000,
                           .memory_total_bytes = INT64_C(150) << 30,
-                          .mig = 0,
+                          .partitioned = 0,
                           .persistence = 1,
                           .architecture = 9,
                           .instant_source = "field 186 scope 0"};
@@ -90,7 +90,7 @@ static inline void life_gpu(struct rec_gpu *g, int index, const struct life_powe
             .t_ns = s * LIFE_S, .width_ns = 2000, .mw = (int32_t)life_mw(p, s * LIFE_S), .late_ns = 50000};
         g->state[s] = (struct rec_gpu_state){.t_ns = s * LIFE_S,
                                              .memory_used_bytes = engine ? INT64_C(130) << 30 : INT64_C(615) << 20,
-                                             .reasons = engine ? 0 : 1,
+                                             .slowdowns = engine ? 0 : 1,
                                              .utilisation = s >= 43 && s < 73 ? 98 : 0,
                                              .sm_mhz = engine ? 1980 : 345,
                                              .temperature_c = 40,

@@ -96,7 +96,7 @@ static void describe_gpus(struct work *w)
             .uuid = g->uuid,
             .name = g->name,
             .index = g->index,
-            .mig = g->mig,
+            .partitioned = g->partitioned,
             .instant_source = g->instant_source,
             .power_limit_w = g->power_limit_mw == ABSENT_I64 ? (double)NAN : (double)g->power_limit_mw / 1000,
             .factor = none,

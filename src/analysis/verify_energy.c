@@ -307,7 +307,7 @@ static void mark_averaged(struct verify *v)
         const char *source = x->gpus[g].instant_source;
         if (!source)
             unknown = verify_gpu_name(v, g);
-        else if (strcmp(source, "power_usage") == 0)
+        else if (power_source_is_averaged(source))
             averaged = averaged ? averaged : verify_gpu_name(v, g);
     }
     if (averaged)

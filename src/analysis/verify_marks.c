@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-/* NVML's clock event reasons that slow a GPU down for its protection. The software power cap (4) is the normal state
- * under full load and no slowdown. */
-enum { REASON_HW_SLOWDOWN = 0x8, REASON_SW_THERMAL = 0x20, REASON_HW_THERMAL = 0x40, REASON_HW_POWER_BRAKE = 0x80 };
-enum { REASONS_SLOW = REASON_HW_SLOWDOWN | REASON_SW_THERMAL | REASON_HW_THERMAL | REASON_HW_POWER_BRAKE };
-
 static void mark_simulated(struct verify *v)
 {
     const double none = __builtin_nan("");
@@ -140,18 +135,18 @@ static void mark_repeats(struct verify *v)
 static void mark_throttled(struct verify *v)
 {
     const struct records *r = v->r;
-    int64_t from_ns = records_mark(r, MARK_FORMAL_START), to_ns = records_mark(r, MARK_FORMAL_END), reasons = 0;
+    int64_t from_ns = records_mark(r, MARK_FORMAL_START), to_ns = records_mark(r, MARK_FORMAL_END), slowdowns = 0;
     double share = 0;
     size_t read = 0;
     for (size_t g = 0; g < r->gpu_count; g++) {
         size_t n = 0, slow = 0;
         for (size_t i = 0; i < r->gpus[g].state_count; i++) {
             const struct rec_gpu_state *s = &r->gpus[g].state[i];
-            if (to_ns == ABSENT_I64 || s->t_ns < from_ns || s->t_ns > to_ns || s->reasons == ABSENT_I64)
+            if (to_ns == ABSENT_I64 || s->t_ns < from_ns || s->t_ns > to_ns || s->slowdowns == ABSENT_I64)
                 continue;
             n++;
-            slow += (s->reasons & REASONS_SLOW) != 0;
-            reasons |= s->reasons & REASONS_SLOW;
+            slow += (s->slowdowns & SLOWDOWNS_PROTECTIVE) != 0;
+            slowdowns |= s->slowdowns & SLOWDOWNS_PROTECTIVE;
         }
         read += n;
         if (n && (double)slow / (double)n > share)
@@ -162,10 +157,10 @@ static void mark_throttled(struct verify *v)
                     "No clock event reasons were recorded in the formal stage.");
     else if (share > 0)
         verify_mark(v, RMARK_THROTTLED, CHECK_FAILED, share, 0, "%.3g %% of the formal stage under%s%s%s%s.",
-                    100 * share, reasons & REASON_SW_THERMAL ? " software thermal" : "",
-                    reasons & REASON_HW_THERMAL ? " hardware thermal" : "",
-                    reasons & REASON_HW_POWER_BRAKE ? " power-brake" : "",
-                    reasons & REASON_HW_SLOWDOWN ? " hardware slowdown" : " slowdown");
+                    100 * share, slowdowns & SLOWDOWN_THERMAL_SOFTWARE ? " software thermal" : "",
+                    slowdowns & SLOWDOWN_THERMAL_HARDWARE ? " hardware thermal" : "",
+                    slowdowns & SLOWDOWN_POWER_BRAKE ? " power-brake" : "",
+                    slowdowns & SLOWDOWN_HARDWARE ? " hardware slowdown" : " slowdown");
     else
         verify_mark(v, RMARK_THROTTLED, CHECK_PASSED, 0, 0, "No slowdown in %zu readings.", read);
 }

@@ -32,25 +32,15 @@ static void advise_static(struct doctor *d, const struct device_gpu *g)
 {
     const struct rec_gpu *info = &g->info;
     long long i = (long long)info->index;
-    if (g->fault)
+    if (g->fault) {
         ADVISE(d, ADVICE_BLOCKS, "%s", g->fault);
-    else if (info->mig == 1)
-        ADVISE_COMMAND(
-            d, ADVICE_BLOCKS, FORMAT(d, "nvidia-smi -i %lld -mig 0", i),
-            "GPU %lld is in MIG mode, and power is the whole board's. Turn it off, as root, or choose others.", i);
-    else if (!info->instant_source)
+        return;
+    }
+    for (size_t k = 0; k < g->advice_count; k++)
+        advise(d, g->advice[k].kind, g->advice[k].command, g->advice[k].text);
+    if (!info->instant_source && !device_gpu_blocked(g))
         ADVISE(d, ADVICE_BLOCKS, "GPU %lld gives no reading of its power.", i);
-    else if (strcmp(info->instant_source, "power_usage") == 0)
-        ADVISE(d, ADVICE_LIMITS,
-               "GPU %lld has no instantaneous power (field 186): PowerUsage stands in, on Ampere and later a mean of "
-               "one second. A driver of the 535 series or newer has it.",
-               i);
-    if (!g->fault && info->persistence == 0)
-        ADVISE_COMMAND(d, ADVICE_NOTE, FORMAT(d, "nvidia-smi -i %lld -pm 1", i),
-                       "GPU %lld is not in persistence mode: without a client the driver lets go of it, and its first "
-                       "readings are off. jtok keeps a session open; to be sure, turn it on.",
-                       i);
-    if (!g->fault && info->power_limit_mw != ABSENT_I64 && info->power_limit_default_mw != ABSENT_I64 &&
+    if (info->power_limit_mw != ABSENT_I64 && info->power_limit_default_mw != ABSENT_I64 &&
         info->power_limit_mw != info->power_limit_default_mw)
         ADVISE(d, ADVICE_NOTE, "GPU %lld is limited to %lld W, by default it is %lld W: compare only with its like.", i,
                (long long)info->power_limit_mw / 1000, (long long)info->power_limit_default_mw / 1000);
@@ -101,7 +91,7 @@ static bool look_at_gpus(struct doctor *d, int64_t probe_ns, struct err *e)
         struct doctor_gpu *g = &d->gpus[gpu];
         g->gpu = &d->device->gpus[gpu];
         g->process_count = g->memory_used_bytes = ABSENT_I64;
-        g->usable = !g->gpu->fault && g->gpu->info.mig != 1 && g->gpu->info.instant_source;
+        g->usable = device_gpu_usable(g->gpu);
         advise_static(d, g->gpu);
         if (!g->usable)
             continue;
@@ -221,7 +211,7 @@ bool doctor_look(struct doctor *d, const char *library, int64_t probe_ns, struct
 {
     struct err why = {0};
     *d = (struct doctor){0};
-    if (!device_open_nvml(library, &d->device, &why))
+    if (!device_open(&(struct plan_power){.library = library}, &d->device, &why))
         ADVISE(d, ADVICE_BLOCKS, "%s", why.text);
     else if (!look_at_gpus(d, probe_ns, e))
         return false;

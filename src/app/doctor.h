@@ -12,18 +12,6 @@
 
 enum { DOCTOR_ADVICE_MAX = 64 };
 
-enum advice_kind {
-    ADVICE_BLOCKS, /* nothing, or this GPU, can be measured */
-    ADVICE_LIMITS, /* something of a run would be missing, or its size is limited */
-    ADVICE_NOTE,   /* good to know */
-};
-
-struct advice {
-    enum advice_kind kind;
-    const char *text;    /* what is so, and how to change it */
-    const char *command; /* that changes it; null: none */
-};
-
 struct doctor_gpu {
     const struct device_gpu *gpu;
     bool usable; /* a run may select it */
@@ -55,8 +43,8 @@ struct doctor {
     size_t advice_count;
 };
 
-/* Looks at everything; `library` as of device_open_nvml. probe_ns 0: nothing is measured. A missing driver is no error
- * but advice; false only where the operating system refused. doctor_done frees in both cases. */
+/* Looks at everything; `library`: the plan's power.library, or null. probe_ns 0: nothing is measured. A missing driver
+ * is no error but advice; false only where the operating system refused. doctor_done frees in both cases. */
 bool doctor_look(struct doctor *d, const char *library, int64_t probe_ns, struct err *e);
 void doctor_done(struct doctor *d);
 

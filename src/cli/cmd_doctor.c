@@ -102,7 +102,7 @@ static void put_processes(struct buf *b, const struct doctor_gpu *g)
     buf_byte(b, '\n');
 }
 
-static void put_gpu(struct buf *b, const struct doctor_gpu *g)
+static void put_gpu(struct buf *b, const struct doctor_gpu *g, const char *partition)
 {
     const struct rec_gpu *info = &g->gpu->info;
     buf_fmt(b, "\nGPU %lld  %s  %s\n", (long long)info->index, text_or(info->name, "(no name)"),
@@ -117,10 +117,10 @@ static void put_gpu(struct buf *b, const struct doctor_gpu *g)
     put_w(b, info->power_limit_min_mw);
     buf_str(b, " to ");
     put_w(b, info->power_limit_max_mw);
-    buf_fmt(b, "); MIG %s; persistence %s\n",
-            info->mig == 1   ? "on"
-            : info->mig == 0 ? "off"
-                             : "n/a",
+    buf_fmt(b, "); %s %s; persistence %s\n", partition ? partition : "partition",
+            info->partitioned == 1   ? "on"
+            : info->partitioned == 0 ? "off"
+                                     : "n/a",
             info->persistence == 1   ? "on"
             : info->persistence == 0 ? "off"
                                      : "n/a");
@@ -196,11 +196,11 @@ static void put_advice(struct buf *b, const struct doctor *d)
 static void put_text(struct buf *b, const struct doctor *d)
 {
     if (d->device) {
-        buf_fmt(b, "Driver %s, NVML %s, from %s%s\n", text_or(d->device->driver_version, "n/a"),
-                text_or(d->device->nvml_version, "n/a"), text_or(d->device->library, "n/a"),
+        buf_fmt(b, "Driver %s, %s %s, from %s%s\n", text_or(d->device->driver_version, "n/a"), d->device->kind->name,
+                text_or(d->device->library_version, "n/a"), text_or(d->device->library, "n/a"),
                 d->device->simulated ? "  [simulated]" : "");
         for (size_t i = 0; i < d->device->gpu_count; i++)
-            put_gpu(b, &d->gpus[i]);
+            put_gpu(b, &d->gpus[i], d->device->kind->partition);
     } else {
         buf_str(b, "Driver none\n");
     }
@@ -290,7 +290,7 @@ static void json_gpu(struct json_writer *w, const struct doctor_gpu *g)
     json_i64_or_null(w, "power_limit_min_mw", info->power_limit_min_mw);
     json_i64_or_null(w, "power_limit_max_mw", info->power_limit_max_mw);
     json_i64_or_null(w, "memory_total_bytes", info->memory_total_bytes);
-    json_i64_or_null(w, "mig", info->mig);
+    json_i64_or_null(w, "mig", info->partitioned);
     json_i64_or_null(w, "persistence", info->persistence);
     json_i64_or_null(w, "architecture", info->architecture);
     json_text_or_null(w, "instant_source", info->instant_source);
@@ -322,7 +322,7 @@ static void put_json(struct buf *b, const struct doctor *d)
     json_writer_init(&w, b, 2);
     json_put_object(&w);
     json_text_or_null(&w, "driver_version", d->device ? d->device->driver_version : NULL);
-    json_text_or_null(&w, "nvml_version", d->device ? d->device->nvml_version : NULL);
+    json_text_or_null(&w, "nvml_version", d->device ? d->device->library_version : NULL);
     json_text_or_null(&w, "library", d->device ? d->device->library : NULL);
     json_bool(&w, "simulated", d->device && d->device->simulated);
     json_i64_or_null(&w, "usable_gpus", (int64_t)d->usable_count);

@@ -1,5 +1,7 @@
 #include "model/record.h"
 
+#include <string.h>
+
 const char *const mark_names[] = {"baseline_start", "baseline_end",    "service_start",
                                   "ready",          "warmup_start",    "warmup_end",
                                   "formal_start",   "formal_end",      "stop",
@@ -37,6 +39,12 @@ const char *const verdict_names[] = {"ok",
 const char *const request_stage_names[] = {"ready", "warmup", "formal", NULL};
 const char *const chunk_kind_names[] = {"role", "text", "reasoning", "held", "finish", "usage", "other", NULL};
 const char *const chunk_stamp_names[] = {"kernel", "shared", "read", NULL};
+
+/* NVML's PowerUsage, from Ampere on; other libraries' names say it. */
+bool power_source_is_averaged(const char *source)
+{
+    return source && (strcmp(source, "power_usage") == 0 || strncmp(source, "averaged", 8) == 0);
+}
 
 int64_t records_mark(const struct records *r, int id)
 {

@@ -89,8 +89,8 @@ struct rec_run {
     int64_t began_realtime_ns;
     const char *host, *kernel, *cpu;
     const char *engine_version, *engine_fingerprint; /* as the engine says */
-    const char *driver_version, *nvml_version;
-    const char *stamp_source; /* "kernel" or "read" */
+    const char *driver_version, *library_version;    /* the GPUs': kernel driver, device library */
+    const char *stamp_source;                        /* "kernel" or "read" */
     bool gpu_simulated, engine_simulated;
     int64_t engine_exit_status;                      /* ABSENT_I64: unknown; a signal n is 128 + n */
     int64_t prefix_cache;                            /* 1 on, 0 off, ABSENT_I64 unknown */
@@ -130,14 +130,32 @@ struct rec_counter {
 };
 
 struct rec_buffer {
-    int64_t realtime_us; /* NVML's stamp, as it is */
+    int64_t realtime_us; /* the device library's stamp, as it is */
     int32_t mw;
+};
+
+/* Why a GPU's clock is not at its highest, for every maker. The first nine bits are what column `reasons` holds: they
+ * are NVML's, so old records need no translation. Other makers' reasons are mapped onto these; one that fits none of
+ * them gets a bit from 2^32 on. */
+enum slowdown {
+    SLOWDOWN_IDLE = 0x1,
+    SLOWDOWN_CLOCK_SETTING = 0x2, /* a user's or program's clock limit */
+    SLOWDOWN_POWER_CAP = 0x4,     /* the power limit: the normal state under full load */
+    SLOWDOWN_HARDWARE = 0x8,      /* by the board itself, for whatever reason */
+    SLOWDOWN_SYNC = 0x10,         /* held to the clock of other GPUs */
+    SLOWDOWN_THERMAL_SOFTWARE = 0x20,
+    SLOWDOWN_THERMAL_HARDWARE = 0x40,
+    SLOWDOWN_POWER_BRAKE = 0x80, /* by the power supply */
+    SLOWDOWN_DISPLAY = 0x100,
+    /* Those that protect the board: power and speed are not what this GPU can do. */
+    SLOWDOWNS_PROTECTIVE =
+        SLOWDOWN_HARDWARE | SLOWDOWN_THERMAL_SOFTWARE | SLOWDOWN_THERMAL_HARDWARE | SLOWDOWN_POWER_BRAKE
 };
 
 struct rec_gpu_state {
     int64_t t_ns;
     int64_t memory_used_bytes;                  /* v1's `used`, with the reserved part; ABSENT_I64 */
-    int64_t reasons;                            /* clock event reasons, bit mask; ABSENT_I64 */
+    int64_t slowdowns;                          /* enum slowdown, or-ed; ABSENT_I64 */
     int32_t utilisation, sm_mhz, temperature_c; /* -1 */
     int32_t processes;                          /* compute processes; -1: the list could not be read */
 };
@@ -155,9 +173,10 @@ struct rec_gpu {
     int64_t index;
     int64_t power_limit_mw, power_limit_default_mw, power_limit_min_mw, power_limit_max_mw; /* enforced first */
     int64_t memory_total_bytes;
-    int64_t mig; /* 1 on, 0 off, ABSENT_I64 not supported */
-    int64_t persistence, architecture;
-    const char *instant_source; /* "field 186 scope 0", "power_usage" */
+    int64_t partitioned;        /* 1: split into parts that share its power; 0: whole; ABSENT_I64: it can't be split */
+    int64_t persistence;        /* 1: the driver keeps it initialised while nobody uses it; 0: not; ABSENT_I64 */
+    int64_t architecture;       /* the device library's number */
+    const char *instant_source; /* the instrument of `instant`, as its library calls it; null: it has none */
     struct rec_instant *instant;
     size_t instant_count;
     struct rec_counter *counter;
@@ -297,6 +316,9 @@ struct records {
     size_t metrics_count;
     struct rec_client client; /* zeroed with wall_ns 0: not recorded */
 };
+
+/* Is the power of this instrument (instant_source) a mean over about a second instead of the power of a moment? */
+bool power_source_is_averaged(const char *source);
 
 /* Time of the last mark with this id, or ABSENT_I64. O(marks). */
 int64_t records_mark(const struct records *r, int id);

@@ -118,7 +118,7 @@ struct result_gpu {
     const char *uuid, *name;
     int64_t index;
     double power_limit_w;
-    int64_t mig; /* 1 on, 0 off, ABSENT_I64 not supported or not recorded */
+    int64_t partitioned; /* as in rec_gpu; ABSENT_I64: also not recorded */
     const char *instant_source;
     /* basis `precise` */
     struct quantity factor;        /* counter over buffer on [t2, release_end] */

@@ -88,7 +88,7 @@ static const struct field gpu_fields[] = {
     {"name", FIELD_TEXT, AT(name), .doc = "Product name."},
     {"index", FIELD_I64, AT(index), .doc = "Index as the driver gives it."},
     {"power_limit_w", FIELD_F64, AT(power_limit_w), .unit = "W", .doc = "Enforced limit."},
-    {"mig", FIELD_I64, AT(mig), .doc = "MIG: 1 on, 0 off; null: not supported, or not recorded."},
+    {"mig", FIELD_I64, AT(partitioned), .doc = "MIG: 1 on, 0 off; null: not supported, or not recorded."},
     {"instant_source", FIELD_TEXT, AT(instant_source), .doc = "Which reading answered as instantaneous power."},
     {"factor", FIELD_QUANTITY, AT(factor), .doc = "Counter over buffer from service_start to release_end."},
     {"counter_lag_s", FIELD_QUANTITY, AT(counter_lag_s), .unit = "s", .doc = "L, the delay of the counter."},

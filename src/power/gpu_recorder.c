@@ -157,7 +157,7 @@ static void read_state(struct gpu_recorder *g, struct sampler_live *live)
 {
     struct rec_process records[DEVICE_PROCESSES_MAX];
     struct rec_gpu_state state = {.memory_used_bytes = ABSENT_I64,
-                                  .reasons = ABSENT_I64,
+                                  .slowdowns = ABSENT_I64,
                                   .utilisation = -1,
                                   .sm_mhz = -1,
                                   .temperature_c = -1,

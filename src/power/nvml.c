@@ -3,7 +3,12 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/must.h"
 #include "power/nvml_session.h"
+
+/* As measured on A100, H100 and H200 (METHOD section 2); what a GPU does not have says so when it is read. */
+static const struct device_caps caps = {
+    .counter_period_ns = 100000000, .buffer_period_ns = 20000000, .buffer_depth = 119};
 
 const char *nvml_code_text(int code)
 {
@@ -185,6 +190,40 @@ static void read_limits(struct nvml_session *n, nvml_handle h, struct rec_gpu *i
     }
 }
 
+static void add_advice(struct device_gpu *g, enum advice_kind kind, const char *text, const char *command)
+{
+    must(g->advice_count < DEVICE_ADVICE_MAX);
+    g->advice[g->advice_count++] = (struct advice){kind, text, command};
+}
+
+static void advise(struct nvml_session *n, uint32_t gpu)
+{
+    struct device_gpu *g = &n->device.gpus[gpu];
+    struct arena *a = &n->arena;
+    if (g->info.partitioned == 1)
+        add_advice(
+            g, ADVICE_BLOCKS,
+            arena_format(a,
+                         "GPU %u (%s) is in MIG mode: its power and energy are those of the whole board and can't "
+                         "be told apart. Turn MIG off, as root, or choose other GPUs.",
+                         gpu, g->info.uuid),
+            arena_format(a, "nvidia-smi -i %u -mig 0", gpu));
+    else if (g->info.instant_source && strcmp(g->info.instant_source, NVML_SOURCE_USAGE) == 0)
+        add_advice(g, ADVICE_LIMITS,
+                   arena_format(a,
+                                "GPU %u has no instantaneous power (field 186): PowerUsage stands in, on Ampere and "
+                                "later a mean of one second. A driver of the 535 series or newer has it.",
+                                gpu),
+                   NULL);
+    if (g->info.persistence == 0)
+        add_advice(g, ADVICE_NOTE,
+                   arena_format(a,
+                                "GPU %u is not in persistence mode: without a client the driver lets go of it, and "
+                                "its first readings are off. jtok keeps a session open; to be sure, turn it on.",
+                                gpu),
+                   arena_format(a, "nvidia-smi -i %u -pm 1", gpu));
+}
+
 static void read_static(struct nvml_session *n, uint32_t gpu)
 {
     struct rec_gpu *info = &n->device.gpus[gpu].info;
@@ -203,13 +242,15 @@ static void read_static(struct nvml_session *n, uint32_t gpu)
         n->gpus[gpu].memory_total = memory.total;
     }
     if (n->f.mig && n->f.mig(h, &value, &pending) == NVML_SUCCESS)
-        info->mig = value != 0;
+        info->partitioned = value != 0;
     if (n->f.persistence && n->f.persistence(h, &mode) == NVML_SUCCESS)
         info->persistence = mode;
     if (n->f.architecture && n->f.architecture(h, &value) == NVML_SUCCESS)
         info->architecture = value;
     read_limits(n, h, info);
     nvml_choose_power(n, gpu);
+    n->device.gpus[gpu].caps = caps;
+    advise(n, gpu);
 }
 
 static void enumerate_one(struct nvml_session *n, uint32_t gpu)
@@ -223,7 +264,7 @@ static void enumerate_one(struct nvml_session *n, uint32_t gpu)
                                .power_limit_min_mw = none,
                                .power_limit_max_mw = none,
                                .memory_total_bytes = none,
-                               .mig = none,
+                               .partitioned = none,
                                .persistence = none,
                                .architecture = none};
     int code = n->f.by_index(gpu, &n->gpus[gpu].handle);
@@ -245,8 +286,8 @@ static bool enumerate(struct nvml_session *n, struct err *e)
     unsigned count = 0;
     if (n->f.driver_version)
         n->device.driver_version = short_text(n, n->f.driver_version(text, sizeof text), text);
-    if (n->f.nvml_version)
-        n->device.nvml_version = short_text(n, n->f.nvml_version(text, sizeof text), text);
+    if (n->f.library_version)
+        n->device.library_version = short_text(n, n->f.library_version(text, sizeof text), text);
     n->device.simulated = n->device.driver_version && strstr(n->device.driver_version, "simulated");
     int code = n->f.count(&count);
     if (code != NVML_SUCCESS)
@@ -274,7 +315,7 @@ static void session_free(struct nvml_session *n)
     free(n);
 }
 
-bool device_open_nvml(const char *library, struct device **ret_device, struct err *e)
+static bool session_open(const char *library, struct device **ret_device, struct err *e)
 {
     struct nvml_session *n = mem_zero(1, sizeof *n);
     n->device.self = n;
@@ -305,8 +346,5 @@ void nvml_session_close(void *self)
     session_free(n);
 }
 
-void device_close(struct device *d)
-{
-    if (d)
-        d->ops->close(d->self);
-}
+const struct device_kind nvml_kind = {
+    .name = "NVML", .file = "libnvidia-ml", .tool = "nvidia-smi", .partition = "MIG", .open = session_open};

@@ -43,6 +43,19 @@ enum { NVML_SAMPLES_TOTAL_POWER = 0 };
 enum { NVML_CLOCK_SM = 1 };
 enum { NVML_TEMPERATURE_GPU = 0 };
 
+/* Why clocks are not at their highest. */
+enum nvml_reason {
+    NVML_REASON_IDLE = 0x1,
+    NVML_REASON_CLOCK_SETTING = 0x2,
+    NVML_REASON_SW_POWER_CAP = 0x4,
+    NVML_REASON_HW_SLOWDOWN = 0x8,
+    NVML_REASON_SYNC_BOOST = 0x10,
+    NVML_REASON_SW_THERMAL = 0x20,
+    NVML_REASON_HW_THERMAL = 0x40,
+    NVML_REASON_HW_POWER_BRAKE = 0x80,
+    NVML_REASON_DISPLAY = 0x100
+};
+
 enum nvml_value_type {
     NVML_VALUE_DOUBLE,
     NVML_VALUE_UINT,
@@ -148,7 +161,7 @@ _Static_assert(sizeof(struct nvml_temperature) == 12 &&
     F(shutdown, 1, int, (void), "nvmlShutdown")                                                                        \
     F(error_string, 0, const char *, (int), "nvmlErrorString")                                                         \
     F(driver_version, 0, int, (char *, unsigned), "nvmlSystemGetDriverVersion")                                        \
-    F(nvml_version, 0, int, (char *, unsigned), "nvmlSystemGetNVMLVersion")                                            \
+    F(library_version, 0, int, (char *, unsigned), "nvmlSystemGetNVMLVersion")                                         \
     F(count, 1, int, (unsigned *), "nvmlDeviceGetCount_v2", "nvmlDeviceGetCount")                                      \
     F(by_index, 1, int, (unsigned, nvml_handle *), "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex")      \
     F(uuid, 1, int, (nvml_handle, char *, unsigned), "nvmlDeviceGetUUID")                                              \

@@ -79,9 +79,9 @@ void nvml_choose_power(struct nvml_session *n, uint32_t gpu)
         n->gpus[gpu].has_field_power = false;
     struct rec_gpu *info = &n->device.gpus[gpu].info;
     if (n->gpus[gpu].has_field_power)
-        info->instant_source = "field 186 scope 0";
+        info->instant_source = NVML_SOURCE_INSTANT;
     else if (nvml_code_status(read_power_usage(n, gpu, &mw)) != READ_UNSUPPORTED)
-        info->instant_source = "power_usage";
+        info->instant_source = NVML_SOURCE_USAGE;
 }
 
 static enum read_status read_power(void *self, uint32_t gpu, int32_t *ret_mw)
@@ -163,6 +163,30 @@ static int32_t temperature(struct nvml_session *n, nvml_handle h)
     return -1;
 }
 
+/* The record's bits are NVML's own (model/record.h), those of a newer NVML included: they are kept as they came. */
+static int64_t slowdowns_of(unsigned long long reasons)
+{
+    static const struct {
+        unsigned long long nvml;
+        int64_t neutral;
+    } bits[] = {{NVML_REASON_IDLE, SLOWDOWN_IDLE},
+                {NVML_REASON_CLOCK_SETTING, SLOWDOWN_CLOCK_SETTING},
+                {NVML_REASON_SW_POWER_CAP, SLOWDOWN_POWER_CAP},
+                {NVML_REASON_HW_SLOWDOWN, SLOWDOWN_HARDWARE},
+                {NVML_REASON_SYNC_BOOST, SLOWDOWN_SYNC},
+                {NVML_REASON_SW_THERMAL, SLOWDOWN_THERMAL_SOFTWARE},
+                {NVML_REASON_HW_THERMAL, SLOWDOWN_THERMAL_HARDWARE},
+                {NVML_REASON_HW_POWER_BRAKE, SLOWDOWN_POWER_BRAKE},
+                {NVML_REASON_DISPLAY, SLOWDOWN_DISPLAY}};
+    int64_t slowdowns = 0;
+    unsigned long long rest = reasons;
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
+        slowdowns |= reasons & bits[i].nvml ? bits[i].neutral : 0;
+        rest &= ~bits[i].nvml;
+    }
+    return slowdowns | (int64_t)(rest & INT64_MAX);
+}
+
 static enum read_status read_state(void *self, uint32_t gpu, struct rec_gpu_state *ret_state)
 {
     struct nvml_session *n = self;
@@ -175,7 +199,7 @@ static enum read_status read_state(void *self, uint32_t gpu, struct rec_gpu_stat
     bool known = n->f.utilisation && n->f.utilisation(h, &utilisation) == NVML_SUCCESS;
     ret_state->utilisation = known ? (int32_t)utilisation.gpu : -1;
     known = n->f.reasons && n->f.reasons(h, &reasons) == NVML_SUCCESS;
-    ret_state->reasons = known ? (int64_t)reasons : ABSENT_I64;
+    ret_state->slowdowns = known ? slowdowns_of(reasons) : ABSENT_I64;
     known = n->f.clock && n->f.clock(h, NVML_CLOCK_SM, &mhz) == NVML_SUCCESS;
     ret_state->sm_mhz = known ? (int32_t)mhz : -1;
     return READ_OK;
@@ -253,10 +277,23 @@ static const char *last_fault(void *self, uint32_t gpu)
     return g->fault;
 }
 
+static size_t make_environment(void *self, const uint32_t *gpus, size_t gpu_count, struct arena *a,
+                               struct field_pair *ret_variables)
+{
+    struct nvml_session *n = self;
+    const char *list = "";
+    for (size_t i = 0; i < gpu_count; i++)
+        list = arena_format(a, "%s%s%s", list, i ? "," : "", n->device.gpus[gpus[i]].info.uuid);
+    ret_variables[0] = (struct field_pair){"CUDA_VISIBLE_DEVICES", list};
+    ret_variables[1] = (struct field_pair){"CUDA_DEVICE_ORDER", "PCI_BUS_ID"};
+    return 2;
+}
+
 const struct device_ops nvml_ops = {.power = read_power,
                                     .energy = read_energy,
                                     .buffer = read_buffer,
                                     .state = read_state,
                                     .processes = read_processes,
                                     .fault = last_fault,
+                                    .environment = make_environment,
                                     .close = nvml_session_close};

@@ -24,7 +24,12 @@ struct nvml_session {
     struct nvml_gpu gpus[DEVICE_GPUS_MAX];
 };
 
-extern const struct device_ops nvml_ops; /* nvml_read.c */
+/* The instruments that can answer as power now, as rec_gpu.instant_source names them. */
+#define NVML_SOURCE_INSTANT "field 186 scope 0"
+#define NVML_SOURCE_USAGE   "power_usage"
+
+extern const struct device_kind nvml_kind; /* nvml.c: the row of the registry */
+extern const struct device_ops nvml_ops;   /* nvml_read.c */
 void nvml_session_close(void *self);
 
 /* What a code means for a person and what to do; static text. */

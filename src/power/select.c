@@ -36,7 +36,7 @@ static bool is_index(const char *name, size_t *ret_index)
     return true;
 }
 
-/* NVML writes the domain with 8 digits, other tools with 4 or not at all. */
+/* Libraries write the domain with 8 digits, other tools with 4 or not at all. */
 static bool is_pci(const char *name, const char *pci)
 {
     if (!pci || !strchr(name, ':'))
@@ -60,11 +60,18 @@ static bool long_enough(const char *name)
     return n >= head + UUID_PREFIX_MIN;
 }
 
+/* "MIG-..." */
+static bool is_part(const char *partition, const char *name)
+{
+    size_t n = partition ? strlen(partition) : 0;
+    return n && strncasecmp(name, partition, n) == 0 && name[n] == '-';
+}
+
 static bool find_gpu(const struct device *d, const char *name, uint32_t *ret_gpu, struct err *e)
 {
     size_t index, found = 0, matches = 0;
-    if (strncasecmp(name, "MIG-", 4) == 0)
-        return refuse(d, name, "is a MIG instance: power and energy can only be measured for a whole board", e);
+    if (is_part(d->kind->partition, name))
+        return refuse(d, name, "is a part of a GPU: power and energy can only be measured for a whole board", e);
     if (is_index(name, &index)) {
         if (index >= d->gpu_count)
             return refuse(d, name, "does not exist", e);
@@ -90,12 +97,11 @@ static bool check_usable(const struct device *d, uint32_t gpu, struct err *e)
     const struct device_gpu *g = &d->gpus[gpu];
     if (g->fault)
         return err_set(e, ERR_DEVICE, "%s Choose other GPUs, or mend it.", g->fault);
-    if (g->info.mig == 1)
-        return err_set(
-            e, ERR_DEVICE,
-            "GPU %u (%s) is in MIG mode: its power and energy are those of the whole board and can't be told "
-            "apart. Turn MIG off ('nvidia-smi -i %u -mig 0', as root) or choose other GPUs.",
-            gpu, g->info.uuid, gpu);
+    const struct advice *blocked = device_gpu_blocked(g);
+    if (blocked)
+        return blocked->command
+                   ? err_set(e, ERR_DEVICE, "%s The command for it: '%s'.", blocked->text, blocked->command)
+                   : err_set(e, ERR_DEVICE, "%s", blocked->text);
     if (!g->info.instant_source)
         return err_set(e, ERR_DEVICE, "GPU %u (%s, %s) gives no reading of its power. Choose other GPUs.", gpu,
                        g->info.uuid, g->info.name ? g->info.name : "no name");
@@ -110,7 +116,7 @@ bool device_select(const struct device *d, const char **names, size_t name_count
     size_t count = 0;
     const char *all[] = {"all"};
     if (d->gpu_count == 0)
-        return err_set(e, ERR_DEVICE, "There is no GPU on this machine. Check 'nvidia-smi'.");
+        return err_set(e, ERR_DEVICE, "There is no GPU on this machine. Check '%s'.", d->kind->tool);
     if (name_count == 0) {
         names = all;
         name_count = 1;

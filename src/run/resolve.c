@@ -68,7 +68,7 @@ static bool gpus_are_free(struct run *r, struct err *e)
 
 static bool open_gpus(struct run *r, struct err *e)
 {
-    if (!device_open_nvml(r->plan->power.library, &r->device, e) ||
+    if (!device_open(&r->plan->power, &r->device, e) ||
         !device_select(r->device, r->plan->gpus, r->plan->gpu_count, r->gpu_list, &r->gpu_count, e))
         return false;
     if (r->gpu_count > TICK_GPUS_MAX)

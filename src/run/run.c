@@ -570,7 +570,7 @@ static void describe_run(struct run *r)
         .kernel = arena_format(r->arena, "%s %s", u.sysname, u.release),
         .cpu = cpu_model(r->arena),
         .driver_version = r->device->driver_version,
-        .nvml_version = r->device->nvml_version,
+        .library_version = r->device->library_version,
         .gpu_simulated = r->device->simulated,
         .engine_simulated = r->plan->engine.simulated,
         .engine_exit_status = ABSENT_I64,

@@ -56,8 +56,8 @@ bool stage_baseline(struct run *r)
         idle_refusal(&r->idle, run_gpu_name, r, &b);
         run_fail(r, ERR_BUSY,
                  "The machine did not become idle within %.0f s, so there is no baseline. %s Stop what runs "
-                 "there (nvidia-smi shows it), wait until power is steady, and start again.",
-                 r->plan->method.baseline_wait_s, buf_text(&b));
+                 "there (%s shows it), wait until power is steady, and start again.",
+                 r->plan->method.baseline_wait_s, buf_text(&b), r->device->kind->tool);
         buf_done(&b);
         return false;
     }

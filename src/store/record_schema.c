@@ -43,7 +43,7 @@ static const struct field run_fields[] = {
     TEXT(engine_version, "Version, as the engine says."),
     TEXT(engine_fingerprint, "What its streams carry as system_fingerprint."),
     TEXT(driver_version, "NVIDIA driver."),
-    TEXT(nvml_version, "NVML."),
+    {.key = "nvml_version", .type = FIELD_TEXT, .offset = offsetof(struct rec_run, library_version), .doc = "NVML."},
     TEXT(stamp_source, "Arrival times: kernel or read."),
     BOOL(gpu_simulated, "The GPU was simulated."),
     BOOL(engine_simulated, "The engine was simulated."),

@@ -64,6 +64,10 @@ static const char *const counter_whys[] = {"locked", "repeat", "search", "bounda
 #define STATUS    0, 999
 #define ANY       INT64_MIN, INT64_MAX
 
+#define NAMED_COL(name, s, member, kind_, range, empty_)                                                               \
+    {                                                                                                                  \
+        name, kind_, offsetof(struct s, member), NULL, range, empty_                                                   \
+    }
 #define COL(s, member, kind_, range, empty_)                                                                           \
     {                                                                                                                  \
 #member, kind_, offsetof(struct s, member), NULL, range, empty_                                                \
@@ -87,7 +91,7 @@ static const struct column gpu_columns[] = {
     COL(rec_gpu, power_limit_min_mw, COL_I64, POWER_MW, ABSENT),
     COL(rec_gpu, power_limit_max_mw, COL_I64, POWER_MW, ABSENT),
     COL(rec_gpu, memory_total_bytes, COL_I64, BYTES, ABSENT),
-    COL(rec_gpu, mig, COL_I64, FLAG, ABSENT),
+    NAMED_COL("mig", rec_gpu, partitioned, COL_I64, FLAG, ABSENT),
     COL(rec_gpu, persistence, COL_I64, FLAG, ABSENT),
     COL(rec_gpu, architecture, COL_I64, FIGURE, ABSENT),
     COL(rec_gpu, instant_source, COL_TEXT, ANY, ABSENT),
@@ -131,7 +135,7 @@ static const struct column state_columns[] = {
     COL(rec_gpu_state, utilisation, COL_I32, PERCENT, ABSENT),
     COL(rec_gpu_state, sm_mhz, COL_I32, MEGAHERTZ, ABSENT),
     COL(rec_gpu_state, temperature_c, COL_I32, CELSIUS, ABSENT),
-    COL(rec_gpu_state, reasons, COL_I64, BITS, ABSENT),
+    NAMED_COL("reasons", rec_gpu_state, slowdowns, COL_I64, BITS, ABSENT),
     COL(rec_gpu_state, processes, COL_I32, PROCESSES, ABSENT),
 };
 static const struct column process_columns[] = {

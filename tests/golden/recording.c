@@ -149,7 +149,7 @@ static struct rec_gpu *gpu_of(struct arena *a, struct records *r, int64_t index,
                         .power_limit_min_mw = ABSENT_I64,
                         .power_limit_max_mw = ABSENT_I64,
                         .memory_total_bytes = ABSENT_I64,
-                        .mig = ABSENT_I64,
+                        .partitioned = ABSENT_I64,
                         .persistence = ABSENT_I64,
                         .architecture = ABSENT_I64,
                         .instant_source = "field 186 scope 0"};
@@ -204,7 +204,7 @@ static bool load_memory(const char *dir, struct arena *a, struct records *r, str
             int64_t processes = integer(&t, "compute_processes");
             next = (struct rec_gpu_state){.t_ns = time_ns(&t, "t_us"),
                                           .memory_used_bytes = integer(&t, "used_bytes"),
-                                          .reasons = ABSENT_I64,
+                                          .slowdowns = ABSENT_I64,
                                           .utilisation = -1,
                                           .sm_mhz = -1,
                                           .temperature_c = -1,

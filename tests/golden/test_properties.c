@@ -46,7 +46,7 @@ static void make_power(struct made *m, size_t gpu)
                 (struct rec_gpu_state){.t_ns = t + 1000,
                                        .memory_used_bytes = t < at_s(6) || t > at_s(21) ? 0 : 1 << 30,
                                        .utilisation = 0,
-                                       .reasons = 0,
+                                       .slowdowns = 0,
                                        .sm_mhz = 345,
                                        .temperature_c = 30,
                                        .processes = t > at_s(6) && t < at_s(21)};

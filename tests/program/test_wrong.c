@@ -354,7 +354,7 @@ static void mig_is_refused(void **state)
     expect(&l, EXIT_DEVICE,
            "jtok: " GPU_0
            " is in MIG mode: its power and energy are those of the whole board and can't be told apart. Turn "
-           "MIG off ('nvidia-smi -i 0 -mig 0', as root) or choose other GPUs.\n");
+           "MIG off, as root, or choose other GPUs. The command for it: 'nvidia-smi -i 0 -mig 0'.\n");
     life_close(&l);
 }
 

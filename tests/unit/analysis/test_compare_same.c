@@ -552,7 +552,7 @@ static void boards_count_by_what_they_are(void **state)
     cases[0].reason = "The GPUs differ: NVIDIA H200 at 700 W, power by field 186 scope 0 and NVIDIA H100 at 700 W";
     cases[1].gpu.power_limit_w = 600;
     cases[1].reason = "and NVIDIA H200 at 600 W";
-    cases[2].gpu.mig = 1;
+    cases[2].gpu.partitioned = 1;
     cases[2].reason = "and NVIDIA H200 at 700 W with MIG on";
     cases[3].gpu.instant_source = "power_usage";
     cases[3].reason = "power by power_usage";
@@ -568,7 +568,7 @@ static void boards_count_by_what_they_are(void **state)
         assert_told(&t->f.reasons, cases[i].reason);
     }
     *g = as_it_was;
-    g->mig = ABSENT_I64; /* not supported is not on */
+    g->partitioned = ABSENT_I64; /* not supported is not on */
     conditions(t);
     assert_int_equal(t->f.reasons.count, 0);
     t->y->result.marks[RMARK_AVERAGED_POWER].outcome = CHECK_FAILED;

@@ -111,7 +111,7 @@ static void one_gpu_more(struct records *r, struct arena *a)
 static void mig(struct records *r, struct arena *a)
 {
     (void)a;
-    r->gpus[0].mig = 1;
+    r->gpus[0].partitioned = 1;
 }
 static void no_new_memory(struct records *r, struct arena *a)
 {
@@ -329,7 +329,7 @@ static void repeats(struct records *r, struct arena *a)
 static void slowdown(struct records *r, struct arena *a)
 {
     (void)a;
-    r->gpus[0].state[50].reasons = 0x40;
+    r->gpus[0].state[50].slowdowns = 0x40;
 }
 static void silent_identity(struct records *r, struct arena *a)
 {

@@ -38,7 +38,7 @@ static inline void simulated_open(struct simulated *s, const char *gpus, const c
     setenv("JTOK_SIM_GPUS", gpus, 1);
     setenv("JTOK_SIM_FAULT", fault, 1);
     unsetenv("JTOK_SIM_STATE");
-    assert_ok(device_open_nvml(SIMULATED_LIBRARY, &s->device, &e), e);
+    assert_ok(device_open(&(struct plan_power){.library = SIMULATED_LIBRARY}, &s->device, &e), e);
     s->handle = dlopen(SIMULATED_LIBRARY, RTLD_NOW);
     assert_non_null(s->handle);
     *(void **)&get_state = simulated_symbol(s, "jtok_sim_state");

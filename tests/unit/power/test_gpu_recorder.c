@@ -88,8 +88,12 @@ static const char *fake_fault(void *self, uint32_t gpu)
     return "GPU 0 (GPU-x), reading: broken.";
 }
 
-static const struct device_ops fake_ops = {fake_power,     fake_energy, fake_buffer, fake_state,
-                                           fake_processes, fake_fault,  NULL};
+static const struct device_ops fake_ops = {.power = fake_power,
+                                           .energy = fake_energy,
+                                           .buffer = fake_buffer,
+                                           .state = fake_state,
+                                           .processes = fake_processes,
+                                           .fault = fake_fault};
 
 static int64_t fake_now(void *self)
 {

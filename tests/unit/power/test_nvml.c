@@ -37,7 +37,7 @@ static void what_does_not_change_is_read(void **state)
     assert_int_equal(g->index, 2);
     assert_int_equal(g->power_limit_mw, 700000);
     assert_int_equal(g->power_limit_min_mw, 200000);
-    assert_int_equal(g->mig, 0);
+    assert_int_equal(g->partitioned, 0);
     assert_int_equal(g->architecture, 9);
     assert_int_equal(g->memory_total_bytes, 150754820096);
     simulated_close(&w);
@@ -152,7 +152,7 @@ static void processes_and_memory_are_read(void **state)
     assert_int_equal(s.memory_used_bytes, (615ll + 2000) << 20);
     assert_int_equal(s.utilisation, 97);
     assert_int_equal(s.sm_mhz, 1980);
-    assert_int_equal(s.reasons, 0);
+    assert_int_equal(s.slowdowns, 0);
     /* A process that is gone is let go of, with its memory; no process has this id. */
     assert_true(sim_process_set(w.state, 1, 4194303, 5 << 20));
     sim_process_remove(w.state, 1, me);
@@ -239,7 +239,7 @@ static void expect_no_device(const char *path, const char *fault, const char *co
     struct err e = {0};
     struct device *d = NULL;
     setenv("JTOK_SIM_FAULT", fault, 1);
-    assert_false(device_open_nvml(path, &d, &e));
+    assert_false(device_open(&(struct plan_power){.library = path}, &d, &e));
     assert_null(d);
     assert_int_equal(e.kind, ERR_DEVICE);
     for (; *words; words++)

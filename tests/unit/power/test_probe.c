@@ -13,7 +13,7 @@ static void periods_and_costs_are_found(void **state)
     const uint32_t gpus[] = {0, 1};
     setenv("JTOK_SIM_GPUS", "2", 1);
     setenv("JTOK_SIM_FAULT", "no_buffer:1,no_counter:1", 1);
-    assert_ok(device_open_nvml(JTOK_BIN "/libnvidia-ml.so.1", &d, &e), e);
+    assert_ok(device_open(&(struct plan_power){.library = JTOK_BIN "/libnvidia-ml.so.1"}, &d, &e), e);
     assert_ok(probe_gpus(d, gpus, 2, INT64_C(1500000000), p, &e), e);
     device_close(d);
     assert_close((double)p[0].counter.period_ns, 100.06e6, 5e6); /* a read may be 18 ms wide, over 13 steps */

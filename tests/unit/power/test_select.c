@@ -6,29 +6,33 @@ static struct device_gpu gpus[] = {
     {.info = {.index = 0,
               .uuid = "GPU-aaaa1111-0000-0000-0000-000000000000",
               .pci = "00000000:17:00.0",
-              .mig = 0,
+              .partitioned = 0,
               .name = "H200",
               .instant_source = "field 186 scope 0"}},
     {.info = {.index = 1,
               .uuid = "GPU-aaaa2222-0000-0000-0000-000000000000",
               .pci = "00000000:27:00.0",
-              .mig = 0,
+              .partitioned = 0,
               .name = "H200",
               .instant_source = "field 186 scope 0"}},
     {.info = {.index = 2,
               .uuid = "GPU-bbbb3333-0000-0000-0000-000000000000",
               .pci = "00010000:17:00.0",
-              .mig = 1,
+              .partitioned = 1,
               .name = "H200",
-              .instant_source = "field 186 scope 0"}},
+              .instant_source = "field 186 scope 0"},
+     .advice_count = 2,
+     .advice = {{ADVICE_NOTE, "GPU 2 is warm.", NULL},
+                {ADVICE_BLOCKS, "GPU 2 is in MIG mode. Turn it off.", "nvidia-smi -i 2 -mig 0"}}},
     {.info = {.index = 3}, .fault = "GPU 3 can't be read: no permission."},
     {.info = {.index = 4,
               .uuid = "GPU-cccc4444-0000-0000-0000-000000000000",
               .pci = "00000000:47:00.0",
-              .mig = ABSENT_I64,
+              .partitioned = ABSENT_I64,
               .name = "Old"}},
 };
-static struct device machine = {.gpus = gpus, .gpu_count = 5};
+static const struct device_kind kind = {.name = "NVML", .tool = "nvidia-smi", .partition = "MIG"};
+static struct device machine = {.kind = &kind, .gpus = gpus, .gpu_count = 5};
 
 static void expect(const char **names, size_t n, const uint32_t *right, size_t right_count)
 {
@@ -57,7 +61,7 @@ static void gpus_are_named_in_many_ways(void **state)
 static void all_means_every_one(void **state)
 {
     (void)state;
-    struct device two = {.gpus = gpus, .gpu_count = 2};
+    struct device two = {.kind = &kind, .gpus = gpus, .gpu_count = 2};
     struct err e;
     uint32_t list[DEVICE_GPUS_MAX];
     size_t count = 0;

@@ -139,7 +139,7 @@ static void *feed(void *self)
         struct rec_buffer buffer[2] = {{i * 2ll, 7}, {i * 2ll + 1, 8}};
         struct rec_gpu_state gpu_state = {.t_ns = i,
                                           .memory_used_bytes = 1ll << 37,
-                                          .reasons = ABSENT_I64,
+                                          .slowdowns = ABSENT_I64,
                                           .utilisation = 100,
                                           .sm_mhz = -1,
                                           .temperature_c = 0,

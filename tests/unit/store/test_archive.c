@@ -90,8 +90,8 @@ static void spill_requests(struct fixture *f)
 static void make_run(struct fixture *f)
 {
     struct rec_run run = {.id = "x", .began_realtime_ns = 5, .engine_exit_status = ABSENT_I64, .snapshot_bytes = 7};
-    struct rec_gpu gpus[] = {{.uuid = "GPU-0", .name = "H200, big", .index = 0, .mig = ABSENT_I64},
-                             {.uuid = "GPU-1", .name = "H200", .index = 1, .mig = 0}};
+    struct rec_gpu gpus[] = {{.uuid = "GPU-0", .name = "H200, big", .index = 0, .partitioned = ABSENT_I64},
+                             {.uuid = "GPU-1", .name = "H200", .index = 1, .partitioned = 0}};
     struct rec_client client = {.wall_ns = 9, .reads = 4};
     struct plan plan;
     char sha[65];
