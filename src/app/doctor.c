@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/num.h"
+#include "http/limits.h"
 
 /* What a large run asks for: 15 000 streams, each a file and a port. */
 enum { STREAMS = 15000, FILES_BESIDE = 200, CLOCK_READS = 10000, WAKES = 20 };
@@ -195,7 +196,7 @@ static void look_at_limits(struct doctor *d)
                        "in the shell, by LimitNOFILE= of a service, or docker run --ulimit nofile=%d.",
                        (long long)s->files_hard, (long long)s->files_hard - FILES_BESIDE, STREAMS + FILES_BESIDE);
     if (s->ports != ABSENT_I64 && s->ports < STREAMS)
-        ADVISE_COMMAND(d, ADVICE_LIMITS, "sysctl -w net.ipv4.ip_local_port_range=\"10240 65535\"",
+        ADVISE_COMMAND(d, ADVICE_LIMITS, LIMITS_PORTS_COMMAND,
                        "%lld ports for outgoing connections to one address: room for about that many requests at once. "
                        "Raise it, as root.",
                        (long long)s->ports);

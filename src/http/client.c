@@ -5,13 +5,67 @@
 #include <string.h>
 #include "base/arena.h"
 #include "model/limits.h"
+#include "http/exchange.h"
 #include "http/limits.h"
-#include "http/conn.h"
+#include "loop/hist.h"
 
 /* A slice of the sweep, after which the loop reads; a pause between waves, in which a busy server can accept. */
 static const int64_t SLICE_NS = 500000, WAVE_GAP_NS = 10000000;
 
-_Static_assert(sizeof(struct conn) <= 2048, "4 KiB a stream hold the connection and what it grows to");
+enum { RECEIVE_BUFFER = 256 << 10, CHUNK_BATCH = 2048, FINGERPRINT_MAX = 127 };
+
+_Static_assert(sizeof(struct exchange) <= 2048, "4 KiB a request hold the connection and what it grows to");
+
+/* Handshakes ahead of the submission, in waves. */
+struct opening {
+    bool active;
+    size_t next, pending, over; /* over: opened or failed */
+    int64_t start_ns, end_ns;
+    struct timer timer;
+};
+
+struct submission {
+    bool begun;
+    size_t next;
+    int64_t first_ns, last_ns, wall_start_ns, cpu_start_ns;
+    struct timer timer;
+};
+
+/* Ends, and what the owner has not been notified of yet. */
+struct ends {
+    size_t ended, gone;
+    int64_t last_ns;
+    bool cancelled, notify_ended, notify_closed;
+    struct timer timer;
+};
+
+/* What the client has seen of its own condition. */
+struct seen {
+    struct rec_client record;
+    struct hist handled;
+    char fingerprint[FINGERPRINT_MAX + 1]; /* the first that came */
+    bool frozen;                           /* the last request has ended: record stands */
+};
+
+struct client {
+    struct loop *loop;
+    struct client_options o;
+    struct client_request *requests;
+    struct exchange *exchanges; /* one for each request */
+    size_t count;
+    struct exchange_terms terms;
+    struct stamps stamps;
+    struct buf head; /* of every request, up to the value of Content-Length */
+    struct event_shapes shapes;
+    struct opening opening;
+    struct submission submission;
+    struct ends ends;
+    struct client_progress progress;
+    struct seen seen;
+    struct timer clock_timer;
+    size_t batch_count;
+    struct rec_chunk batch[CHUNK_BATCH];
+};
 
 void client_defaults(struct client_options *o)
 {
@@ -28,31 +82,31 @@ void client_defaults(struct client_options *o)
     };
 }
 
-/* ---- telling the owner ---- */
+/* ---- notifying the owner ---- */
 
-/* Ends are told behind the submission only: an owner that waits for `connected` meets one order of callbacks, also
- * where every connection has failed. */
-static void tell_soon(struct client *c)
+/* The owner is notified of ends behind the submission only: an owner that waits for `connected` meets one order of
+ * callbacks, also where every connection has failed. */
+static void notify_soon(struct client *c)
 {
-    if (!c->submitting && !c->cancelled)
+    if (!c->submission.begun && !c->ends.cancelled)
         return;
-    loop_timer_set(c->loop, &c->tell_timer, clock_now_ns());
+    loop_timer_set(c->loop, &c->ends.timer, clock_now_ns());
 }
 
 /* One callback a time, and nothing of the client is touched behind it: it may have closed the client. */
-static void on_tell(struct timer *t)
+static void on_notify(struct timer *t)
 {
     struct client *c = t->owner;
-    if (c->tell_ended) {
-        c->tell_ended = false;
-        if (c->tell_closed)
-            tell_soon(c);
+    if (c->ends.notify_ended) {
+        c->ends.notify_ended = false;
+        if (c->ends.notify_closed)
+            notify_soon(c);
         if (c->o.ended)
-            c->o.ended(c->o.self, c->last_end_ns);
+            c->o.ended(c->o.self, c->ends.last_ns);
         return;
     }
-    if (c->tell_closed) {
-        c->tell_closed = false;
+    if (c->ends.notify_closed) {
+        c->ends.notify_closed = false;
         if (c->o.closed)
             c->o.closed(c->o.self);
     }
@@ -70,10 +124,10 @@ static void flush_chunks(struct client *c)
 static void on_chunk(void *self, const struct rec_chunk *chunk)
 {
     struct client *c = self;
-    c->seen.events++;
-    c->seen.stamps_kernel += chunk->stamp == STAMP_KERNEL;
-    c->seen.stamps_shared += chunk->stamp == STAMP_SHARED;
-    c->seen.stamps_read += chunk->stamp == STAMP_READ;
+    c->seen.record.events++;
+    c->seen.record.stamps_kernel += chunk->stamp == STAMP_KERNEL;
+    c->seen.record.stamps_shared += chunk->stamp == STAMP_SHARED;
+    c->seen.record.stamps_read += chunk->stamp == STAMP_READ;
     c->progress.token_chunks += chunk_has_tokens(chunk);
     if (c->batch_count == CHUNK_BATCH)
         flush_chunks(c);
@@ -83,9 +137,9 @@ static void on_chunk(void *self, const struct rec_chunk *chunk)
 static void on_fingerprint(void *self, struct span fingerprint)
 {
     struct client *c = self;
-    if (c->fingerprint[0])
+    if (c->seen.fingerprint[0])
         return;
-    snprintf(c->fingerprint, sizeof c->fingerprint, "%.*s", SPAN_ARG(fingerprint));
+    snprintf(c->seen.fingerprint, sizeof c->seen.fingerprint, "%.*s", SPAN_ARG(fingerprint));
 }
 
 /* Bytes at the front of `text` that stand together somewhere in the key, at most. O(key * length). */
@@ -119,10 +173,10 @@ static void hide_key(const struct client *c, const char *text, struct buf *b)
     }
 }
 
-static void give_request(struct conn *k)
+static void deliver_request(struct exchange *x)
 {
-    struct client *c = k->client;
-    struct rec_request r = k->response.record;
+    struct client *c = x->terms->client;
+    struct rec_request r = x->response.record;
     struct buf detail = {0};
     if (r.detail) {
         hide_key(c, r.detail, &detail);
@@ -135,18 +189,35 @@ static void give_request(struct conn *k)
 
 static void freeze(struct client *c)
 {
-    if (c->frozen)
+    if (c->seen.frozen)
         return;
     struct rec_client now = client_read(c);
-    c->seen = now;
-    c->frozen = true;
+    c->seen.record = now;
+    c->seen.frozen = true;
 }
 
-void client_on_ended(struct conn *k)
+void client_on_submitted(struct exchange *x, int64_t now_ns)
 {
-    struct client *c = k->client;
-    const struct rec_request *r = &k->response.record;
-    c->ended++;
+    struct client *c = x->terms->client;
+    if (c->submission.first_ns == ABSENT_I64)
+        c->submission.first_ns = now_ns;
+    c->submission.last_ns = now_ns;
+    c->progress.running++;
+}
+
+void client_on_read(struct exchange *x, const struct conn_read *r)
+{
+    struct seen *s = &x->terms->client->seen;
+    s->record.reads += !s->frozen;
+    if (r->stamped)
+        hist_add(&s->handled, r->waited_ns);
+}
+
+void client_on_ended(struct exchange *x)
+{
+    struct client *c = x->terms->client;
+    const struct rec_request *r = &x->response.record;
+    c->ends.ended++;
     c->progress.running -= r->submit_ns != ABSENT_I64;
     if (r->verdict == VERDICT_OK) {
         c->progress.succeeded++;
@@ -154,24 +225,24 @@ void client_on_ended(struct conn *k)
     } else {
         c->progress.failed++;
     }
-    if (r->end_ns > c->last_end_ns)
-        c->last_end_ns = r->end_ns;
-    if (c->ended == c->count) {
+    if (r->end_ns > c->ends.last_ns)
+        c->ends.last_ns = r->end_ns;
+    if (c->ends.ended == c->count) {
         freeze(c);
         loop_pause(c->loop, 0);
-        c->tell_ended = true;
-        tell_soon(c);
+        c->ends.notify_ended = true;
+        notify_soon(c);
     }
 }
 
-void client_on_gone(struct conn *k)
+void client_on_gone(struct exchange *x)
 {
-    struct client *c = k->client;
-    give_request(k);
-    if (++c->gone == c->count) {
+    struct client *c = x->terms->client;
+    deliver_request(x);
+    if (++c->ends.gone == c->count) {
         loop_timer_stop(c->loop, &c->clock_timer);
-        c->tell_closed = true;
-        tell_soon(c);
+        c->ends.notify_closed = true;
+        notify_soon(c);
     }
 }
 
@@ -188,47 +259,47 @@ static void on_clock(struct timer *t)
 static void on_wave(struct timer *t)
 {
     struct client *c = t->owner;
-    if (c->opened_or_failed == c->count) {
+    if (c->opening.over == c->count) {
         if (c->o.connected)
             c->o.connected(c->o.self);
         return;
     }
-    size_t end = c->next_connect + (size_t)c->o.wave;
+    size_t end = c->opening.next + (size_t)c->o.wave;
     if (end > c->count)
         end = c->count;
-    while (c->next_connect < end) {
-        struct conn *k = &c->conns[c->next_connect++];
-        if (k->state != CONN_NEW)
+    while (c->opening.next < end) {
+        struct exchange *x = &c->exchanges[c->opening.next++];
+        if (x->conn.state != CONN_NEW)
             continue;
-        k->pending = true;
-        c->handshakes++;
-        conn_open(k);
+        x->pending = true;
+        c->opening.pending++;
+        exchange_open(x);
     }
 }
 
-void client_on_opened(struct conn *k)
+void client_on_opened(struct exchange *x)
 {
-    struct client *c = k->client;
-    if (!k->pending)
+    struct client *c = x->terms->client;
+    if (!x->pending)
         return;
-    k->pending = false;
-    c->handshakes--;
-    c->opened_or_failed++;
+    x->pending = false;
+    c->opening.pending--;
+    c->opening.over++;
     int64_t now = clock_now_ns();
-    c->connect_end_ns = now;
-    if (!c->connecting) /* cancelled: there is nothing to wait for */
+    c->opening.end_ns = now;
+    if (!c->opening.active) /* cancelled: there is nothing to wait for */
         return;
-    if (c->opened_or_failed == c->count)
-        loop_timer_set(c->loop, &c->wave_timer, now + c->o.silence_ns);
-    else if (c->handshakes == 0)
-        loop_timer_set(c->loop, &c->wave_timer, now + WAVE_GAP_NS);
+    if (c->opening.over == c->count)
+        loop_timer_set(c->loop, &c->opening.timer, now + c->o.silence_ns);
+    else if (c->opening.pending == 0)
+        loop_timer_set(c->loop, &c->opening.timer, now + WAVE_GAP_NS);
 }
 
 void client_connect(struct client *c)
 {
-    c->connecting = true;
-    c->connect_start_ns = clock_now_ns();
-    loop_timer_set(c->loop, &c->wave_timer, c->connect_start_ns);
+    c->opening.active = true;
+    c->opening.start_ns = clock_now_ns();
+    loop_timer_set(c->loop, &c->opening.timer, c->opening.start_ns);
 }
 
 /* ---- submission ---- */
@@ -237,46 +308,46 @@ static void on_sweep(struct timer *t)
 {
     struct client *c = t->owner;
     int64_t began = clock_now_ns();
-    while (c->next_submit < c->count) {
-        struct conn *k = &c->conns[c->next_submit++];
-        if (k->state != CONN_GONE && !k->response.over)
-            conn_submit(k);
+    while (c->submission.next < c->count) {
+        struct exchange *x = &c->exchanges[c->submission.next++];
+        if (x->conn.state != CONN_GONE && !x->response.over)
+            exchange_submit(x);
         int64_t now = clock_now_ns();
-        if (now - began > SLICE_NS && c->next_submit < c->count) {
+        if (now - began > SLICE_NS && c->submission.next < c->count) {
             loop_timer_set(c->loop, t, now);
             return;
         }
     }
-    if (c->ended < c->count)
+    if (c->ends.ended < c->count)
         loop_pause(c->loop, c->o.pause_ns);
 }
 
 int64_t client_submit(struct client *c)
 {
-    c->submitting = true;
-    c->connecting = false;
-    loop_timer_stop(c->loop, &c->wave_timer);
+    c->submission.begun = true;
+    c->opening.active = false;
+    loop_timer_stop(c->loop, &c->opening.timer);
     loop_pause(c->loop, 0);
     loop_lag_start(c->loop);
-    c->wall_start_ns = clock_now_ns();
-    c->cpu_start_ns = clock_thread_cpu_ns();
-    on_sweep(&c->sweep_timer);
-    if (c->tell_ended || c->tell_closed)
-        tell_soon(c);
-    return c->first_submit_ns == ABSENT_I64 ? ABSENT_I64 : run_time(c, c->first_submit_ns);
+    c->submission.wall_start_ns = clock_now_ns();
+    c->submission.cpu_start_ns = clock_thread_cpu_ns();
+    on_sweep(&c->submission.timer);
+    if (c->ends.notify_ended || c->ends.notify_closed)
+        notify_soon(c);
+    return c->submission.first_ns == ABSENT_I64 ? ABSENT_I64 : c->submission.first_ns - c->o.origin_ns;
 }
 
 void client_cancel(struct client *c)
 {
-    c->connecting = false;
-    c->cancelled = true;
-    loop_timer_stop(c->loop, &c->wave_timer);
-    loop_timer_stop(c->loop, &c->sweep_timer);
-    c->next_submit = c->next_connect = c->count;
+    c->opening.active = false;
+    c->ends.cancelled = true;
+    loop_timer_stop(c->loop, &c->opening.timer);
+    loop_timer_stop(c->loop, &c->submission.timer);
+    c->submission.next = c->opening.next = c->count;
     for (size_t i = 0; i < c->count; i++)
-        conn_cancel(&c->conns[i]);
-    if (c->tell_ended || c->tell_closed)
-        tell_soon(c);
+        exchange_cancel(&c->exchanges[i]);
+    if (c->ends.notify_ended || c->ends.notify_closed)
+        notify_soon(c);
 }
 
 /* ---- reading ---- */
@@ -288,26 +359,26 @@ struct client_progress client_progress_read(const struct client *c)
 
 const char *client_fingerprint(const struct client *c)
 {
-    return c->fingerprint[0] ? c->fingerprint : NULL;
+    return c->seen.fingerprint[0] ? c->seen.fingerprint : NULL;
 }
 
 struct rec_client client_read(const struct client *c)
 {
-    struct rec_client r = c->seen;
-    if (c->frozen || !c->submitting)
+    struct rec_client r = c->seen.record;
+    if (c->seen.frozen || !c->submission.begun)
         return r;
     struct loop_lag lag = loop_lag_read(c->loop);
-    r.submit_spread_ns = c->first_submit_ns == ABSENT_I64 ? 0 : c->last_submit_ns - c->first_submit_ns;
-    r.connect_wall_ns = c->connect_end_ns - c->connect_start_ns;
+    r.submit_spread_ns = c->submission.first_ns == ABSENT_I64 ? 0 : c->submission.last_ns - c->submission.first_ns;
+    r.connect_wall_ns = c->opening.end_ns - c->opening.start_ns;
     r.wakeups = lag.passes;
     r.lag_p50_ns = lag.p50_ns;
     r.lag_p99_ns = lag.p99_ns;
     r.lag_max_ns = lag.max_ns;
-    r.handle_p50_ns = hist_quantile(&c->handled, 0.50);
-    r.handle_p99_ns = hist_quantile(&c->handled, 0.99);
-    r.handle_max_ns = c->handled.max;
-    r.cpu_ns = clock_thread_cpu_ns() - c->cpu_start_ns;
-    r.wall_ns = clock_now_ns() - c->wall_start_ns;
+    r.handle_p50_ns = hist_quantile(&c->seen.handled, 0.50);
+    r.handle_p99_ns = hist_quantile(&c->seen.handled, 0.99);
+    r.handle_max_ns = c->seen.handled.max;
+    r.cpu_ns = clock_thread_cpu_ns() - c->submission.cpu_start_ns;
+    r.wall_ns = clock_now_ns() - c->submission.wall_start_ns;
     return r;
 }
 
@@ -331,6 +402,24 @@ static bool make_head(struct client *c, struct err *e)
     return true;
 }
 
+static void make_exchanges(struct client *c)
+{
+    c->terms = (struct exchange_terms){
+        .client = c,
+        .options = &c->o,
+        .means = {.loop = c->loop,
+                  .events = &exchange_events,
+                  .stamps = &c->stamps,
+                  .buffer = mem_alloc(RECEIVE_BUFFER),
+                  .size = RECEIVE_BUFFER},
+        .head = buf_span(&c->head),
+        .out = {.chunk = on_chunk, .self = c, .fingerprint = on_fingerprint, .shapes = &c->shapes},
+    };
+    c->exchanges = mem_zero(c->count, sizeof *c->exchanges);
+    for (size_t i = 0; i < c->count; i++)
+        exchange_init(&c->exchanges[i], &c->terms, &c->requests[i]);
+}
+
 bool client_open(struct loop *l, const struct client_options *o, const struct client_request *requests, size_t count,
                  struct client **ret_client, struct err *e)
 {
@@ -350,20 +439,16 @@ bool client_open(struct loop *l, const struct client_options *o, const struct cl
     }
     c->requests = mem_alloc(count * sizeof *requests);
     memcpy(c->requests, requests, count * sizeof *requests);
-    c->buffer = mem_alloc(RECEIVE_BUFFER);
-    c->out = (struct response_out){on_chunk, c, on_fingerprint, &c->shapes};
-    c->first_submit_ns = ABSENT_I64;
-    c->last_end_ns = INT64_MIN;
+    c->submission.first_ns = ABSENT_I64;
+    c->ends.last_ns = INT64_MIN;
     c->progress.total = count;
-    c->seen.open_files_limit = files;
-    c->wave_timer = (struct timer){.fire = on_wave, .owner = c};
-    c->sweep_timer = (struct timer){.fire = on_sweep, .owner = c};
-    c->tell_timer = (struct timer){.fire = on_tell, .owner = c};
+    c->seen.record.open_files_limit = files;
+    c->opening.timer = (struct timer){.fire = on_wave, .owner = c};
+    c->submission.timer = (struct timer){.fire = on_sweep, .owner = c};
+    c->ends.timer = (struct timer){.fire = on_notify, .owner = c};
     c->clock_timer = (struct timer){.fire = on_clock, .owner = c};
-    c->conns = mem_zero(count, sizeof *c->conns);
-    for (size_t i = 0; i < count; i++)
-        conn_init(&c->conns[i], c, &c->requests[i]);
     stamps_open(&c->stamps, o->origin_ns, o->sink);
+    make_exchanges(c);
     loop_timer_set(l, &c->clock_timer, clock_now_ns() + STAMPS_REFRESH_NS);
     *ret_client = c;
     return true;
@@ -373,17 +458,17 @@ void client_close(struct client *c)
 {
     if (!c)
         return;
-    if (c->gone < c->count)
+    if (c->ends.gone < c->count)
         client_cancel(c);
-    struct timer *timers[] = {&c->wave_timer, &c->sweep_timer, &c->tell_timer, &c->clock_timer};
+    struct timer *timers[] = {&c->opening.timer, &c->submission.timer, &c->ends.timer, &c->clock_timer};
     for (int i = 0; i < 4; i++)
         loop_timer_stop(c->loop, timers[i]);
     for (size_t i = 0; i < c->count; i++)
-        conn_done(&c->conns[i]);
+        exchange_done(&c->exchanges[i]);
     stamps_close(&c->stamps);
     buf_done(&c->head);
-    free(c->buffer);
-    free(c->conns);
+    free(c->terms.means.buffer);
+    free(c->exchanges);
     free(c->requests);
     free(c);
 }

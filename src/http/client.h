@@ -51,7 +51,7 @@ struct client_options {
     struct address address;
     const char *path;    /* "/v1/chat/completions" */
     const char *api_key; /* null: none; sent as Authorization: Bearer */
-    int stage;           /* enum request_stage */
+    enum request_stage stage;
     enum connect_kind connect;
     struct plan_limits limits;      /* connect_s, write_s, head_s, first_token_s, idle_s, total_s */
     int64_t origin_ns;              /* CLOCK_MONOTONIC at the run's begin: every recorded time is relative to it */

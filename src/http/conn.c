@@ -1,5 +1,6 @@
+#include "http/conn.h"
+
 #include <errno.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -8,295 +9,236 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "http/conn.h"
+#include "base/must.h"
+#include "http/limits.h"
 
-static const int64_t RETRY_NS = 5000000;
+enum {
+    FULL_READS = 4, /* of one connection in one turn of the loop */
+    /* Readiness for writing is asked for all along: with edge triggering it costs nothing until the socket is full. */
+    WATCHED = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
+    READABLE = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR,
+    CLOSING = EPOLLRDHUP | EPOLLHUP | EPOLLERR,
+};
+static const int64_t RETRY_NS = 5000000, DOUBTFUL_BACK_NS = 1000;
 
-static void on_ready(struct watch *w, uint32_t events);
-static void on_timer(struct timer *t);
+/* ---- states ---- */
 
-void conn_init(struct conn *k, struct client *c, const struct client_request *r)
+#define TO(state) (1u << (state))
+
+static const unsigned legal_moves[CONN_STATES] = {
+    [CONN_NEW] = TO(CONN_CONNECTING) | TO(CONN_GONE),
+    [CONN_CONNECTING] = TO(CONN_OPEN) | TO(CONN_GONE),
+    [CONN_OPEN] = TO(CONN_SENDING) | TO(CONN_CONNECTING) | TO(CONN_GONE),
+    [CONN_SENDING] = TO(CONN_RECEIVING) | TO(CONN_GONE),
+    [CONN_RECEIVING] = TO(CONN_GONE),
+    [CONN_GONE] = 0,
+};
+
+bool conn_may_move(enum conn_state from, enum conn_state to)
 {
-    *k = (struct conn){.client = c, .request = r, .state = CONN_NEW};
-    k->watch = (struct watch){.fd = -1, .ready = on_ready, .owner = k};
-    k->timer = (struct timer){.fire = on_timer, .owner = k};
-    response_init(&k->response, c->o.event_max);
-    struct rec_request *q = &k->response.record;
-    q->id = r->id;
-    q->stage = (uint8_t)c->o.stage;
-    q->max_tokens = r->max_tokens;
-    q->prompt_digest = r->prompt_digest;
-    q->body_bytes = (int64_t)r->body.n;
+    return from <= CONN_GONE && to <= CONN_GONE && legal_moves[from] & TO(to);
 }
+
+void conn_move(struct conn *k, enum conn_state to)
+{
+    must(conn_may_move(k->state, to));
+    k->state = to;
+}
+
+/* ---- closing ---- */
 
 static void close_socket(struct conn *k)
 {
     if (k->watch.fd < 0)
         return;
-    loop_remove(k->client->loop, &k->watch);
+    loop_remove(k->means->loop, &k->watch);
     close(k->watch.fd);
     k->watch.fd = -1;
 }
 
-void conn_done(struct conn *k)
-{
-    close_socket(k);
-    loop_timer_stop(k->client->loop, &k->timer);
-    response_done(&k->response);
-}
-
-static void gone(struct conn *k)
-{
-    response_close(&k->response);
-    close_socket(k);
-    loop_timer_stop(k->client->loop, &k->timer);
-    k->state = CONN_GONE;
-    client_on_gone(k);
-    response_done(&k->response);
-}
-
-/* ---- limits of time ---- */
-
-struct limit {
-    int64_t at_ns;
-    enum verdict verdict;
-    double limit_s;
-};
-
-static void sooner(struct limit *l, int64_t from_ns, double limit_s, enum verdict v)
-{
-    if (!(limit_s > 0) || limit_s > 1e9)
-        return;
-    int64_t at = from_ns + (int64_t)(limit_s * 1e9);
-    if (at < l->at_ns)
-        *l = (struct limit){at, v, limit_s};
-}
-
-/* The earliest limit of METHOD's timers that applies now. */
-static struct limit next_limit(const struct conn *k)
-{
-    const struct plan_limits *p = &k->client->o.limits;
-    const struct response *r = &k->response;
-    struct limit l = {.at_ns = INT64_MAX};
-    int64_t origin = k->client->o.origin_ns;
-    if (r->over) {
-        l.at_ns = k->over_ns + k->client->o.linger_ns;
-        return l;
-    }
-    if (k->state == CONN_CONNECTING)
-        sooner(&l, k->opened_ns, p->connect_s, VERDICT_CONNECT_TIMEOUT);
-    if (r->record.submit_ns != ABSENT_I64)
-        sooner(&l, r->record.submit_ns + origin, p->total_s, VERDICT_TOTAL_TIMEOUT);
-    if (k->state == CONN_SENDING && !(k->write_error && r->have_tokens)) /* then it is the silence that counts */
-        sooner(&l, k->progress_ns, p->write_s, VERDICT_WRITE_TIMEOUT);
-    if (r->head_begun && !r->head_ended)
-        sooner(&l, k->head_begun_ns, p->head_s, VERDICT_HEAD_TIMEOUT);
-    if (k->state == CONN_RECEIVING && !r->have_tokens)
-        sooner(&l, r->record.sent_ns + origin, p->first_token_s, VERDICT_FIRST_TOKEN_TIMEOUT);
-    if (r->have_tokens)
-        sooner(&l, r->last_event_ns + origin, p->idle_s, VERDICT_IDLE_TIMEOUT);
-    return l;
-}
-
-static void arm(struct conn *k)
-{
-    struct limit l = next_limit(k);
-    if (l.at_ns != INT64_MAX)
-        loop_timer_set(k->client->loop, &k->timer, l.at_ns);
-    else
-        loop_timer_stop(k->client->loop, &k->timer);
-}
-
-/* After anything that may have ended the request or the need for its connection. False: the connection is gone. */
-static bool settle(struct conn *k, bool was_over, int64_t now)
-{
-    if (k->response.over && !was_over) {
-        k->over_ns = now;
-        client_on_ended(k);
-    }
-    if (k->response.closing) {
-        gone(k);
-        return false;
-    }
-    if (k->response.over && !was_over)
-        arm(k);
-    return true;
-}
-
-static void try_connect(struct conn *k);
-
-static void on_timer(struct timer *t)
-{
-    struct conn *k = t->owner;
-    int64_t now = clock_now_ns();
-    struct limit l = next_limit(k);
-    if (k->state == CONN_CONNECTING && k->watch.fd < 0 && now < l.at_ns) {
-        try_connect(k);
-        return;
-    }
-    if (now < l.at_ns) {
-        arm(k);
-        return;
-    }
-    if (k->response.over) {
-        k->response.closing = true;
-        gone(k);
-        return;
-    }
-    bool opening = k->state == CONN_CONNECTING;
-    response_timeout(&k->response, l.verdict, run_time(k->client, now), l.limit_s);
-    if (opening)
-        client_on_opened(k);
-    settle(k, false, now);
-}
-
-void conn_cancel(struct conn *k)
+void conn_close(struct conn *k)
 {
     if (k->state == CONN_GONE)
         return;
-    bool was_over = k->response.over;
-    int64_t now = clock_now_ns();
-    response_fail(&k->response, VERDICT_CANCELLED, run_time(k->client, now), "The run was stopped.");
-    k->response.closing = true;
-    if (k->state == CONN_CONNECTING)
-        client_on_opened(k);
-    settle(k, was_over, now);
+    close_socket(k);
+    loop_timer_stop(k->means->loop, &k->retry);
+    conn_move(k, CONN_GONE);
 }
 
 /* ---- opening ---- */
 
-static void open_failed(struct conn *k, int number)
+void conn_explain(const struct address *to, int number, char *ret_text, size_t size)
 {
-    struct client *c = k->client;
-    const char *to = c->o.address.text;
-    int64_t now = clock_now_ns(), t = run_time(c, now);
-    bool was_over = k->response.over;
     if (number == EADDRNOTAVAIL)
-        response_fail(&k->response, VERDICT_CONNECT_FAILED, t,
-                      "No local port is left for a connection to %s: raise their number, as root: `sysctl -w "
-                      "net.ipv4.ip_local_port_range=\"1024 65535\"`.",
-                      to);
+        snprintf(ret_text, size,
+                 "No local port is left for a connection to %s: raise their number, as root: `" LIMITS_PORTS_COMMAND
+                 "`.",
+                 to->text);
     else if (number == EMFILE || number == ENFILE)
-        response_fail(&k->response, VERDICT_CONNECT_FAILED, t,
-                      "No file descriptor is left for a connection to %s: raise the limit (`ulimit -Hn`).", to);
+        snprintf(ret_text, size, "No file descriptor is left for a connection to %s: raise the limit (`ulimit -Hn`).",
+                 to->text);
     else
-        response_fail(&k->response, VERDICT_CONNECT_FAILED, t, "No connection to %s: %s.", to, strerror(number));
-    client_on_opened(k);
-    settle(k, was_over, now);
+        snprintf(ret_text, size, "No connection to %s: %s.", to->text, strerror(number));
 }
 
-static void write_request(struct conn *k);
-static void read_answer(struct conn *k, uint32_t events);
-
-static void opened(struct conn *k)
+static void is_open(struct conn *k)
 {
-    k->response.record.connected_ns = run_time(k->client, clock_now_ns());
-    k->state = CONN_OPEN;
-    loop_timer_stop(k->client->loop, &k->timer);
-    client_on_opened(k);
-    if (k->wanted)
-        conn_submit(k);
+    conn_move(k, CONN_OPEN);
+    k->means->events->opened(k);
 }
 
-/* Readiness for writing is asked for all along: with edge triggering it costs nothing until the socket has been full.
- */
 static void try_connect(struct conn *k)
 {
-    struct client *c = k->client;
-    const struct address *to = &c->o.address;
-    int family = to->storage.ss_family;
+    struct loop *l = k->means->loop;
+    int family = k->to->storage.ss_family;
     k->watch.fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (k->watch.fd < 0) {
-        open_failed(k, errno);
+        k->means->events->failed(k, errno);
         return;
     }
     int on = 1;
     if (family != AF_UNIX)
         setsockopt(k->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    stamps_ask(k->watch.fd);
+    if (k->means->stamps)
+        stamps_ask(k->watch.fd);
     struct err ignored;
-    if (!loop_add(c->loop, &k->watch, WATCHED, &ignored)) {
-        open_failed(k, errno);
+    if (!loop_add(l, &k->watch, WATCHED, &ignored)) {
+        k->means->events->failed(k, errno);
         return;
     }
-    if (connect(k->watch.fd, (const struct sockaddr *)&to->storage, to->length) == 0) {
-        opened(k);
-    } else if (errno == EINPROGRESS) {
-        arm(k);
+    if (connect(k->watch.fd, (const struct sockaddr *)&k->to->storage, k->to->length) == 0) {
+        is_open(k);
     } else if (errno == EAGAIN) { /* a Unix socket whose backlog is full does not wait by itself */
         close_socket(k);
-        loop_timer_set(c->loop, &k->timer, clock_now_ns() + RETRY_NS);
-    } else {
-        open_failed(k, errno);
+        loop_timer_set(l, &k->retry, clock_now_ns() + RETRY_NS);
+    } else if (errno != EINPROGRESS) {
+        k->means->events->failed(k, errno);
     }
 }
 
-void conn_open(struct conn *k)
+static void on_retry(struct timer *t)
 {
-    k->opened_ns = clock_now_ns();
-    k->response.record.connect_ns = run_time(k->client, k->opened_ns);
-    k->response.record.connected_ns = ABSENT_I64;
-    k->state = CONN_CONNECTING;
+    try_connect(t->owner);
+}
+
+void conn_open(struct conn *k, const struct address *to)
+{
+    must(k->state == CONN_NEW && to);
+    conn_move(k, CONN_CONNECTING);
+    k->to = to;
+    try_connect(k);
+}
+
+void conn_reopen(struct conn *k)
+{
+    must(k->state == CONN_OPEN);
+    close_socket(k);
+    conn_move(k, CONN_CONNECTING);
     try_connect(k);
 }
 
 static void on_handshake(struct conn *k, uint32_t events)
 {
-    int number = 0;
-    socklen_t n = sizeof number;
     if (!(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
         return;
+    int number = 0;
+    socklen_t n = sizeof number;
     if (getsockopt(k->watch.fd, SOL_SOCKET, SO_ERROR, &number, &n))
         number = errno;
     if (number)
-        open_failed(k, number);
+        k->means->events->failed(k, number);
     else
-        opened(k);
+        is_open(k);
 }
 
-/* A connection opened ahead that is of no use any more: nothing was sent on it, so another one takes its place. */
-static void reopen(struct conn *k)
+bool conn_is_spoilt(const struct conn *k)
 {
-    close_socket(k);
-    if (k->reopened++ == REOPEN_MAX) {
-        int64_t now = clock_now_ns();
-        response_fail(&k->response, VERDICT_CONNECT_FAILED, run_time(k->client, now),
-                      "The server closed the connection %d times before the request was sent.", REOPEN_MAX + 1);
-        settle(k, false, now);
-        return;
-    }
-    k->response.record.notes |= NOTE_REOPENED;
-    conn_open(k);
-}
-
-/* Has the server closed or broken the connection, or spoken unasked (408 before it closes)? */
-static bool spoilt_ahead(struct conn *k)
-{
+    must(k->state == CONN_OPEN);
     char byte;
     ssize_t n = recv(k->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return n >= 0 || (errno != EAGAIN && errno != EINTR);
 }
 
+/* ---- reading ---- */
+
+static ssize_t receive(struct conn *k, struct conn_read *r)
+{
+    const struct conn_means *m = k->means;
+    *r = (struct conn_read){.bytes = {.p = m->buffer}};
+    ssize_t n;
+    if (m->stamps) {
+        n = stamps_receive(m->stamps, k->watch.fd, m->buffer, m->size, &r->t_ns, &r->read_ns, &r->stamped);
+    } else {
+        n = recv(k->watch.fd, m->buffer, m->size, MSG_DONTWAIT);
+        r->t_ns = r->read_ns = clock_now_ns();
+    }
+    r->bytes.n = n > 0 ? (size_t)n : 0;
+    r->waited_ns = r->read_ns - r->t_ns;
+    return n;
+}
+
+/* Stamps of one connection never go back, whatever order its segments came in. */
+static void keep_order(struct conn *k, struct conn_read *r)
+{
+    if (r->t_ns < k->arrival_ns) {
+        r->doubtful |= k->arrival_ns - r->t_ns > DOUBTFUL_BACK_NS;
+        r->t_ns = k->arrival_ns;
+    }
+    k->arrival_ns = r->t_ns;
+}
+
+/* Reads until the socket is empty: one call where the read is short of the buffer and the peer has not closed. A close
+ * that is queued behind the data may have lent it its stamp. A peer that fills the buffer again and again must not keep
+ * the loop from timers and other connections: the rest waits for the next turn, for which the edge is armed anew. */
+static void read_all(struct conn *k, uint32_t events)
+{
+    bool closing = events & CLOSING;
+    for (int full = 0; full < FULL_READS;) {
+        struct conn_read r;
+        ssize_t n = receive(k, &r);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            /* A failed write has taken the reset off the socket. */
+            int number = n < 0 ? errno : k->write_error == ECONNRESET ? ECONNRESET : 0;
+            k->means->events->ended(k, number, r.read_ns);
+            return;
+        }
+        bool filled = r.bytes.n == k->means->size;
+        r.doubtful = filled || closing;
+        keep_order(k, &r);
+        if (!k->means->events->received(k, &r))
+            return;
+        if (!filled && !closing)
+            return;
+        full += filled;
+    }
+    loop_change(k->means->loop, &k->watch, WATCHED);
+}
+
 /* ---- writing ---- */
 
-static void write_request(struct conn *k)
+/* What of the parts is not written yet. */
+static size_t left_of(const struct conn *k, struct iovec ret_left[CONN_PARTS])
 {
-    struct client *c = k->client;
-    char length[48];
-    size_t n = (size_t)snprintf(length, sizeof length, "%zu\r\n\r\n", k->request->body.n);
-    struct iovec all[] = {
-        {c->head.p, c->head.n}, {length, n}, {(void *)(uintptr_t)k->request->body.p, k->request->body.n}};
-    size_t total = c->head.n + n + k->request->body.n;
-    while (k->sent_bytes < total) {
-        struct iovec left[3];
-        size_t parts = 0, skip = k->sent_bytes;
-        for (int i = 0; i < 3; i++) {
-            size_t cut = skip < all[i].iov_len ? skip : all[i].iov_len;
-            skip -= cut;
-            if (cut < all[i].iov_len)
-                left[parts++] = (struct iovec){(char *)all[i].iov_base + cut, all[i].iov_len - cut};
-        }
-        struct msghdr m = {.msg_iov = left, .msg_iovlen = parts};
+    size_t n = 0, skip = k->written;
+    for (size_t i = 0; i < CONN_PARTS; i++) {
+        struct span part = k->parts[i];
+        size_t cut = skip < part.n ? skip : part.n;
+        skip -= cut;
+        if (cut < part.n)
+            ret_left[n++] = (struct iovec){(void *)(uintptr_t)(part.p + cut), part.n - cut};
+    }
+    return n;
+}
+
+static void write_rest(struct conn *k)
+{
+    struct iovec left[CONN_PARTS];
+    for (size_t n; (n = left_of(k, left)) > 0;) {
+        struct msghdr m = {.msg_iov = left, .msg_iovlen = n};
         ssize_t sent = sendmsg(k->watch.fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno == EINTR)
             continue;
@@ -304,113 +246,28 @@ static void write_request(struct conn *k)
             return;
         if (sent < 0) {
             k->write_error = errno;
-            read_answer(k, EPOLLIN | EPOLLRDHUP);
+            read_all(k, EPOLLIN | EPOLLRDHUP);
             return;
         }
-        k->sent_bytes += (size_t)sent;
+        k->written += (size_t)sent;
         k->progress_ns = clock_now_ns();
     }
-    k->response.record.sent_ns = run_time(c, k->progress_ns);
-    k->state = CONN_RECEIVING;
-    arm(k);
+    conn_move(k, CONN_RECEIVING);
+    k->means->events->written(k);
 }
 
-void conn_submit(struct conn *k)
+void conn_send(struct conn *k, const struct span *parts, size_t n, int64_t now_ns)
 {
-    struct client *c = k->client;
-    k->wanted = true;
-    int64_t now = clock_now_ns();
-    if (k->response.record.submit_ns == ABSENT_I64) {
-        k->response.record.submit_ns = run_time(c, now);
-        if (c->first_submit_ns == ABSENT_I64)
-            c->first_submit_ns = now;
-        c->last_submit_ns = now;
-        c->progress.running++;
-    }
-    if (k->state == CONN_NEW)
-        conn_open(k);
-    if (k->state != CONN_OPEN)
-        return;
-    if (c->o.connect == CONNECT_AHEAD && spoilt_ahead(k)) {
-        reopen(k);
-        return;
-    }
-    k->state = CONN_SENDING;
-    k->progress_ns = now;
-    arm(k);
-    write_request(k);
+    must(k->state == CONN_OPEN && n <= CONN_PARTS);
+    for (size_t i = 0; i < CONN_PARTS; i++)
+        k->parts[i] = i < n ? parts[i] : (struct span){0};
+    k->written = 0;
+    k->progress_ns = now_ns;
+    conn_move(k, CONN_SENDING);
+    write_rest(k);
 }
 
-/* ---- reading ---- */
-
-/* One read's bytes go to the stream. False: the connection is gone. */
-static bool take_bytes(struct conn *k, struct span bytes, struct response_arrival a, int64_t now)
-{
-    struct client *c = k->client;
-    struct response *r = &k->response;
-    bool was_over = r->over, had_tokens = r->have_tokens, head = r->head_begun && !r->head_ended;
-    response_feed(r, bytes, a, &c->out);
-    bool head_now = r->head_begun && !r->head_ended;
-    if (head_now && !head)
-        k->head_begun_ns = now;
-    if (!settle(k, was_over, now))
-        return false;
-    if (!r->over && (head_now != head || had_tokens != r->have_tokens))
-        arm(k);
-    return true;
-}
-
-/* Stamps of one stream never go back, whatever order its segments came in. */
-static struct response_arrival arrival(struct conn *k, int64_t t_ns, bool stamped, bool doubtful)
-{
-    if (t_ns < k->arrival_ns) {
-        doubtful |= k->arrival_ns - t_ns > 1000;
-        t_ns = k->arrival_ns;
-    }
-    k->arrival_ns = t_ns;
-    return (struct response_arrival){.t_ns = run_time(k->client, t_ns), .no_stamp = !stamped, .doubtful = doubtful};
-}
-
-/* Reads until the socket is empty: one call where the read is short of the buffer and the peer has not closed. A close
- * that is queued behind the data may have lent it its stamp. A peer that fills the buffer again and again must not keep
- * the loop from timers and other streams: the rest waits for the next turn, for which the edge is armed anew. */
-static void read_answer(struct conn *k, uint32_t events)
-{
-    struct client *c = k->client;
-    bool closing = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
-    for (int full = 0; full < FULL_READS;) {
-        int64_t t, now;
-        bool stamped;
-        ssize_t n = stamps_receive(&c->stamps, k->watch.fd, c->buffer, RECEIVE_BUFFER, &t, &now, &stamped);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return;
-        bool was_over = k->response.over;
-        if (n <= 0) {
-            if (n == 0 && k->write_error == ECONNRESET) /* the failed write has taken the reset off the socket */
-                response_broken(&k->response, run_time(c, now), ECONNRESET);
-            else if (n == 0)
-                response_eof(&k->response, run_time(c, now), &c->out);
-            else
-                response_broken(&k->response, run_time(c, now), errno);
-            k->response.closing = true;
-            settle(k, was_over, now);
-            return;
-        }
-        c->seen.reads += !c->frozen;
-        if (stamped)
-            hist_add(&c->handled, now - t);
-        bool filled = n == RECEIVE_BUFFER;
-        struct span bytes = {c->buffer, (size_t)n};
-        if (!take_bytes(k, bytes, arrival(k, t, stamped, filled || closing), now))
-            return;
-        if (!filled && !closing)
-            return;
-        full += filled;
-    }
-    loop_change(c->loop, &k->watch, WATCHED);
-}
+/* ---- what the loop tells ---- */
 
 static void on_ready(struct watch *w, uint32_t events)
 {
@@ -421,15 +278,23 @@ static void on_ready(struct watch *w, uint32_t events)
             return;
     }
     if (k->state == CONN_OPEN) {
-        if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR) && spoilt_ahead(k))
-            reopen(k);
+        if (events & READABLE && conn_is_spoilt(k))
+            k->means->events->spoilt(k);
         return;
     }
     if (k->state == CONN_SENDING && events & EPOLLOUT && !k->write_error) {
-        write_request(k);
+        write_rest(k);
         if (k->watch.fd < 0)
             return;
     }
-    if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-        read_answer(k, events);
+    if (events & READABLE)
+        read_all(k, events);
+}
+
+void conn_init(struct conn *k, const struct conn_means *means, void *owner)
+{
+    must(means->loop && means->events && means->buffer && means->size);
+    *k = (struct conn){.state = CONN_NEW, .means = means, .owner = owner};
+    k->watch = (struct watch){.fd = -1, .ready = on_ready, .owner = k};
+    k->retry = (struct timer){.fire = on_retry, .owner = k};
 }

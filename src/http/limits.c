@@ -40,7 +40,6 @@ bool limits_ports(const struct address *to, size_t count, struct err *e)
         return true;
     return err_set(e, ERR_SYSTEM,
                    "%zu connections to %s need as many local ports, but only %u exist (net.ipv4.ip_local_port_range is "
-                   "%u %u). Raise it, as root: `sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"`, or send fewer "
-                   "requests.",
+                   "%u %u). Raise it, as root: `" LIMITS_PORTS_COMMAND "`, or send fewer requests.",
                    count, to->text, high - low + 1, low, high);
 }

@@ -178,11 +178,11 @@ struct line {
     int fd;
     struct http1 http;
     struct sse sse;
-    struct exchange *x;
+    struct answer *x;
     int64_t counted; /* the running count so far */
 };
 
-void exchange_done(struct exchange *x)
+void answer_done(struct answer *x)
 {
     buf_done(&x->body);
     buf_done(&x->text);
@@ -192,7 +192,7 @@ void exchange_done(struct exchange *x)
 /* Walks an event's JSON, whatever the nesting: the keys of interest are unambiguous in these answers. */
 static void read_json(struct line *l, struct span text)
 {
-    struct exchange *x = l->x;
+    struct answer *x = l->x;
     struct json j;
     json_init(&j, text);
     enum json_kind k;
@@ -231,7 +231,7 @@ static void read_json(struct line *l, struct span text)
 
 static void read_body(struct line *l, struct span body)
 {
-    struct exchange *x = l->x;
+    struct answer *x = l->x;
     buf_add(&x->body, body.p, body.n);
     while (l->http.event_stream && sse_feed(&l->sse, &body) == SSE_EVENT) {
         x->events++;
@@ -286,10 +286,10 @@ static void read_line(struct line *l)
         assert_true(errno == EAGAIN || errno == EINTR);
 }
 
-static void open_line(struct line *l, const struct engine *g, const char *path, const char *body, struct exchange *x)
+static void open_line(struct line *l, const struct engine *g, const char *path, const char *body, struct answer *x)
 {
     struct sockaddr_in a = loopback(g->port);
-    *x = (struct exchange){.usage = -1};
+    *x = (struct answer){.usage = -1};
     *l = (struct line){.x = x, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     http1_init(&l->http);
     sse_init(&l->sse, 1 << 20);
@@ -316,8 +316,8 @@ static size_t read_some(struct line *lines, size_t n, struct pollfd *polls, int 
     return open;
 }
 
-void exchange_all(const struct engine *g, const char *path, const char *const *bodies, size_t n, double timeout_s,
-                  struct exchange *ret)
+void ask_all(const struct engine *g, const char *path, const char *const *bodies, size_t n, double timeout_s,
+             struct answer *ret)
 {
     struct rlimit files;
     getrlimit(RLIMIT_NOFILE, &files);
@@ -340,9 +340,9 @@ void exchange_all(const struct engine *g, const char *path, const char *const *b
     free(polls);
 }
 
-void exchange_one(const struct engine *g, const char *path, const char *body, struct exchange *ret)
+void ask_one(const struct engine *g, const char *path, const char *body, struct answer *ret)
 {
-    exchange_all(g, path, &body, 1, 20, ret);
+    ask_all(g, path, &body, 1, 20, ret);
 }
 
 void engine_raw(const struct engine *g, struct span bytes, struct buf *ret_answer)
@@ -365,8 +365,8 @@ void engine_raw(const struct engine *g, struct span bytes, struct buf *ret_answe
 
 double engine_metric(const struct engine *g, const char *name)
 {
-    struct exchange x;
-    exchange_one(g, "/metrics", NULL, &x);
+    struct answer x;
+    ask_one(g, "/metrics", NULL, &x);
     assert_int_equal(x.status, 200);
     struct span text = buf_span(&x.body);
     struct prom_sample sample;
@@ -380,7 +380,7 @@ double engine_metric(const struct engine *g, const char *name)
         }
     assert_int_equal(bad, 0);
     assert_true(found > 0);
-    exchange_done(&x);
+    answer_done(&x);
     return sum;
 }
 

@@ -39,7 +39,7 @@ void engine_log(const struct engine *g, struct buf *b);
 /* One request and what came of it. */
 enum ending { STILL_OPEN, COMPLETE, CUT_OFF, RESET_BY_PEER };
 
-struct exchange {
+struct answer {
     int status; /* 0 without a head */
     enum ending ending;
     struct buf body;        /* whole; of a stream: its bytes without the HTTP framing */
@@ -55,13 +55,13 @@ struct exchange {
     int64_t first_ns, last_ns; /* arrival of the first and the last text */
 };
 
-void exchange_done(struct exchange *x);
+void answer_done(struct answer *x);
 
 /* Sends bodies[i] (null: a GET) to `path`, all at once on own connections, and reads all answers until they end or
  * `timeout_s` is over. ret has room for n and is initialised here. */
-void exchange_all(const struct engine *g, const char *path, const char *const *bodies, size_t n, double timeout_s,
-                  struct exchange *ret);
-void exchange_one(const struct engine *g, const char *path, const char *body, struct exchange *ret);
+void ask_all(const struct engine *g, const char *path, const char *const *bodies, size_t n, double timeout_s,
+             struct answer *ret);
+void ask_one(const struct engine *g, const char *path, const char *body, struct answer *ret);
 
 /* Sends bytes on one connection and reads all that comes until the server closes it. */
 void engine_raw(const struct engine *g, struct span bytes, struct buf *ret_answer);

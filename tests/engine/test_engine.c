@@ -31,23 +31,23 @@ static void test_lifecycle(void **state)
     assert_close((double)memory(&g) / 0x1p30, 15 + 112.28 + 3 * 553.0 / 1024, 0.01);
     assert_int_equal(engine_left(&g), 2);
 
-    struct exchange x;
-    exchange_one(&g, "/health", NULL, &x);
+    struct answer x;
+    ask_one(&g, "/health", NULL, &x);
     assert_int_equal(x.status, 200);
     assert_int_equal(x.body.n, 0);
-    exchange_done(&x);
-    exchange_one(&g, "/version", NULL, &x);
+    answer_done(&x);
+    ask_one(&g, "/version", NULL, &x);
     assert_string_equal(buf_text(&x.body), "{\"version\":\"0.24.0-simulated\"}");
-    exchange_done(&x);
-    exchange_one(&g, "/v1/models", NULL, &x);
+    answer_done(&x);
+    ask_one(&g, "/v1/models", NULL, &x);
     assert_non_null(strstr(buf_text(&x.body), "\"id\":\"m/m\""));
     assert_non_null(strstr(buf_text(&x.body), "\"root\":\"/models/m\""));
     assert_non_null(strstr(buf_text(&x.body), "\"max_model_len\":8192"));
-    exchange_done(&x);
+    answer_done(&x);
 
     int64_t before_ns = clock_now_ns();
     char *body = body_of("hello", ",\"max_tokens\":30,\"ignore_eos\":true");
-    exchange_one(&g, "/v1/chat/completions", body, &x);
+    ask_one(&g, "/v1/chat/completions", body, &x);
     free(body);
     assert_int_equal(x.status, 200);
     assert_int_equal(x.ending, COMPLETE);
@@ -56,7 +56,7 @@ static void test_lifecycle(void **state)
     assert_int_equal(x.usage, 30);
     assert_int_equal(words_in(&x.text), 30);
     assert_int_equal(x.chunks, 30);
-    exchange_done(&x);
+    answer_done(&x);
     /* 29 decoding steps of 6.043 ms at 348 W and one for the prompt, the rest at 122 W. */
     usleep(20000);
     int64_t after_ns = clock_now_ns();
@@ -197,12 +197,12 @@ static void test_shapes(void **state)
         assert_ok(file_read(file, 0, &recorded, &e), e);
         const char *body = strstr(buf_text(&recorded), "\r\n\r\n") + 4;
         shape_answer((struct span){body, (size_t)(recorded.p + recorded.n - body)}, cases[i].stream, &right);
-        struct exchange x;
-        exchange_one(&g, cases[i].path, cases[i].body, &x);
+        struct answer x;
+        ask_one(&g, cases[i].path, cases[i].body, &x);
         shape_answer(buf_span(&x.body), cases[i].stream, &ours);
         assert_string_equal(buf_text(&ours), buf_text(&right));
         assert_int_equal(x.status, atoi(buf_text(&recorded) + 9));
-        exchange_done(&x);
+        answer_done(&x);
         buf_done(&recorded);
         buf_done(&right);
         buf_done(&ours);
@@ -215,7 +215,7 @@ static void test_refusals(void **state)
 {
     (void)state;
     struct engine g;
-    struct exchange x;
+    struct answer x;
     engine_start(&g, NULL);
     engine_wait_ready(&g);
     char prompt[40001];
@@ -223,7 +223,7 @@ static void test_refusals(void **state)
     prompt[sizeof prompt - 1] = 0;
     char *long_prompt = body_of(prompt, ",\"max_tokens\":3"), *many = body_of("hello", ",\"max_tokens\":100000000");
     char *two = body_of("hello", ",\"n\":2");
-    exchange_one(&g, "/v1/chat/completions", long_prompt, &x);
+    ask_one(&g, "/v1/chat/completions", long_prompt, &x);
     assert_int_equal(x.status, 400);
     assert_string_equal(
         buf_text(&x.body),
@@ -233,22 +233,22 @@ static void test_refusals(void **state)
         "length of "
         "the input prompt or the number of requested output tokens. (parameter=input_tokens, value=8190)\",\"type\":"
         "\"BadRequestError\",\"param\":\"input_tokens\",\"code\":400}}");
-    exchange_done(&x);
-    exchange_one(&g, "/v1/chat/completions", many, &x);
+    answer_done(&x);
+    ask_one(&g, "/v1/chat/completions", many, &x);
     assert_int_equal(x.status, 400);
     assert_string_equal(
         buf_text(&x.body),
         "{\"error\":{\"message\":\"max_tokens=100000000 cannot be greater than max_model_len=max_total_tokens="
         "8192. Please request fewer output tokens. (parameter=max_tokens, value=100000000)\",\"type\":"
         "\"BadRequestError\",\"param\":\"max_tokens\",\"code\":400}}");
-    exchange_done(&x);
-    exchange_one(&g, "/v1/chat/completions", "{\"model\": nope}", &x);
+    answer_done(&x);
+    ask_one(&g, "/v1/chat/completions", "{\"model\": nope}", &x);
     assert_int_equal(x.status, 400);
     assert_non_null(strstr(buf_text(&x.body), "JSON decode error"));
-    exchange_done(&x);
-    exchange_one(&g, "/v1/chat/completions", two, &x);
+    answer_done(&x);
+    ask_one(&g, "/v1/chat/completions", two, &x);
     assert_int_equal(x.status, 400);
-    exchange_done(&x);
+    answer_done(&x);
     /* Nothing of it was generated. */
     usleep(300000);
     assert_close(engine_metric(&g, "vllm:generation_tokens_total"), 0, 0);
@@ -260,7 +260,7 @@ static void test_refusals(void **state)
 
 enum { MANY = 200 };
 
-static void ask_many(const struct engine *g, const char *more, struct exchange *x)
+static void ask_many(const struct engine *g, const char *more, struct answer *x)
 {
     const char *bodies[MANY];
     for (int i = 0; i < MANY; i++) {
@@ -268,7 +268,7 @@ static void ask_many(const struct engine *g, const char *more, struct exchange *
         snprintf(prompt, sizeof prompt, "question number %d", i);
         bodies[i] = body_of(prompt, more);
     }
-    exchange_all(g, "/v1/chat/completions", bodies, MANY, 30, x);
+    ask_all(g, "/v1/chat/completions", bodies, MANY, 30, x);
     for (int i = 0; i < MANY; i++)
         free((void *)(uintptr_t)bodies[i]);
 }
@@ -284,7 +284,7 @@ static void test_concurrent(void **state)
 {
     (void)state;
     struct engine g;
-    static struct exchange first[MANY], second[MANY];
+    static struct answer first[MANY], second[MANY];
     engine_start(
         &g, WORDS("--max-num-seqs", "64", "--sim-median-tokens", "30", "--sim-held", "0.05", "--sim-step-s", "0.002"));
     engine_wait_ready(&g);
@@ -320,8 +320,8 @@ static void test_concurrent(void **state)
     for (int i = 0; i < MANY; i++) {
         assert_int_equal(first[i].usage, second[i].usage);
         assert_string_equal(buf_text(&first[i].text), buf_text(&second[i].text));
-        exchange_done(&first[i]);
-        exchange_done(&second[i]);
+        answer_done(&first[i]);
+        answer_done(&second[i]);
     }
     assert_close(settled(&g, "vllm:generation_tokens_total"), 2 * (double)tokens, 0);
     engine_done(&g);
@@ -332,7 +332,7 @@ static void test_held_reasoning_and_wide_chunks(void **state)
 {
     (void)state;
     struct engine g;
-    struct exchange x;
+    struct answer x;
     engine_start(
         &g, WORDS("--sim-held", "0.5", "--sim-reasoning", "0.5", "--sim-step-tokens", "3", "--sim-step-s", "0.001"));
     engine_wait_ready(&g);
@@ -340,13 +340,13 @@ static void test_held_reasoning_and_wide_chunks(void **state)
     char *at = strstr(body, "\"include_usage\"");
     struct buf running = {0};
     buf_fmt(&running, "%.*s\"continuous_usage_stats\":true,%s", (int)(at - body), body, at);
-    exchange_one(&g, "/v1/chat/completions", buf_text(&running), &x);
+    ask_one(&g, "/v1/chat/completions", buf_text(&running), &x);
     assert_int_equal(x.usage, 100);
     assert_int_equal(x.largest, 3);
     assert_int_equal(x.chunks, 34); /* 1 + 33 * 3 */
     assert_int_equal(words_in(&x.text), 50);
     assert_int_equal(words_in(&x.reasoning), 50);
-    exchange_done(&x);
+    answer_done(&x);
     free(body);
     buf_done(&running);
     engine_done(&g);
@@ -360,7 +360,7 @@ static void test_lagging_front_end(void **state)
     (void)state;
     enum { REQUESTS = 20, TOKENS = 60 };
     struct engine g;
-    static struct exchange x[REQUESTS];
+    static struct answer x[REQUESTS];
     const char *bodies[REQUESTS];
     engine_start(&g, WORDS("--sim-front-tokens-per-s", "600", "--sim-front-merge", "0.3"));
     engine_wait_ready(&g);
@@ -373,7 +373,7 @@ static void test_lagging_front_end(void **state)
         bodies[i] = strdup(text);
     }
     int64_t began_ns = clock_now_ns();
-    exchange_all(&g, "/v1/completions", bodies, REQUESTS, 20, x);
+    ask_all(&g, "/v1/completions", bodies, REQUESTS, 20, x);
     int64_t chunks = 0, largest = 0, last_ns = 0;
     for (int i = 0; i < REQUESTS; i++) {
         assert_int_equal(x[i].usage, TOKENS);
@@ -381,7 +381,7 @@ static void test_lagging_front_end(void **state)
         chunks += x[i].chunks;
         largest = x[i].largest > largest ? x[i].largest : largest;
         last_ns = x[i].last_ns > last_ns ? x[i].last_ns : last_ns;
-        exchange_done(&x[i]);
+        answer_done(&x[i]);
         free((void *)(uintptr_t)bodies[i]);
     }
     assert_true(largest > 8);
@@ -429,14 +429,14 @@ static void test_client_goes(void **state)
 {
     (void)state;
     struct engine g;
-    struct exchange x;
+    struct answer x;
     engine_start(&g, NULL);
     engine_wait_ready(&g);
     char *body = body_of("hello", ",\"max_tokens\":8000,\"ignore_eos\":true");
-    exchange_all(&g, "/v1/chat/completions", (const char *const *)&body, 1, 0.2, &x);
+    ask_all(&g, "/v1/chat/completions", (const char *const *)&body, 1, 0.2, &x);
     assert_int_equal(x.ending, STILL_OPEN);
     assert_true(x.chunks > 0);
-    exchange_done(&x);
+    answer_done(&x);
     assert_close(settled(&g, "vllm:num_requests_running"), 0, 0);
     assert_close(engine_metric(&g, "vllm:request_success_total"), 1, 0);
     assert_int_equal(power_now(&g), SIM_CONTEXT_MW);

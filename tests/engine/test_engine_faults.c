@@ -72,18 +72,18 @@ static void test_wrong_identity(void **state)
 {
     (void)state;
     struct engine g;
-    struct exchange x;
+    struct answer x;
     engine_start(&g, WORDS("--sim-fault", "wrong-model,wrong-length,slow-metrics=1"));
     engine_wait_ready(&g);
-    exchange_one(&g, "/v1/models", NULL, &x);
+    ask_one(&g, "/v1/models", NULL, &x);
     assert_non_null(strstr(buf_text(&x.body), "\"max_model_len\":4096"));
     assert_non_null(strstr(buf_text(&x.body), "\"id\":\"somebody/else\""));
-    exchange_done(&x);
+    answer_done(&x);
     double began = seconds_now();
-    exchange_one(&g, "/metrics", NULL, &x);
+    ask_one(&g, "/metrics", NULL, &x);
     assert_true(seconds_now() - began >= 1 && seconds_now() - began < 3);
     assert_int_equal(x.status, 200);
-    exchange_done(&x);
+    answer_done(&x);
     engine_done(&g);
 }
 
@@ -144,8 +144,8 @@ static void test_request_faults(void **state)
         engine_start(&g, WORDS("--sim-start-s", "0.05", "--sim-step-s", "0.002", "--sim-fault", cases[i].fault));
         engine_wait_ready(&g);
         for (int n = 0; n < 3; n++) {
-            struct exchange x;
-            exchange_all(&g, "/v1/chat/completions", (const char *const *)&body, 1, 0.5, &x);
+            struct answer x;
+            ask_all(&g, "/v1/chat/completions", (const char *const *)&body, 1, 0.5, &x);
             assert_int_equal(x.status, n == 1 ? cases[i].status : 200);
             assert_int_equal(x.ending, n == 1 ? cases[i].ending : COMPLETE);
             assert_int_equal(x.done, n == 1 ? cases[i].done : true);
@@ -153,7 +153,7 @@ static void test_request_faults(void **state)
             if (n != 1 || cases[i].chunks >= 0)
                 assert_int_equal(x.chunks, n == 1 ? cases[i].chunks : 20);
             assert_int_equal(x.usage, n == 1 ? cases[i].usage : 20);
-            exchange_done(&x);
+            answer_done(&x);
         }
         engine_done(&g);
     }
@@ -164,17 +164,17 @@ static void test_crashes(void **state)
 {
     (void)state;
     struct engine g;
-    static struct exchange x[3];
+    static struct answer x[3];
     char *body = body_of("hello", ",\"max_tokens\":200,\"ignore_eos\":true");
     const char *bodies[] = {body, body, body};
     engine_start(&g, WORDS("--sim-fault", "crash"));
     engine_wait_ready(&g);
-    exchange_all(&g, "/v1/chat/completions", bodies, 3, 5, x);
+    ask_all(&g, "/v1/chat/completions", bodies, 3, 5, x);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(x[i].status, 200);
         assert_true(x[i].error && x[i].done);
         assert_true(x[i].chunks >= 2 && x[i].chunks < 200);
-        exchange_done(&x[i]);
+        answer_done(&x[i]);
     }
     int status = engine_wait(&g, NULL);
     assert_int_equal(WEXITSTATUS(status), 1);
@@ -185,10 +185,10 @@ static void test_crashes(void **state)
 
     engine_start(&g, WORDS("--sim-fault", "killed"));
     engine_wait_ready(&g);
-    exchange_all(&g, "/v1/chat/completions", bodies, 3, 5, x);
+    ask_all(&g, "/v1/chat/completions", bodies, 3, 5, x);
     for (int i = 0; i < 3; i++) {
         assert_true(x[i].ending == CUT_OFF || x[i].ending == RESET_BY_PEER);
-        exchange_done(&x[i]);
+        answer_done(&x[i]);
     }
     status = engine_wait(&g, NULL);
     assert_true(WIFSIGNALED(status));

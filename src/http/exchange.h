@@ -1,0 +1,53 @@
+/* One request of the load and its answer: what METHOD section 4 limits in time, and how each end is told to the client.
+ * Private to http.
+ *
+ * The verdict comes from the bytes (response.h) or from here, where no byte says it: a limit that passed, a connection
+ * that could not be opened, a load that was cancelled. Each exchange tells its client once that it has ended (the
+ * verdict stands) and once, then or later, that it is gone (the connection is closed, the record is complete). */
+#ifndef JTOK_HTTP_EXCHANGE_H
+#define JTOK_HTTP_EXCHANGE_H
+
+#include "http/client.h"
+#include "http/conn.h"
+#include "http/response.h"
+
+/* What the exchanges of one client have in common; must outlive them. */
+struct exchange_terms {
+    struct client *client;
+    const struct client_options *options;
+    struct conn_means means;
+    struct span head; /* of every request, up to the value of Content-Length */
+    struct response_out out;
+};
+
+struct exchange {
+    struct conn conn;   /* first: the loop fetches what stands behind its watch */
+    struct timer timer; /* set to the earliest limit, or earlier: the true one is computed when it fires */
+    const struct exchange_terms *terms;
+    const struct client_request *request;
+    struct response response;
+    char length[28]; /* of the body, and the end of the request's head */
+    uint8_t reopened;
+    bool wanted;  /* submitted: to be sent as soon as the connection is open */
+    bool pending; /* the client counts its handshake */
+    /* CLOCK_MONOTONIC, unlike the record's times */
+    int64_t opened_ns, head_begun_ns, over_ns;
+};
+
+extern const struct conn_events exchange_events; /* for exchange_terms.means */
+
+void exchange_init(struct exchange *x, const struct exchange_terms *t, const struct client_request *r);
+void exchange_open(struct exchange *x);   /* starts the handshake; once */
+void exchange_submit(struct exchange *x); /* sends the request, now or when the connection is open */
+void exchange_cancel(struct exchange *x);
+void exchange_done(struct exchange *x); /* without a word to anyone */
+
+/* ---- what the client is told (client.c) ---- */
+
+void client_on_opened(struct exchange *x); /* its handshake has ended, either way */
+void client_on_submitted(struct exchange *x, int64_t now_ns);
+void client_on_read(struct exchange *x, const struct conn_read *r);
+void client_on_ended(struct exchange *x); /* the verdict stands */
+void client_on_gone(struct exchange *x);  /* its record is complete */
+
+#endif
