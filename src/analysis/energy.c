@@ -47,11 +47,6 @@ static struct quantity precise_quantity(const struct quantity *buffer, const str
     return quantity_of(buffer->value * factor->value);
 }
 
-static double value_of(const struct quantity *q)
-{
-    return quantity_has_value(q) ? q->value : (double)NAN;
-}
-
 static double calibration_j(const struct meters *m, double value, double duration_s)
 {
     return fmax(m->sensor_share * fabs(value), m->sensor_floor_w * duration_s);
@@ -76,14 +71,14 @@ static struct stretch stretch_of(const struct meters *m, int64_t a_ns, int64_t b
 
 static void doubt_gauge(const struct gpu_series *g, const struct fit *f, const struct stretch *s, struct gauge *x)
 {
-    double precise_j = value_of(&x->q[SERIES_PRECISE]), counter_j = value_of(&x->q[SERIES_COUNTER]);
+    double precise_j = quantity_value(&x->q[SERIES_PRECISE]), counter_j = quantity_value(&x->q[SERIES_COUNTER]);
     const struct curve *const curves[] = {[SERIES_GRID] = &g->grid, [SERIES_MARKS] = &g->marks};
     for (int k = SERIES_GRID; k <= SERIES_MARKS; k++)
         x->doubt[k] = quantity_has_value(&x->q[k]) ? doubt_grid(g, f, s, curves[k], x->q[k].value, precise_j, counter_j)
                                                    : doubt_of((double)NAN, DOUBT_NONE);
     x->doubt[SERIES_COUNTER] = doubt_of(isnan(counter_j) ? counter_j : doubt_counter_j(g, f, s), DOUBT_COUNTER);
     x->doubt[SERIES_PRECISE] = doubt_of(isnan(precise_j) ? precise_j : doubt_precise_j(f, s), DOUBT_PRECISE);
-    x->doubt[SERIES_BUFFER] = doubt_buffer(f, s, value_of(&x->q[SERIES_BUFFER]));
+    x->doubt[SERIES_BUFFER] = doubt_buffer(f, s, quantity_value(&x->q[SERIES_BUFFER]));
     for (int k = 0; k < SERIES_COUNT; k++) {
         struct doubt_sum alone = {0};
         doubt_add(&alone, &x->doubt[k]);
@@ -128,7 +123,7 @@ static void fill_disagreements(const struct meters *m, size_t i, int64_t a_ns, i
     ret->counter_disagreement = quantity_difference(&x->q[SERIES_BUFFER], &shifted);
     ret->grid_disagreement = quantity_difference(&x->q[SERIES_GRID], &x->q[SERIES_COUNTER]);
     const struct stretch s = stretch_of(m, a_ns, b_ns, true);
-    double counter_j = value_of(&x->q[SERIES_COUNTER]), sampling = 2 * doubt_successive_j(&g->grid, &s, 1) / counter_j;
+    double counter_j = quantity_value(&x->q[SERIES_COUNTER]), sampling = 2 * doubt_successive_j(&g->grid, &s, 1) / counter_j;
     ret->grid_disagreement_limit = sampling > GRID_DISAGREE ? sampling : GRID_DISAGREE;
 }
 
@@ -151,19 +146,6 @@ static void fill_row(const struct meters *m, size_t i, int64_t a_ns, int64_t b_n
 
 /* ---- all of them ---- */
 
-/* Adds a value to a sum that is absent as soon as one of its parts is. */
-static void add_value(struct quantity *sum, const struct quantity *q)
-{
-    if (!quantity_has_value(sum))
-        return;
-    if (!quantity_has_value(q)) {
-        *sum = *q;
-        return;
-    }
-    sum->value += q->value;
-    sum->calibration += q->calibration;
-}
-
 static struct quantity begin_sum(const struct meters *m)
 {
     struct quantity sum = m->gpu_count ? quantity_of(0) : quantity_absent(Q_NOT_RECORDED, "no GPU was recorded");
@@ -182,7 +164,7 @@ void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, bool samp
     for (size_t i = 0; i < m->gpu_count; i++) {
         const struct gauge x = gauge_read(m, i, a_ns, b_ns, sampled, arena);
         for (int k = 0; k < SERIES_COUNT; k++) {
-            add_value(energy_series(&sum, k), &x.q[k]);
+            quantity_add(energy_series(&sum, k), &x.q[k]);
             doubt_add(&doubts[k], &x.doubt[k]);
         }
         if (ret_gpus)
@@ -245,10 +227,10 @@ struct quantity meters_parts(const struct meters *m, const struct part *parts, s
         struct quantity own = quantity_of(0);
         for (size_t k = 0; k < n; k++) {
             x[k] = gauge_read(m, i, parts[k].from_ns, parts[k].to_ns, false, arena);
-            add_value(&own, &x[k].q[parts[k].series]);
+            quantity_add(&own, &x[k].q[parts[k].series]);
         }
         own.calibration = calibration_j(m, own.value, duration_s);
-        add_value(&sum, &own);
+        quantity_add(&sum, &own);
         const struct doubt d = parts_doubt(m, i, parts, x, n, whole);
         doubt_add(&doubts, &d);
     }
@@ -267,7 +249,7 @@ double meters_series_j(const struct meters *m, int series, int64_t a_ns, int64_t
             return (double)NAN;
         double j = counts ? counter_energy(&g->counter, b_ns) - counter_energy(&g->counter, a_ns)
                           : curve_energy(c, b_ns) - curve_energy(c, a_ns);
-        sum_add(&sum, series == SERIES_PRECISE ? j * value_of(&m->fits[i].factor) : j);
+        sum_add(&sum, series == SERIES_PRECISE ? j * quantity_value(&m->fits[i].factor) : j);
     }
     return sum_value(&sum);
 }
@@ -283,7 +265,7 @@ const char *meters_contradiction(const struct result_stage_gpu *rows, size_t n, 
             for (size_t k = i + 1; k < COUNT; k++) {
                 struct energy_set e = rows[g].energy;
                 const struct quantity *x = energy_series(&e, series[i]), *y = energy_series(&e, series[k]);
-                double apart = fabs(value_of(x) - value_of(y)), doubt = x->instrument + y->instrument;
+                double apart = fabs(quantity_value(x) - quantity_value(y)), doubt = x->instrument + y->instrument;
                 if (!(apart > most * doubt) || !(apart > 0))
                     continue;
                 most = doubt > 0 ? apart / doubt : (double)INFINITY;
@@ -302,70 +284,4 @@ void meters_fit(struct meters *m, int64_t from_ns, int64_t to_ns, int64_t fit_to
     m->to_ns = to_ns;
     for (size_t i = 0; i < m->gpu_count; i++)
         m->fits[i] = fit_make(&m->gpus[i], from_ns, fit_to_ns, arena);
-}
-
-/* ---- arithmetic ---- */
-
-/* The input whose state a value made of them must take: the first without a value, else one that is not closed, else
- * one that is excluded; null: all are measured. */
-static const struct quantity *worst_of(const struct quantity *const *q, size_t n)
-{
-    const struct quantity *worst = NULL;
-    for (size_t i = 0; i < n; i++) {
-        if (!quantity_has_value(q[i]))
-            return q[i];
-        if (q[i]->state != Q_MEASURED && !(worst && worst->state == Q_NOT_CLOSED))
-            worst = q[i];
-    }
-    return worst;
-}
-
-struct quantity quantity_from(double value, const struct quantity *const *inputs, size_t n)
-{
-    const struct quantity *worst = worst_of(inputs, n);
-    if (worst && !quantity_has_value(worst))
-        return quantity_absent(worst->state, worst->why);
-    struct quantity q = quantity_of(value);
-    if (worst) {
-        q.state = worst->state;
-        q.why = worst->why;
-    }
-    return q;
-}
-
-struct quantity quantity_sum(const struct quantity *const *q, size_t n)
-{
-    double value = 0, instrument = 0, calibration = 0;
-    for (size_t i = 0; i < n; i++) {
-        value += q[i]->value;
-        instrument += q[i]->instrument;
-        calibration += q[i]->calibration;
-    }
-    struct quantity sum = quantity_from(value, q, n);
-    if (quantity_has_value(&sum)) {
-        sum.instrument = instrument;
-        sum.calibration = calibration;
-    }
-    return sum;
-}
-
-struct quantity quantity_over(const struct quantity *q, double divisor, const char *why)
-{
-    if (!quantity_has_value(q))
-        return *q;
-    if (!(divisor > 0))
-        return quantity_absent(Q_UNDEFINED, why);
-    struct quantity r = *q;
-    r.value /= divisor;
-    r.instrument /= divisor;
-    r.calibration /= divisor;
-    return r;
-}
-
-struct quantity quantity_difference(const struct quantity *a, const struct quantity *b)
-{
-    const struct quantity *const inputs[] = {a, b};
-    if (quantity_has_value(a) && quantity_has_value(b) && b->value == 0)
-        return quantity_absent(Q_UNDEFINED, "the energy to compare with is 0");
-    return quantity_from(a->value / b->value - 1, inputs, 2);
 }

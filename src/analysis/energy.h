@@ -51,18 +51,4 @@ double meters_series_j(const struct meters *m, int series, int64_t a_ns, int64_t
  * O(GPUs). */
 const char *meters_contradiction(const struct result_stage_gpu *rows, size_t n, struct arena *arena);
 
-/* Instrument and calibration add: what of an instrument's difference is in both is not known. Absent where one is;
- * NOT_CLOSED or EXCLUDED where one is. */
-struct quantity quantity_sum(const struct quantity *const *q, size_t n);
-
-/* q / divisor, with its doubts and state; UNDEFINED with `why` where the divisor is not above 0. */
-struct quantity quantity_over(const struct quantity *q, double divisor, const char *why);
-
-/* A value made of others, with the worst state among them (absent before NOT_CLOSED before EXCLUDED) and its reason,
- * without a statement of doubt. */
-struct quantity quantity_from(double value, const struct quantity *const *inputs, size_t n);
-
-/* a / b - 1, without a statement of doubt. Absent where either is. */
-struct quantity quantity_difference(const struct quantity *a, const struct quantity *b);
-
 #endif

@@ -6,41 +6,6 @@
 
 static const double RANGE_LIMIT = 0.10;
 
-/* A value that is there, but must not be compared. */
-static struct quantity excluded(struct quantity q, bool when, const char *why)
-{
-    if (when && q.state == Q_MEASURED) {
-        q.state = Q_EXCLUDED;
-        q.why = why;
-    }
-    return q;
-}
-
-static struct quantity scaled(const struct quantity *q, double factor)
-{
-    struct quantity r = *q;
-    if (quantity_has_value(q)) {
-        r.value *= factor;
-        r.instrument *= factor;
-        r.calibration *= factor;
-    }
-    return r;
-}
-
-/* factor / q, with the same relative uncertainties. */
-static struct quantity inverse(const struct quantity *q, double factor)
-{
-    if (!quantity_has_value(q))
-        return *q;
-    if (!(q->value > 0))
-        return quantity_absent(Q_UNDEFINED, "the energy is 0");
-    struct quantity r = *q;
-    r.value = factor / q->value;
-    r.instrument = r.value * (q->instrument / q->value);
-    r.calibration = r.value * (q->calibration / q->value);
-    return r;
-}
-
 static struct quantity per_known(const struct quantity *energy, int64_t count, const char *unknown, const char *zero)
 {
     if (count == ABSENT_I64)
@@ -58,13 +23,13 @@ static void fill_cost(const struct plan_cost *cost, struct result_metrics *m)
         m->kwh_per_million_tokens = m->cost_per_million_tokens = m->carbon_g_per_million_tokens = none;
         return;
     }
-    m->kwh_per_million_tokens = scaled(&m->formal_j_per_token, 1e6 / 3.6e6 * cost->server_factor * cost->pue);
+    m->kwh_per_million_tokens = quantity_scaled(&m->formal_j_per_token, 1e6 / 3.6e6 * cost->server_factor * cost->pue);
     m->cost_per_million_tokens = isnan(cost->price_per_kwh)
                                      ? quantity_absent(Q_NOT_RECORDED, "the plan gives no price per kWh")
-                                     : scaled(&m->kwh_per_million_tokens, cost->price_per_kwh);
+                                     : quantity_scaled(&m->kwh_per_million_tokens, cost->price_per_kwh);
     m->carbon_g_per_million_tokens = isnan(cost->carbon_g_per_kwh)
                                          ? quantity_absent(Q_NOT_RECORDED, "the plan gives no carbon intensity")
-                                         : scaled(&m->kwh_per_million_tokens, cost->carbon_g_per_kwh);
+                                         : quantity_scaled(&m->kwh_per_million_tokens, cost->carbon_g_per_kwh);
 }
 
 void metrics_fill(const struct plan *plan, struct result *result)
@@ -84,14 +49,20 @@ void metrics_fill(const struct plan *plan, struct result *result)
     m->formal_w = formal->average_w;
     m->lifecycle_w = life->average_w;
     m->steady_w = result->steady.average_w;
-    m->steady_j_per_token = excluded(result->steady.j_per_token, lag, LAG);
-    m->saturated_j_per_token = excluded(result->saturated.j_per_token, lag, LAG);
-    m->saturated_j_per_token = excluded(m->saturated_j_per_token, !result->saturated.meaningful,
-                                        "all requests ran at once: where none waited, nothing is saturated");
+    m->steady_j_per_token = result->steady.j_per_token;
+    m->saturated_j_per_token = result->saturated.j_per_token;
+    if (lag) {
+        m->steady_j_per_token = quantity_marked(m->steady_j_per_token, Q_EXCLUDED, LAG);
+        m->saturated_j_per_token = quantity_marked(m->saturated_j_per_token, Q_EXCLUDED, LAG);
+    }
+    if (!result->saturated.meaningful)
+        m->saturated_j_per_token =
+            quantity_marked(m->saturated_j_per_token, Q_EXCLUDED,
+                            "all requests ran at once: where none waited, nothing is saturated");
     m->throughput_tok_s = formal->why               ? quantity_absent(Q_NOT_RECORDED, formal->why)
                           : load->output_tokens > 0 ? quantity_of((double)load->output_tokens / formal->duration_s)
                                                     : quantity_absent(Q_UNDEFINED, NO_TOKENS);
-    m->tokens_per_kwh = inverse(&m->formal_j_per_token, 3.6e6);
+    m->tokens_per_kwh = quantity_inverse(&m->formal_j_per_token, 3.6e6, "the energy is 0");
     int64_t total = load->prompt_tokens == ABSENT_I64 || load->output_tokens == ABSENT_I64
                         ? ABSENT_I64
                         : load->prompt_tokens + load->output_tokens;
@@ -132,7 +103,7 @@ struct estimate estimate_for(const struct result *r, int64_t requests)
     const struct quantity *ways[] = {&e->e_steady_j, &e->e_attributed_j, &e->e_formal_j};
     struct estimate s = {.requests = requests, .low_j = (double)NAN, .high_j = (double)NAN};
     double n = (double)requests;
-    struct quantity running = scaled(&e->e_request_j, n);
+    struct quantity running = quantity_scaled(&e->e_request_j, n);
     const struct quantity *parts[] = {&e->fixed_j, &running};
     s.total_j =
         requests > 0 ? quantity_sum(parts, 2) : quantity_absent(Q_UNDEFINED, "an estimate is for one request or more");
@@ -167,7 +138,7 @@ void estimate_fill(struct result *result, struct arena *a)
                                                  : quantity_absent(Q_UNDEFINED, "no successful request");
     e->e_formal_j = result->metrics.j_per_request;
     e->e_steady_j = quantity_has_value(&e->mean_output_tokens)
-                        ? scaled(&result->metrics.steady_j_per_token, e->mean_output_tokens.value)
+                        ? quantity_scaled(&result->metrics.steady_j_per_token, e->mean_output_tokens.value)
                         : e->mean_output_tokens;
     e->e_attributed_j = result->steady.mean_request_j;
     /* A steady value that is excluded gives no e_ss: the formal stage stands in, and is named. */

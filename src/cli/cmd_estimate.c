@@ -96,7 +96,7 @@ static bool estimate(void *self, const struct args *args, struct arena *a, struc
     if (lacking)
         return err_set(e, ERR_REFUSED, "%s: no estimate, because %s is %s: %s.", folder,
                        lacking == &x->fixed_j ? "the energy of startup and release" : "the energy per request",
-                       quantity_state_text(lacking->state), lacking->why ? lacking->why : "no reason was recorded");
+                       quantity_state_words(lacking), lacking->why ? lacking->why : "no reason was recorded");
     struct estimate *list = arena_array(a, requests->count, sizeof *list);
     for (size_t i = 0; i < requests->count; i++)
         list[i] = estimate_for(r, counts[i]);

@@ -411,7 +411,7 @@ static void put_saturated(struct report *p)
     struct arena *a = &p->arena;
     if (!quantity_has_value(&s->energy_j)) {
         named_line(p, "saturated",
-                   arena_format(a, "%s: %s", quantity_state_text(s->energy_j.state),
+                   arena_format(a, "%s: %s", quantity_state_words(&s->energy_j),
                                 s->energy_j.why ? s->energy_j.why : "no reason was recorded"));
         return;
     }
@@ -474,7 +474,7 @@ void full_estimate(struct report *p)
         const struct quantity *q = quantity_has_value(&e->fixed_j) ? &e->e_request_j : &e->fixed_j;
         report_item(
             p, 2, 4, "No estimate:",
-            arena_format(a, "%s: %s", quantity_state_text(q->state), q->why ? q->why : "no reason was recorded"));
+            arena_format(a, "%s: %s", quantity_state_words(q), q->why ? q->why : "no reason was recorded"));
         return;
     }
     report_item(p, 2, 4, "E(N) =",

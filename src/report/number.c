@@ -73,31 +73,10 @@ void number_put_i64(struct buf *out, int64_t value)
     put_grouped(out, text);
 }
 
-const char *quantity_state_text(int state)
-{
-    switch ((enum q_state)state) {
-    case Q_MEASURED:
-        return "measured";
-    case Q_NOT_RECORDED:
-        return "not recorded";
-    case Q_UNDEFINED:
-        return "undefined";
-    case Q_NOT_COVERED:
-        return "not covered";
-    case Q_NOT_REACHED:
-        return "not reached";
-    case Q_NOT_CLOSED:
-        return "not closed";
-    case Q_EXCLUDED:
-        return "excluded";
-    }
-    return "not recorded";
-}
-
 void number_put_quantity(struct buf *out, const struct quantity *q)
 {
     if (!quantity_has_value(q) || isnan(q->value))
-        buf_str(out, quantity_state_text(q->state == Q_MEASURED ? (int)Q_NOT_RECORDED : (int)q->state));
+        buf_str(out, quantity_state_words(q));
     else if (q->instrument > 0)
         number_put(out, q->value, number_places(q->instrument));
     else

@@ -34,10 +34,6 @@ void number_put_quantity(struct buf *out, const struct quantity *q);
 /* "± 12" at the same place as the value, or "" where the uncertainty isn't known. */
 void number_put_uncertainty(struct buf *out, double uncertainty);
 
-/* The state in words: "measured", "not recorded", "undefined", "not covered", "not reached", "not closed", "excluded".
- */
-const char *quantity_state_text(int state);
-
 /* Each of these as text of the arena. */
 const char *number_text(struct arena *a, double value, int digits);
 const char *number_text_i64(struct arena *a, int64_t value);

@@ -27,19 +27,12 @@ static void put_plain(struct buf *out, const char *path, const char *unit, const
     buf_str(out, ",,\n");
 }
 
-static const char *state_text(const struct quantity *q)
-{
-    static const char *const names[] = {"not recorded", "measured",   "undefined", "not covered",
-                                        "not reached",  "not closed", "excluded"};
-    return q->state == Q_MEASURED && isnan(q->value) ? names[Q_NOT_RECORDED] : names[q->state];
-}
-
 static void put_quantity(struct buf *out, const char *path, const char *unit, const struct quantity *q)
 {
     put_text(out, path, ',');
     put_text(out, unit, ',');
     put_number(out, quantity_has_value(q) ? q->value : NAN, ',');
-    put_text(out, state_text(q), ',');
+    put_text(out, quantity_state_words(q), ',');
     put_text(out, q->why, ',');
     put_number(out, quantity_has_value(q) ? q->instrument : NAN, ',');
     put_number(out, quantity_has_value(q) ? q->calibration : NAN, '\n');

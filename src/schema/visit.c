@@ -4,9 +4,6 @@
 #include "base/quantity.h"
 #include "schema/schema.h"
 
-const char *const q_state_names[] = {"not_recorded", "measured",   "undefined", "not_covered",
-                                     "not_reached",  "not_closed", "excluded",  NULL};
-
 void schema_absent(const struct schema *s, void *object)
 {
     schema_absent_as(s, object, -1, NULL);
