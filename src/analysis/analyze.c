@@ -10,9 +10,10 @@
 #include "analysis/metrics.h"
 #include "analysis/order.h"
 #include "analysis/parts.h"
-#include "analysis/sorted.h"
 #include "analysis/stages.h"
 #include "analysis/steady.h"
+#include "base/must.h"
+#include "model/record_order.h"
 
 static const double CLOSURE_LIMIT = 1e-9, SENSOR_FLOOR_W = 5;
 
@@ -449,13 +450,6 @@ struct bounds {
     size_t n;
 };
 
-static int compare_times(const void *x, const void *y, const void *context)
-{
-    (void)context;
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
-
 /* The formal stage begins before the first token and ends after the last one. */
 static bool cuts_streams(const struct work *w, int64_t t_ns)
 {
@@ -485,7 +479,7 @@ static struct bounds count_arrivals(struct work *w)
         bounds_put(w, &b, ret->saturated.start_ns);
         bounds_put(w, &b, ret->saturated.end_ns);
     }
-    order_sort(b.t_ns, b.n, sizeof *b.t_ns, compare_times, NULL);
+    order_sort_times(b.t_ns, b.n);
     for (size_t i = 0; i < b.n; i++)
         if (!n || b.t_ns[n - 1] != b.t_ns[i])
             b.t_ns[n++] = b.t_ns[i];
@@ -703,7 +697,8 @@ static void fill_rows(struct work *w)
 bool analyze(const struct records *r, const struct method *m, struct arena *a, struct result *ret, struct err *e)
 {
     struct result result;
-    struct work w = {.m = m, .a = a, .ret = &result, .r = records_sorted(r, a)};
+    must(records_in_order(r));
+    struct work w = {.m = m, .a = a, .ret = &result, .r = *r};
     if (!streams_make(&w.r, m, a, &w.streams, e))
         return false;
     w.lack_requests = find_lack_of_requests(&w.r, a);

@@ -1,7 +1,7 @@
 /* From records to a result: the whole of METHOD, as one pure function.
  *
- * No clock, no file, no global; the same records and method give the same bytes on any machine. Records that are out of
- * order are put in order first (time, request, sequence), so a permutation changes nothing. */
+ * No clock, no file, no global; the same records and method give the same bytes on any machine. The records
+ * are in order (model/record_order.h): whoever loads them sees to that, so a permutation changes nothing. */
 #ifndef JTOK_ANALYSIS_ANALYZE_H
 #define JTOK_ANALYSIS_ANALYZE_H
 

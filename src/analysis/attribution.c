@@ -1,6 +1,7 @@
 #include "analysis/attribution.h"
 
 #include "analysis/order.h"
+#include "base/sort.h"
 
 /* ---- walking the course ---- */
 
@@ -165,13 +166,10 @@ struct turn {
     bool start;
 };
 
-static int compare_turns(const void *x, const void *y, const void *context)
+static bool before_turn(const void *x, const void *y)
 {
-    (void)context;
     const struct turn *a = x, *b = y;
-    if (a->t_ns != b->t_ns)
-        return a->t_ns < b->t_ns ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
+    return a->t_ns != b->t_ns ? a->t_ns < b->t_ns : a->row < b->row;
 }
 
 static void sweep_intervals(const struct streams *s, bool whole_request, struct sweep *w, struct flow *flows)
@@ -189,7 +187,7 @@ static void sweep_intervals(const struct streams *s, bool whole_request, struct 
         turns[n++] = (struct turn){from, (uint32_t)i, true};
         turns[n++] = (struct turn){to, (uint32_t)i, false};
     }
-    order_sort(turns, n, sizeof *turns, compare_turns, NULL);
+    sort_stable(turns, n, sizeof *turns, before_turn);
     for (size_t i = 0; i < n; i++) {
         struct flow *f = &flows[turns[i].row];
         advance(w, turns[i].t_ns);
@@ -200,13 +198,6 @@ static void sweep_intervals(const struct streams *s, bool whole_request, struct 
 
 /* ---- words ---- */
 
-static int compare_times(const void *x, const void *y, const void *context)
-{
-    (void)context;
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
-
 static size_t make_cuts(const struct streams *s, int64_t *cuts)
 {
     size_t n = 0, kept = 0;
@@ -215,7 +206,7 @@ static size_t make_cuts(const struct streams *s, int64_t *cuts)
             cuts[n++] = s->streams[i].first_ns;
             cuts[n++] = s->streams[i].last_ns;
         }
-    order_sort(cuts, n, sizeof *cuts, compare_times, NULL);
+    order_sort_times(cuts, n);
     for (size_t i = 0; i < n; i++)
         if (!kept || cuts[kept - 1] != cuts[i])
             cuts[kept++] = cuts[i];
@@ -275,16 +266,15 @@ void attribute(const struct streams *s, const struct course *c, int64_t start_ns
 
 /* ---- other sums ---- */
 
-static int compare_intervals(const void *x, const void *y, const void *context)
+static bool before_interval(const void *x, const void *y)
 {
-    (void)context;
     const struct interval *a = x, *b = y;
-    return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+    return a->from_ns < b->from_ns;
 }
 
 double attribution_union_j(const struct course *c, int64_t start_ns, int64_t end_ns, struct interval *x, size_t n)
 {
-    order_sort(x, n, sizeof *x, compare_intervals, NULL);
+    sort_stable(x, n, sizeof *x, before_interval);
     struct walk w = walk_from(c, start_ns, end_ns);
     struct sum sum = {0};
     for (size_t i = 0; i < n; i++) {

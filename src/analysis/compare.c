@@ -2,7 +2,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "analysis/order.h"
+#include "base/sort.h"
 
 const char *const compare_verdict_names[] = {"none", "no_difference", "lower", "higher", NULL};
 
@@ -131,11 +131,10 @@ struct begun {
     char side;
 };
 
-static int by_time(const void *x, const void *y, const void *unused)
+static bool before_begun(const void *x, const void *y)
 {
-    (void)unused;
     const struct begun *a = x, *b = y;
-    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
+    return a->t_ns < b->t_ns;
 }
 
 static void find_order(struct compare *c)
@@ -148,7 +147,7 @@ static void find_order(struct compare *c)
             return;
         begun[i] = (struct begun){r->run->began_realtime_ns, i < c->x.count ? 'A' : 'B'};
     }
-    order_sort(begun, n, sizeof *begun, by_time, NULL);
+    sort_stable(begun, n, sizeof *begun, before_begun);
     char *order = arena_alloc(c->a, n + 1);
     for (size_t i = 0; i < n; i++)
         order[i] = begun[i].side;

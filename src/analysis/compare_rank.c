@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "analysis/order.h"
+#include "base/sort.h"
 
 const char *const size_group_names[] = {"unknown", "up to 50e9", "above 50e9, below 200e9", "from 200e9", NULL};
 
@@ -100,13 +101,10 @@ static double place_of(const struct ranking_entry *m)
     return isnan(m->lifecycle_rank) ? INFINITY : m->lifecycle_rank;
 }
 
-static int by_place(const void *x, const void *y, const void *unused)
+static bool before_entry(const void *x, const void *y)
 {
     const struct ranking_entry *a = x, *b = y;
-    (void)unused;
-    if (place_of(a) != place_of(b))
-        return place_of(a) < place_of(b) ? -1 : 1;
-    return strcmp(a->model, b->model);
+    return place_of(a) != place_of(b) ? place_of(a) < place_of(b) : strcmp(a->model, b->model) < 0;
 }
 
 struct rank_figures rank_figures_of(const struct ranking_entry *entries, size_t n, struct arena *a)
@@ -149,7 +147,7 @@ void rank_models(struct ranking *k, struct arena *a)
             m->why = "its total parameters are unknown, so it has no rank";
     }
     k->figures = rank_figures_of(k->entries, known ? count : 0, a);
-    order_sort(k->entries, count, sizeof *k->entries, by_place, NULL);
+    sort_stable(k->entries, count, sizeof *k->entries, before_entry);
 }
 
 /* ---- runs ---- */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "analysis/order.h"
+#include "base/sort.h"
 #include "base/buf.h"
 
 void sentences_add(struct sentences *s, struct arena *a, const char *text)
@@ -233,10 +233,9 @@ static const char *board_text(const struct result_gpu *g, struct arena *a)
                         g->instant_source ? g->instant_source : "an unknown source");
 }
 
-static int by_text(const void *x, const void *y, const void *unused)
+static bool before_text(const void *x, const void *y)
 {
-    (void)unused;
-    return strcmp(*(const char *const *)x, *(const char *const *)y);
+    return strcmp(*(const char *const *)x, *(const char *const *)y) < 0;
 }
 
 static const char **boards_of(const struct result *r, struct arena *a)
@@ -244,7 +243,7 @@ static const char **boards_of(const struct result *r, struct arena *a)
     const char **texts = arena_array(a, r->gpu_count, sizeof *texts);
     for (size_t i = 0; i < r->gpu_count; i++)
         texts[i] = board_text(&r->gpus[i], a);
-    order_sort(texts, r->gpu_count, sizeof *texts, by_text, NULL);
+    sort_stable(texts, r->gpu_count, sizeof *texts, before_text);
     return texts;
 }
 

@@ -123,7 +123,8 @@ static void fill_disagreements(const struct meters *m, size_t i, int64_t a_ns, i
     ret->counter_disagreement = quantity_difference(&x->q[SERIES_BUFFER], &shifted);
     ret->grid_disagreement = quantity_difference(&x->q[SERIES_GRID], &x->q[SERIES_COUNTER]);
     const struct stretch s = stretch_of(m, a_ns, b_ns, true);
-    double counter_j = quantity_value(&x->q[SERIES_COUNTER]), sampling = 2 * doubt_successive_j(&g->grid, &s, 1) / counter_j;
+    double counter_j = quantity_value(&x->q[SERIES_COUNTER]),
+           sampling = 2 * doubt_successive_j(&g->grid, &s, 1) / counter_j;
     ret->grid_disagreement_limit = sampling > GRID_DISAGREE ? sampling : GRID_DISAGREE;
 }
 

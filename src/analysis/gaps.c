@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "analysis/order.h"
+#include "base/sort.h"
 
 /* A bucket is the exponent and the first MANTISSA bits of the gap in ns as a double: it is monotonic for values >= 0.
  */
@@ -62,11 +63,10 @@ struct bucket {
     struct gap *gaps;
 };
 
-static int compare_gaps(const void *x, const void *y, const void *context)
+static bool before_gap(const void *x, const void *y)
 {
-    (void)context;
     const struct gap *a = x, *b = y;
-    return (a->ns > b->ns) - (a->ns < b->ns);
+    return a->ns < b->ns;
 }
 
 /* Runs of equal gaps are kept as one. */
@@ -128,7 +128,7 @@ static void collect(struct gap_walk w, struct bucket *buckets, size_t n, struct 
             bucket_add(&buckets[k - 1], g, scratch);
     }
     for (size_t i = 0; i < n; i++)
-        order_sort(buckets[i].gaps, buckets[i].n, sizeof *buckets[i].gaps, compare_gaps, NULL);
+        sort_stable(buckets[i].gaps, buckets[i].n, sizeof *buckets[i].gaps, before_gap);
 }
 
 struct percentiles gaps_percentiles(const struct streams *s, bool per_token)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include "analysis/gaps.h"
 #include "analysis/order.h"
+#include "base/sort.h"
 
 static double offset_s(int64_t t_ns, int64_t from_ns)
 {
@@ -112,11 +113,9 @@ static void count_requests(const struct streams *s, struct result_load *ret)
     ret->read_stamps = (int64_t)s->read_stamps;
 }
 
-static int compare_digests(const void *x, const void *y, const void *context)
+static bool before_digest(const void *x, const void *y)
 {
-    (void)context;
-    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-    return (a > b) - (a < b);
+    return *(const uint64_t *)x < *(const uint64_t *)y;
 }
 
 static int64_t repeated_prompts(const struct streams *s, struct arena *a)
@@ -128,7 +127,7 @@ static int64_t repeated_prompts(const struct streams *s, struct arena *a)
         if (digests[i] == 0)
             return ABSENT_I64;
     }
-    order_sort(digests, s->request_count, sizeof *digests, compare_digests, NULL);
+    sort_stable(digests, s->request_count, sizeof *digests, before_digest);
     for (size_t i = 1; i < s->request_count; i++)
         repeated += digests[i] == digests[i - 1];
     return s->request_count ? repeated : ABSENT_I64;

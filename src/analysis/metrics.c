@@ -56,9 +56,8 @@ void metrics_fill(const struct plan *plan, struct result *result)
         m->saturated_j_per_token = quantity_marked(m->saturated_j_per_token, Q_EXCLUDED, LAG);
     }
     if (!result->saturated.meaningful)
-        m->saturated_j_per_token =
-            quantity_marked(m->saturated_j_per_token, Q_EXCLUDED,
-                            "all requests ran at once: where none waited, nothing is saturated");
+        m->saturated_j_per_token = quantity_marked(m->saturated_j_per_token, Q_EXCLUDED,
+                                                   "all requests ran at once: where none waited, nothing is saturated");
     m->throughput_tok_s = formal->why               ? quantity_absent(Q_NOT_RECORDED, formal->why)
                           : load->output_tokens > 0 ? quantity_of((double)load->output_tokens / formal->duration_s)
                                                     : quantity_absent(Q_UNDEFINED, NO_TOKENS);

@@ -1,73 +1,25 @@
 #include "analysis/order.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "base/sort.h"
 
-enum { RUN = 12 };
-
-static void insertion(char *p, size_t n, size_t size, order_compare *compare, const void *context, char *hold)
+static bool before_double(const void *x, const void *y)
 {
-    for (size_t i = 1; i < n; i++) {
-        size_t j = i;
-        while (j > 0 && compare(p + (j - 1) * size, p + i * size, context) > 0)
-            j--;
-        if (j == i)
-            continue;
-        memcpy(hold, p + i * size, size);
-        memmove(p + (j + 1) * size, p + j * size, (i - j) * size);
-        memcpy(p + j * size, hold, size);
-    }
-}
-
-static void merge(const char *x, size_t nx, const char *y, size_t ny, char *to, size_t size, order_compare *compare,
-                  const void *context)
-{
-    while (nx && ny) {
-        if (compare(x, y, context) <= 0) {
-            memcpy(to, x, size);
-            x += size;
-            nx--;
-        } else {
-            memcpy(to, y, size);
-            y += size;
-            ny--;
-        }
-        to += size;
-    }
-    memcpy(to, nx ? x : y, (nx ? nx : ny) * size);
-}
-
-void order_sort(void *base, size_t n, size_t size, order_compare *compare, const void *context)
-{
-    if (n < 2)
-        return;
-    char *scratch = mem_zero(n, size), *from = base, *to = scratch;
-    for (size_t i = 0; i < n; i += RUN)
-        insertion(from + i * size, n - i < RUN ? n - i : RUN, size, compare, context, scratch);
-    for (size_t width = RUN; width < n; width *= 2) {
-        for (size_t i = 0; i < n; i += 2 * width) {
-            size_t nx = n - i < width ? n - i : width, rest = n - i - nx, ny = rest < width ? rest : width;
-            merge(from + i * size, nx, from + (i + nx) * size, ny, to + i * size, size, compare, context);
-        }
-        char *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != base)
-        memcpy(base, from, n * size);
-    free(scratch);
-}
-
-static int compare_doubles(const void *x, const void *y, const void *context)
-{
-    (void)context;
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
+    return *(const double *)x < *(const double *)y;
 }
 
 void order_sort_doubles(double *x, size_t n)
 {
-    order_sort(x, n, sizeof *x, compare_doubles, NULL);
+    sort_stable(x, n, sizeof *x, before_double);
+}
+
+static bool before_time(const void *x, const void *y)
+{
+    return *(const int64_t *)x < *(const int64_t *)y;
+}
+
+void order_sort_times(int64_t *t_ns, size_t n)
+{
+    sort_stable(t_ns, n, sizeof *t_ns, before_time);
 }
 
 double order_quantile(const double *sorted, size_t n, double q)

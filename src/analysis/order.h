@@ -32,14 +32,9 @@ static inline double sum_since(const struct sum *a, const struct sum *b)
     return (a->high - b->high) + (a->low - b->low);
 }
 
-/* Less than 0: x before y. Equal elements keep their order. */
-typedef int order_compare(const void *x, const void *y, const void *context);
-
-/* Stable merge sort. O(n log n), n * size bytes of scratch, freed before it returns. */
-void order_sort(void *base, size_t n, size_t size, order_compare *compare, const void *context);
-
 /* Ascending, no NaN in it. */
 void order_sort_doubles(double *x, size_t n);
+void order_sort_times(int64_t *t_ns, size_t n);
 
 /* Quantile q of n sorted values by linear interpolation, type 7: position (n - 1) q. n > 0. */
 double order_quantile(const double *sorted, size_t n, double q);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "analysis/order.h"
+#include "base/sort.h"
 
 static const int64_t CLOCK_STEP_NS = 1000000;
 static const double STILL_S = 0.5;
@@ -30,20 +31,10 @@ struct sample {
     int32_t mw;
 };
 
-static int compare_samples(const void *x, const void *y, const void *context)
+static bool before_sample(const void *x, const void *y)
 {
-    (void)context;
     const struct sample *a = x, *b = y;
-    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
-}
-
-static void sort_samples(struct sample *s, size_t n)
-{
-    for (size_t i = 1; i < n; i++)
-        if (s[i].t_ns < s[i - 1].t_ns) {
-            order_sort(s, n, sizeof *s, compare_samples, NULL);
-            return;
-        }
+    return a->t_ns < b->t_ns;
 }
 
 static struct curve curve_make(struct sample *s, size_t n, struct arena *a)
@@ -51,7 +42,7 @@ static struct curve curve_make(struct sample *s, size_t n, struct arena *a)
     struct curve c = {0};
     if (n == 0)
         return c;
-    sort_samples(s, n);
+    sort_stable(s, n, sizeof *s, before_sample);
     c.t_ns = arena_array(a, n, sizeof *c.t_ns);
     c.w = arena_array(a, n, sizeof *c.w);
     c.j = arena_array(a, n, sizeof *c.j);
@@ -323,13 +314,6 @@ const char *counter_fault(const struct gpu_series *g, int64_t a_ns, int64_t b_ns
 
 /* ---- courses ---- */
 
-static int compare_times(const void *x, const void *y, const void *context)
-{
-    (void)context;
-    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
-    return (a > b) - (a < b);
-}
-
 /* The union of n stamp lists, cut to the stretch that all cover. */
 static size_t join_times(const int64_t *const *lists, const size_t *counts, size_t n, int64_t *to)
 {
@@ -344,7 +328,7 @@ static size_t join_times(const int64_t *const *lists, const size_t *counts, size
         total += counts[i];
     }
     if (n > 1)
-        order_sort(to, total, sizeof *to, compare_times, NULL);
+        order_sort_times(to, total);
     for (size_t i = 0; i < total; i++)
         if (to[i] >= from && to[i] <= until && !(kept && to[kept - 1] == to[i]))
             to[kept++] = to[i];

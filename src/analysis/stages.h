@@ -6,7 +6,7 @@
 #include "model/result.h"
 
 /* Judges the baseline window [baseline_start, baseline_end] of every GPU by rules/idle, into the GPUs' baseline_*
- * fields. Records in order (analysis/sorted.h). O(samples). */
+ * fields. Records in order (model/record_order.h). O(samples). */
 void stages_judge_baseline(const struct records *r, struct result_gpu *gpus, struct arena *a);
 
 /* t9, t10 and t11 again from the records, by rules/release and the GPUs' baselines; fills *ret and the GPUs' own times.

@@ -2,24 +2,33 @@
 
 #include <math.h>
 #include "analysis/order.h"
+#include "base/sort.h"
 
-static int compare_completion(const void *x, const void *y, const void *context)
+/* A request's completion. Rows are in order of id, so a stable sort by time keeps ids in order at equal times. */
+struct completion {
+    int64_t end_ns;
+    uint32_t row;
+};
+
+static bool before_completion(const void *x, const void *y)
 {
-    const struct streams *s = context;
-    const struct rec_request *a = &s->requests[*(const uint32_t *)x], *b = &s->requests[*(const uint32_t *)y];
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
+    const struct completion *a = x, *b = y;
+    return a->end_ns < b->end_ns;
 }
 
 uint32_t *steady_order(const struct streams *s, struct arena *a, size_t *ret_count)
 {
-    uint32_t *order = arena_array(a, s->request_count, sizeof *order);
+    struct arena scratch = {0};
+    struct completion *ended = arena_array(&scratch, s->request_count, sizeof *ended);
     size_t n = 0;
     for (size_t i = 0; i < s->request_count; i++)
         if (s->streams[i].generates && s->requests[i].end_ns != ABSENT_I64)
-            order[n++] = (uint32_t)i;
-    order_sort(order, n, sizeof *order, compare_completion, s);
+            ended[n++] = (struct completion){s->requests[i].end_ns, (uint32_t)i};
+    sort_stable(ended, n, sizeof *ended, before_completion);
+    uint32_t *order = arena_array(a, n, sizeof *order);
+    for (size_t i = 0; i < n; i++)
+        order[i] = ended[i].row;
+    arena_done(&scratch);
     *ret_count = n;
     return order;
 }
@@ -159,13 +168,10 @@ struct turn {
     int change; /* +1 first, -1 last; a start comes before an end at the same time */
 };
 
-static int compare_turns(const void *x, const void *y, const void *context)
+static bool before_turn(const void *x, const void *y)
 {
-    (void)context;
     const struct turn *a = x, *b = y;
-    if (a->t_ns != b->t_ns)
-        return a->t_ns < b->t_ns ? -1 : 1;
-    return b->change - a->change;
+    return a->t_ns != b->t_ns ? a->t_ns < b->t_ns : a->change > b->change;
 }
 
 bool steady_saturated(const struct streams *s, double share, struct arena *a, struct result_saturated *ret)
@@ -179,7 +185,7 @@ bool steady_saturated(const struct streams *s, double share, struct arena *a, st
         }
     if (n == 0)
         return false;
-    order_sort(turns, n, sizeof *turns, compare_turns, NULL);
+    sort_stable(turns, n, sizeof *turns, before_turn);
     int64_t active = 0, peak = 0;
     for (size_t i = 0; i < n; i++) {
         active += turns[i].change;

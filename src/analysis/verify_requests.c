@@ -1,6 +1,5 @@
 /* The requests: request_unaccounted, usage_disagrees with its marks usage_not_verifiable and engine_own_requests,
  * too_many_failed. */
-#include "analysis/order.h"
 #include "analysis/verify_internal.h"
 #include "rules/usage.h"
 
@@ -27,23 +26,6 @@ static const char *request_fault(const struct verify *v, const struct rec_reques
     return NULL;
 }
 
-static int compare_ids(const void *x, const void *y, const void *context)
-{
-    (void)context;
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return (a > b) - (a < b);
-}
-
-/* The ids in order. */
-static uint32_t *sorted_ids(const struct records *r, struct arena *a)
-{
-    uint32_t *ids = arena_array(a, r->request_count, sizeof *ids);
-    for (size_t i = 0; i < r->request_count; i++)
-        ids[i] = r->requests[i].id;
-    order_sort(ids, r->request_count, sizeof *ids, compare_ids, NULL);
-    return ids;
-}
-
 static void check_accounted(struct verify *v)
 {
     const struct records *r = v->r;
@@ -53,19 +35,18 @@ static void check_accounted(struct verify *v)
                    "The stored plan does not say how many requests there are.");
         return;
     }
-    const uint32_t *ids = sorted_ids(r, v->a);
     for (size_t i = 0; i < r->request_count; i++) {
         const struct rec_request *q = &r->requests[i];
         const char *fault = q->id >= planned ? "is not in the plan" : request_fault(v, q);
-        bool twice = !fault && i > 0 && ids[i] == ids[i - 1];
+        bool twice = !fault && i > 0 && q->id == r->requests[i - 1].id;
         if (fault || twice) {
-            verify_set(v, CODE_REQUEST_UNACCOUNTED, CHECK_FAILED, "Request %u %s.", (unsigned)(twice ? ids[i] : q->id),
+            verify_set(v, CODE_REQUEST_UNACCOUNTED, CHECK_FAILED, "Request %u %s.", (unsigned)q->id,
                        twice ? "is recorded twice" : fault);
             return;
         }
     }
     int64_t missing = planned - (int64_t)r->request_count, first = 0;
-    while (first < (int64_t)r->request_count && ids[first] == first)
+    while (first < (int64_t)r->request_count && r->requests[first].id == first)
         first++;
     if (missing)
         verify_set(v, CODE_REQUEST_UNACCOUNTED, CHECK_FAILED,

@@ -472,9 +472,8 @@ void full_estimate(struct report *p)
     report_heading(p, "Estimate: one start, N requests like these, one release");
     if (!quantity_has_value(&e->fixed_j) || !quantity_has_value(&e->e_request_j)) {
         const struct quantity *q = quantity_has_value(&e->fixed_j) ? &e->e_request_j : &e->fixed_j;
-        report_item(
-            p, 2, 4, "No estimate:",
-            arena_format(a, "%s: %s", quantity_state_words(q), q->why ? q->why : "no reason was recorded"));
+        report_item(p, 2, 4, "No estimate:",
+                    arena_format(a, "%s: %s", quantity_state_words(q), q->why ? q->why : "no reason was recorded"));
         return;
     }
     report_item(p, 2, 4, "E(N) =",

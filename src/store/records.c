@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "model/method.h"
+#include "model/record_order.h"
 #include "schema/json.h"
 #include "store/records.h"
 #include "base/sort.h"
@@ -285,6 +286,7 @@ bool records_read(const struct record_files *files, const char *folder, const st
     if (l.damage.lines.n)
         r.damage = arena_copy(a, l.damage.lines.p, l.damage.lines.n - 1);
     buf_done(&l.damage.lines);
+    records_order(&r);
     *ret_records = r;
     return true;
 }

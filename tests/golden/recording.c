@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/num.h"
+#include "model/record_order.h"
 
 enum { COLUMNS_MAX = 24, MEMORY_SLACK = 64 << 20, REPEAT_MIN = 50 };
 
@@ -480,6 +481,7 @@ bool recording_load(const char *dir, struct arena *a, struct records *ret, struc
         r.requests[i].prompt_digest = i % period + 1;
     mark_memory_released(a, &r);
     describe(dir, a, &r);
+    records_order(&r);
     *ret = r;
     return true;
 }
@@ -512,6 +514,7 @@ bool recording_load_power(const char *path, struct arena *a, struct records *ret
             PUSH(a, g->buffer, g->buffer_count, rooms[2][at], (struct rec_buffer){us, (int32_t)value});
     }
     fclose(f);
+    records_order(&r);
     *ret = r;
     return true;
 }

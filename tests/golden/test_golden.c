@@ -5,7 +5,6 @@
 #include <unistd.h>
 #include "analysis/analyze.h"
 #include "analysis/energy.h"
-#include "analysis/sorted.h"
 #include "analysis/verify.h"
 #include "golden/recording.h"
 #include "store/archive.h"
@@ -245,10 +244,9 @@ static void bursts_on_four_gpus(void **state)
     struct energy_set e;
     struct err error = {0};
     assert_ok(recording_load_power(JTOK_SHARED "/h200/bursts_x4.csv", &a, &r, &error), error);
-    struct records sorted = records_sorted(&r, &a);
-    struct clock_line clocks = clock_line_make(sorted.clocks, 1, &a);
+    struct clock_line clocks = clock_line_make(r.clocks, 1, &a);
     for (size_t g = 0; g < 4; g++)
-        gpu_series_make(&sorted.gpus[g], &clocks, &a, &series[g]);
+        gpu_series_make(&r.gpus[g], &clocks, &a, &series[g]);
     struct meters m = {.gpus = series, .gpu_count = 4, .grid_period_s = 1, .fits = fits};
     int64_t from_ns = (int64_t)(on_s[0] * 1e9), to_ns = (int64_t)(on_s[12] * 1e9);
     meters_fit(&m, from_ns, to_ns, to_ns, &a);

@@ -3,6 +3,7 @@
 #include "check.h"
 #include <stdlib.h>
 #include "analysis/analyze.h"
+#include "model/record_order.h"
 #include "schema/json.h"
 #include "unit/analysis/made.h"
 
@@ -111,6 +112,7 @@ static struct result analyse(struct made *m)
     struct err e = {0};
     method.window = 5;
     method.cv_limit = 0.5;
+    records_order(&m->r);
     assert_ok(analyze(&m->r, &method, &m->arena, &r, &e), e);
     return r;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "analysis/verify.h"
 #include "cli/run_folder.h"
+#include "model/record_order.h"
 #include "text/compress.h"
 
 struct bench {
@@ -514,6 +515,7 @@ static void wild_numbers_in_memory_break_nothing(void **state)
         struct result x;
 
         r.plan.method.grid_s = r.plan.method.hold_s = wild[i];
+        records_order(&r);
         assert_ok(analyze_and_verify(&r, &m, &b->a, &x, &e), e);
         assert_false(x.formal);
         assert_false(x.release.closed);
@@ -524,6 +526,7 @@ static void wild_numbers_in_memory_break_nothing(void **state)
 
         r.requests[7].completion_tokens = INT64_C(1) << shift;
         r.plan.requests.count = shift % 2 ? INT64_C(1) << shift : r.plan.requests.count;
+        records_order(&r);
         assert_ok(analyze_and_verify(&r, &m, &b->a, &x, &e), e);
         assert_int_equal(x.load.successful, LIFE_REQUESTS - 1);
         assert_int_equal(x.load.output_tokens, (LIFE_REQUESTS - 1) * 2 * LIFE_CHUNKS);

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "whole_life.h"
 #include "analysis/analyze.h"
+#include "model/record_order.h"
 
 /* Energy since 0, J, linear between the counter's changes, which it makes at each reading here but for idle rounding.
  */
@@ -48,6 +49,7 @@ static void edges_are_those_of_every_position(void **state)
         struct method m = method_default();
         struct result x;
         struct err e = {0};
+        records_order(&r);
         assert_ok(analyze(&r, &m, &a, &x, &e), e);
         const struct result_saturated *s = &x.saturated;
         double want = edge(&r, s->start_ns, s->end_ns, true) + edge(&r, s->start_ns, s->end_ns, false);

@@ -3,13 +3,16 @@
 #include "check.h"
 #include "whole_life.h"
 #include "analysis/verify.h"
+#include "model/record_order.h"
 
 static struct result judge(const struct records *r, struct arena *a)
 {
     struct method m = method_default();
     struct result result;
     struct err e = {0};
-    assert_ok(analyze_and_verify(r, &m, a, &result, &e), e);
+    struct records in_order = *r;
+    records_order(&in_order);
+    assert_ok(analyze_and_verify(&in_order, &m, a, &result, &e), e);
     return result;
 }
 

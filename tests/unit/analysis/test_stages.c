@@ -2,6 +2,7 @@
 #include "check.h"
 #include "made.h"
 #include "analysis/analyze.h"
+#include "model/record_order.h"
 
 /* Idle at 80 W, service 10 ... 20 s, formal 15 ... 20 s, exit at 20.5, power down at 22 s, grid to 60 s. */
 static void make(struct made *m, double after_w, double baseline_noise_w)
@@ -28,6 +29,7 @@ static struct result analyse(struct made *m)
     struct err e = {0};
     struct result r;
     struct method method = method_default();
+    records_order(&m->r);
     assert_ok(analyze(&m->r, &method, &m->arena, &r, &e), e);
     return r;
 }

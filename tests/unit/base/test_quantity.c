@@ -29,7 +29,8 @@ static void a_sum_adds_doubts_and_takes_the_worst_state(void **state)
 {
     (void)state;
     const struct quantity x = with_doubts(3, 0.5, 0.25), y = with_doubts(4, 1, 2);
-    const struct quantity open = quantity_marked(y, Q_NOT_CLOSED, "still on"), out = quantity_marked(y, Q_EXCLUDED, "no");
+    const struct quantity open = quantity_marked(y, Q_NOT_CLOSED, "still on"),
+                          out = quantity_marked(y, Q_EXCLUDED, "no");
     const struct quantity none = quantity_absent(Q_NOT_COVERED, "no sample");
     struct quantity s = quantity_sum((const struct quantity *const[]){&x, &y}, 2);
     assert_true(s.state == Q_MEASURED && s.value == 7 && s.instrument == 1.5 && s.calibration == 2.25);
