@@ -26,7 +26,7 @@ void report_reasons(struct report *p, const struct quantity *const *list, const 
             all = all ? arena_format(&p->arena, "%s, %s", all, names[j]) : names[j];
         }
         if (first)
-            report_line(p, arena_format(&p->arena, "%s: %s: %s", all, quantity_state_text(list[i]->state), why));
+            report_line(p, arena_format(&p->arena, "%s: %s: %s", all, quantity_state_words(list[i]), why));
     }
 }
 
