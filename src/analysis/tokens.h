@@ -59,8 +59,8 @@ static inline uint32_t streams_row(const struct streams *s, uint32_t id)
     return s->row_of ? s->row_of[id] : id;
 }
 
-/* Gives every token chunk of a successful request its tokens. Records in order (model/record_order.h), shared with *ret.
- * False with over 2^31 chunks. O(chunks + requests). */
+/* Gives every token chunk of a successful request its tokens. Records in order (model/record_order.h), shared with
+ * *ret. False with over 2^31 chunks. O(chunks + requests). */
 bool streams_make(const struct records *r, const struct method *m, struct arena *a, struct streams *ret, struct err *e);
 
 #endif
