@@ -1,9 +1,10 @@
 /* What jtok knows of inference engines: pure translation, no I/O.
  *
  * From the plan to a command, an environment and request bytes; from answers and log lines to readiness and identity;
- * from /metrics to neutral figures. Two kinds: vLLM, and any server with the OpenAI interface, started by the user's
- * own command. What differs between engines stands in one vtable each (struct engine); callers use the functions below
- * it. Memory comes from the caller's arena; texts given are not copied unless said. */
+ * from /metrics to neutral figures. What differs between engines stands in one table, a row and a file each, that only
+ * this folder sees; callers use the functions below and never ask which engine it is. A kind of any server, started by
+ * the user's own command, is among the rows. Memory comes from the caller's arena; texts given are not copied unless
+ * said. How to add an engine: docs/internals/NEW-ENGINE.md. */
 #ifndef JTOK_ENGINE_ENGINE_H
 #define JTOK_ENGINE_ENGINE_H
 
@@ -19,35 +20,35 @@
 
 struct engine_identity;
 
-/* One engine. Tables end with null. */
-struct engine {
-    const char *name;
-    const char *health_path;      /* asked until ready; a plan's health_path takes its place */
-    const char *metrics_path;     /* null: none known */
-    const char *version_path;     /* null: none */
-    const char *const *log_marks; /* parts of log lines that show progress of a start, in their usual order */
-    bool options_are_vllm;        /* its command line is vLLM's: all of it is read, and completed */
-    void (*read_log)(struct engine_identity *id, struct span line);
-};
-
-const struct engine *engine_of(int engine_kind);
-
 /* ---- command ---- */
 
-/* Completes a plan from its engine command, before it is frozen. What the plan left open is taken from the command (for
- * vLLM: model, --host, --port, --uds, --served-model-name, --max-model-len, -tp/-pp/-dp and their long forms, --dtype,
- * --quantization, --revision; in the forms `--x y`, `--x=y` and with `_` for `-`; the last of several counts, as
- * argparse has it). Open means: null, 0 for the port, ABSENT_I64, 1 or 0 for a parallel size, and the default 127.0.0.1
- * for the host. A snapshot is taken where the model is an absolute path, a revision from .../snapshots/<40 hex digits>;
- * served_model becomes the id. A command that contradicts the plan is an error that names both values. */
+/* Completes a plan from its engine command, before it is frozen. What the plan left open is taken from the command: of
+ * any server --model, --host, --port, --uds and --served-model-name, of others what their rows list beside (for vLLM
+ * the context length, the parallel sizes, --dtype, --quantization, --revision); in the forms `--x y`, `--x=y` and with
+ * `_` for `-`; the last of several counts, as argparse has it. Open means: null, 0 for the port, ABSENT_I64, 1 or 0 for
+ * a parallel size, and the default 127.0.0.1 for the host. A snapshot is taken where the model is an absolute path, a
+ * revision from .../snapshots/<40 hex digits>; served_model becomes the id. A command that contradicts the plan is an
+ * error that names both values. */
 bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e);
 
-/* Can jtok choose the port, because the command has {port} or (vLLM) lacks --port? Also of an uncompleted
- * plan. */
+/* Can jtok choose the port, because the command has {port}, or lacks a port and the engine takes one as an option? Also
+ * of an uncompleted plan. */
 bool engine_port_is_free(const struct plan *p);
 
-/* Does the vLLM command say that prefix caching is on (1) or off (0); -1: it does not say. */
+/* Does the command say that prefix caching is on (1) or off (0); -1: it does not say. */
 int engine_prefix_cache_argument(const struct plan *p);
+
+/* Are the plan's parallel sizes what the engine will have? Of a server of which jtok knows nothing, sizes of 1 are the
+ * plan's default, not its word. */
+bool engine_states_sizes(const struct plan *p);
+
+/* The key that the engine was told to ask its clients for, by its command, the plan's environment or the inherited one
+ * (null-terminated "NAME=value"); null: none. A part of one of these. */
+const char *engine_api_key(const struct plan *p, const char *const *environment);
+
+/* Does a process look like one of an engine of the table, by its name (comm) or its command line (words joined by
+ * spaces)? Whatever the plan's kind. */
+bool engine_is_process(const char *name, const char *command);
 
 struct engine_site {
     const char *cache_folder;       /* absolute; the run's own, empty; null: no cache variables are set */
@@ -63,12 +64,12 @@ struct engine_launch {
 };
 
 /* The final command and environment of a completed plan whose port and GPUs are resolved. "{port}", "{host}", "{model}"
- * (the served name), "{snapshot}" in arguments are replaced; vLLM gets --host, --port (--uds for a host "unix:PATH")
- * and
- * --served-model-name where missing. Set: CUDA_VISIBLE_DEVICES (UUIDs), CUDA_DEVICE_ORDER=PCI_BUS_ID, the cold-start
- * folders of METHOD section 3 below cache_folder, HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE=1, VLLM_NO_USAGE_STATS,
- * DO_NOT_TRACK=1, PYTHONUNBUFFERED=1. Of the inherited variables, proxies and those that preset a GPU choice go. A
- * plan's variable that fights METHOD (another CUDA_VISIBLE_DEVICES, offline switched off) is an error. */
+ * (the served name), "{snapshot}" in arguments are replaced; an engine that takes them as options (vLLM) gets --host,
+ * --port (--uds for a host "unix:PATH") and --served-model-name where missing. Set: CUDA_VISIBLE_DEVICES (UUIDs),
+ * CUDA_DEVICE_ORDER=PCI_BUS_ID, the cold-start folders of METHOD section 3 below cache_folder, HF_HUB_OFFLINE and
+ * TRANSFORMERS_OFFLINE=1, VLLM_NO_USAGE_STATS, DO_NOT_TRACK=1, PYTHONUNBUFFERED=1. Of the inherited variables, proxies
+ * and those that preset a GPU choice go. A plan's variable that fights METHOD (another CUDA_VISIBLE_DEVICES, offline
+ * switched off) is an error. */
 bool engine_launch_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                         struct engine_launch *ret_launch, struct err *e);
 
@@ -104,6 +105,10 @@ bool engine_check_extra_body(const struct plan *p, struct err *e);
  * passed the check; a member that it shares with jtok's own (temperature, top_p, seed) is sent once, with extra_body's
  * value. */
 void engine_put_body(const struct plan *p, const struct engine_request *r, struct buf *b);
+
+/* Are the answers of the warm-up forced to their length? METHOD wants it whatever the formal ones have; a server that
+ * is not known to keep to a length may refuse to be asked. */
+bool engine_forces_warmup(const struct plan *p);
 
 /* The path of the plan's interface: /v1/chat/completions or /v1/completions. */
 const char *engine_request_path(const struct plan *p);
@@ -156,13 +161,18 @@ void engine_identity_init(struct engine_identity *id, struct arena *a);
 /* One line of the engine's output. Lines without news cost a few comparisons. */
 void engine_read_log(const struct plan *p, struct engine_identity *id, struct span line);
 
-/* The answer of /v1/models, and of engine_version_path (which may be null). False with an error that names the path and
- * what was wrong with the answer; a status other than 200 counts as "did not say" for the version only. */
+/* The last part of a start that this line of output (zero-terminated) tells, for a person who watches; null: none. */
+const char *engine_progress(const struct plan *p, const char *line);
+
+/* The answer of /v1/models. False with an error that names the path and what was wrong with the answer. */
 bool engine_read_models(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e);
-const char *engine_version_path(const struct plan *p);
-/* The same of an engine that its output names and the plan's kind does not; null: none. */
-const char *engine_named_version_path(const struct engine_identity *id);
-bool engine_read_version(struct engine_identity *id, int status, struct span body, struct err *e);
+
+/* Where the engine says more of itself, such as its version; it may be known by its output alone, so after its log was
+ * read. Null: nowhere. */
+const char *engine_about_path(const struct plan *p, const struct engine_identity *id);
+
+/* The answer of that path, which must not be null. A status other than 200 counts as "did not say". */
+bool engine_read_about(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e);
 
 /* The checks: identity.model, .root, .snapshot, .context_length, .version, .precision, .parallel, .revision,
  * .prefix_cache. Passed: equal, or the plan does not state it (`expected` null). Not recorded: the plan states it and

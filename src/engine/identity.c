@@ -1,8 +1,7 @@
-#include "engine/internal.h"
-
 #include <math.h>
 #include <string.h>
-#include "text/json.h"
+#include "base/must.h"
+#include "engine/table.h"
 
 void engine_identity_init(struct engine_identity *id, struct arena *a)
 {
@@ -22,16 +21,16 @@ void engine_identity_init(struct engine_identity *id, struct arena *a)
                                    .own_requests_max = ABSENT_I64};
 }
 
-void engine_read_log(const struct plan *p, struct engine_identity *id, struct span line)
-{
-    const struct engine *engine = engine_of(p->engine.kind);
-    if (engine->read_log)
-        engine->read_log(id, line);
-}
-
 /* ---- answers ---- */
 
-static const char *text_of(const struct json *j, struct arena *a)
+struct span span_behind(struct span line, const char *mark)
+{
+    size_t n = strlen(mark);
+    const char *at = line.n >= n ? memmem(line.p, line.n, mark, n) : NULL;
+    return at ? (struct span){at + n, (size_t)(line.p + line.n - at) - n} : (struct span){0};
+}
+
+const char *json_copy(const struct json *j, struct arena *a)
 {
     struct buf b = {0};
     json_text(j, &b);
@@ -59,7 +58,7 @@ static bool read_entry(struct json *j, struct arena *a, struct model_entry *m)
         }
         k = json_next(j);
         if (k == JSON_STRING && (is_id || is_root))
-            *(is_id ? &m->id : &m->root) = text_of(j, a);
+            *(is_id ? &m->id : &m->root) = json_copy(j, a);
         else if (k == JSON_NUMBER && is_length)
             json_i64(j, &m->context_length);
         else if ((k == JSON_OBJECT || k == JSON_ARRAY) && json_skip(j) == JSON_ERROR)
@@ -122,25 +121,42 @@ bool engine_read_models(const struct plan *p, struct engine_identity *id, int st
     return true;
 }
 
-bool engine_read_version(struct engine_identity *id, int status, struct span body, struct err *e)
+/* The row that says where more can be asked: the plan's, or that of an engine which its output named. */
+static const struct engine *about_row(const struct plan *p, const struct engine_identity *id)
 {
-    if (status != 200)
-        return true; /* it does not say */
+    const struct engine *own = engine_of(p);
+    return own->about_path ? own : engine_named(id->name);
+}
+
+const char *engine_about_path(const struct plan *p, const struct engine_identity *id)
+{
+    const struct engine *g = about_row(p, id);
+    return g ? g->about_path : NULL;
+}
+
+bool read_about_version(struct engine_identity *id, struct span body)
+{
     struct json j;
     json_init(&j, body);
-    enum json_kind k = json_next(&j);
-    while (k == JSON_OBJECT || k == JSON_KEY) {
-        k = json_next(&j);
-        if (k != JSON_KEY)
-            break;
+    if (json_next(&j) != JSON_OBJECT)
+        return false;
+    while (json_next(&j) == JSON_KEY) {
         if (json_is(&j, "version") && json_next(&j) == JSON_STRING) {
-            id->version = text_of(&j, id->arena);
+            id->version = json_copy(&j, id->arena);
             return true;
         }
         if (json_skip(&j) == JSON_ERROR)
             break;
-        k = JSON_KEY;
     }
+    return false;
+}
+
+bool engine_read_about(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e)
+{
+    const struct engine *g = about_row(p, id);
+    must(g && g->read_about);
+    if (status != 200 || g->read_about(id, body))
+        return true; /* another status: it does not say */
     return err_set(e, ERR_ENGINE, "The engine's answer to its version path has no \"version\": %.*s",
                    body.n > 300 ? 300 : (int)body.n, body.p ? body.p : "");
 }
@@ -190,7 +206,7 @@ static bool same_path(const char *a, const char *b)
 static void check_root(struct facts *f, const struct plan *p)
 {
     const char *seen = f->id->root ? f->id->root : f->id->log_model;
-    const char *expected = engine_of(p->engine.kind)->options_are_vllm ? command_read(p).model : NULL;
+    const char *expected = engine_of(p)->root_is_model ? command_read(p).model : NULL;
     if (expected && strchr(expected, '{'))
         expected = NULL;
     /* Offline, vLLM puts the folder in its cache in the place of the repository that the command names. */
@@ -242,9 +258,7 @@ static void check_parallel(struct facts *f, const struct plan *p)
     if (id->tensor_parallel != ABSENT_I64 && id->pipeline_parallel != ABSENT_I64)
         seen = parallel_text(id->arena, id->tensor_parallel, id->pipeline_parallel,
                              id->data_parallel == ABSENT_I64 ? 1 : id->data_parallel);
-    /* Of an engine of which jtok knows nothing, sizes of 1 are the plan's default, not its word. */
-    bool stated = g->tensor_parallel > 1 || g->pipeline_parallel > 1 || g->data_parallel > 1;
-    check_text(f, "identity.parallel", stated || engine_of(g->kind)->options_are_vllm ? expected : NULL, seen);
+    check_text(f, "identity.parallel", engine_states_sizes(p) ? expected : NULL, seen);
 }
 
 static void check_revision(struct facts *f, const struct plan *p)

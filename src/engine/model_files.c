@@ -1,7 +1,7 @@
 #include "engine/model_files.h"
 
 #include <string.h>
-#include "engine/internal.h"
+#include "engine/engine.h"
 #include "text/json.h"
 
 /* ---- config.json ---- */

@@ -78,9 +78,8 @@ static struct engine_request formal_request(struct run *r, size_t i, struct buf 
 
 static struct engine_request plain_request(struct run *r, int stage, size_t i)
 {
-    /* METHOD: warm-up answers have 64 tokens, whatever the formal ones have. Others than vLLM may not know how. */
-    bool forced = r->plan->requests.lengths.ignore_eos ||
-                  (stage == REQUEST_WARMUP && engine_of(r->plan->engine.kind)->options_are_vllm);
+    /* METHOD: warm-up answers have 64 tokens, whatever the formal ones have. */
+    bool forced = stage == REQUEST_WARMUP ? engine_forces_warmup(r->plan) : r->plan->requests.lengths.ignore_eos;
     return (struct engine_request){
         .prompt = span_of(stage == REQUEST_READY ? "Say that you are ready." : engine_warmup_prompt(i)),
         .max_tokens = stage == REQUEST_READY ? READY_TOKENS : r->plan->method.warmup_tokens,

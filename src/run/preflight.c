@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "engine/engine.h"
 
 enum {
     BYTES_A_TOKEN = 40,
@@ -267,19 +268,6 @@ bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e)
 
 /* ---- leftovers ---- */
 
-static bool looks_like_engine(const char *name, const char *command)
-{
-    static const char *const names[] = {"VLLM::", "sglang::"};
-    static const char *const commands[] = {"vllm serve", "vllm.entrypoints.", "sglang.launch_server", "sglang serve"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(name, names[i], strlen(names[i])) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (strstr(command, commands[i]))
-            return true;
-    return false;
-}
-
 static long parent_of(long pid)
 {
     char path[64], stat[512];
@@ -328,7 +316,7 @@ void preflight_leftovers(struct preflight *p, size_t *ret_n)
         read_line(path, name, sizeof name);
         snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
         read_line(path, command, sizeof command);
-        if (looks_like_engine(name, command) && !is_jtok(pid, command) && !is_guarded(pid))
+        if (engine_is_process(name, command) && !is_jtok(pid, command) && !is_guarded(pid))
             buf_fmt(&b, "%spid %ld (%s)", n++ ? ", " : "", pid, name);
     }
     if (proc)

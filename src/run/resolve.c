@@ -157,24 +157,6 @@ static void make_paths_absolute(struct run *r)
     }
 }
 
-/* The key that the server was told to ask for, or the one that the caller gives. Never stored. */
-static const char *find_api_key(struct run *r)
-{
-    if (r->options->api_key)
-        return r->options->api_key;
-    const struct plan_engine *e = &r->plan->engine;
-    for (size_t i = 0; i + 1 < e->command_count; i++)
-        if (strcmp(e->command[i], "--api-key") == 0)
-            return e->command[i + 1];
-    for (size_t i = 0; i < e->command_count; i++)
-        if (strncmp(e->command[i], "--api-key=", 10) == 0)
-            return e->command[i] + 10;
-    for (size_t i = 0; i < e->env_count; i++)
-        if (strcmp(e->env[i].name, "VLLM_API_KEY") == 0)
-            return e->env[i].value;
-    return getenv("VLLM_API_KEY");
-}
-
 const char *const *run_warnings(const struct run *r, size_t *ret_count)
 {
     const char **list = arena_array(r->arena, r->preflight.fact_count + r->set.warning_count + 1, sizeof *list);
@@ -194,16 +176,13 @@ const char *const *run_warnings(const struct run *r, size_t *ret_count)
 }
 
 /* GPUs that the engine will leave alone, or that it lacks, would exclude the run: told before the baseline where the
- * plan's parallel sizes say so. Of a server of which jtok knows nothing, sizes of 1 are the plan's default, not its
- * word.
- */
+ * plan's parallel sizes say so. */
 static bool sizes_fit(const struct run *r, struct err *e)
 {
     const struct plan_engine *g = &r->plan->engine;
     int64_t tensor = g->tensor_parallel, pipeline = g->pipeline_parallel, data = g->data_parallel;
-    bool stated = g->kind == ENGINE_VLLM || tensor > 1 || pipeline > 1 || data > 1;
-    if (!stated || tensor < 1 || pipeline < 1 || data < 1 || tensor > 1024 || pipeline > 1024 || data > 1024 ||
-        tensor * pipeline * data == (int64_t)r->gpu_count)
+    if (!engine_states_sizes(r->plan) || tensor < 1 || pipeline < 1 || data < 1 || tensor > 1024 || pipeline > 1024 ||
+        data > 1024 || tensor * pipeline * data == (int64_t)r->gpu_count)
         return true;
     return err_set(
         e, ERR_PLAN,
@@ -234,7 +213,8 @@ bool run_resolve(struct run *r, struct err *e)
     plan_check(r->plan, &problems);
     if (!problems_none(&problems, ERR_PLAN, e) || !load_requests(r, e) || run_signalled(r, e))
         return false;
-    r->api_key = find_api_key(r);
+    /* Never stored. The caller's own counts before the one that the server was told to ask for. */
+    r->api_key = r->options->api_key ? r->options->api_key : engine_api_key(r->plan, (const char *const *)environ);
     secrets_add_environ(&r->secrets, environ);
     secrets_add_plan(&r->secrets, r->plan);
     if (r->api_key)

@@ -261,13 +261,10 @@ static void on_line(void *self, int64_t t_ns, char stream, struct span line, boo
     char *slot = r->tail[r->tail_count++ % LOG_TAIL_LINES];
     snprintf(slot, LOG_TAIL_BYTES, "%.*s", SPAN_ARG(buf_span(&masked)));
     buf_done(&masked);
-    const struct engine *engine = engine_of(r->plan->engine.kind);
-    for (const char *const *m = engine->log_marks; m && *m; m++) {
-        const char *at = strstr(slot, *m);
-        if (at) {
-            snprintf(r->note_text, sizeof r->note_text, "%s", at);
-            r->note = r->note_text;
-        }
+    const char *progress = engine_progress(r->plan, slot);
+    if (progress) {
+        snprintf(r->note_text, sizeof r->note_text, "%s", progress);
+        r->note = r->note_text;
     }
 }
 

@@ -197,14 +197,12 @@ static bool identify(struct run *r)
     int status = answer.outcome == HTTP_GET_ANSWERED ? answer.status : 0;
     if (!engine_read_models(r->plan, &r->identity, status, answer.body, &e))
         return run_fail_with(r, &e);
-    const char *version = engine_version_path(r->plan);
-    if (!version)
-        version = engine_named_version_path(&r->identity);
-    if (version) {
-        if (!run_get(r, version, 10 * SECOND_NS, &answer))
+    const char *about = engine_about_path(r->plan, &r->identity);
+    if (about) {
+        if (!run_get(r, about, 10 * SECOND_NS, &answer))
             return false;
         status = answer.outcome == HTTP_GET_ANSWERED ? answer.status : 0;
-        if (!engine_read_version(&r->identity, status, answer.body, &e))
+        if (!engine_read_about(r->plan, &r->identity, status, answer.body, &e))
             return run_fail_with(r, &e);
     }
     struct rec_fact *facts;

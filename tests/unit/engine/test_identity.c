@@ -28,7 +28,7 @@ static void read_answer(const struct plan *p, struct engine_identity *id, const 
     if (models)
         assert_ok(engine_read_models(p, id, 200, buf_span(&b), &e), e);
     else
-        assert_ok(engine_read_version(id, 200, buf_span(&b), &e), e);
+        assert_ok(engine_read_about(p, id, 200, buf_span(&b), &e), e);
     buf_done(&b);
 }
 
@@ -199,11 +199,11 @@ static void test_models_answer(void **state)
     assert_string_equal(e.text,
                         "The engine answers /v1/models with status 401 instead of 200, so which model it serves is not "
                         "known. It asks for an API key.");
-    assert_true(engine_read_version(&id, 404, span_of("{}"), &e));
+    assert_true(engine_read_about(&p, &id, 404, span_of("{}"), &e));
     assert_null(id.version);
-    assert_ok(engine_read_version(&id, 200, span_of("{\"a\":{\"version\":1},\"version\":\"1.2\"}"), &e), e);
+    assert_ok(engine_read_about(&p, &id, 200, span_of("{\"a\":{\"version\":1},\"version\":\"1.2\"}"), &e), e);
     assert_string_equal(id.version, "1.2");
-    assert_false(engine_read_version(&id, 200, span_of("{\"versions\":[]}"), &e));
+    assert_false(engine_read_about(&p, &id, 200, span_of("{\"versions\":[]}"), &e));
     assert_string_equal(e.text, "The engine's answer to its version path has no \"version\": {\"versions\":[]}");
     arena_done(&a);
 }

@@ -73,12 +73,18 @@ static void milestones_of_recorded_starts(void **state)
 
 /* ---- SGLang's own requests ---- */
 
-static struct engine_identity identity_of(struct span line, struct arena *a)
+static struct plan any_server(void)
 {
     struct plan p;
-    struct engine_identity id;
     plan_defaults(&p);
     p.engine.kind = ENGINE_OPENAI;
+    return p;
+}
+
+static struct engine_identity identity_of(struct span line, struct arena *a)
+{
+    struct plan p = any_server();
+    struct engine_identity id;
     engine_identity_init(&id, a);
     engine_read_log(&p, &id, line);
     return id;
@@ -166,14 +172,15 @@ static void sglang_tells_its_version(void **state)
     struct arena a = {0};
     struct buf b = {0}, answer = {0};
     struct err e = {0};
+    struct plan p = any_server();
     struct engine_identity id = identity_of(arguments_line(&b), &a);
-    assert_string_equal(engine_named_version_path(&id), "/v1/loads");
+    assert_string_equal(engine_about_path(&p, &id), "/v1/loads");
     read_file("sglang-0.5.16/http/get_v1_loads.body", &answer);
-    assert_ok(engine_read_version(&id, 200, buf_span(&answer), &e), e);
+    assert_ok(engine_read_about(&p, &id, 200, buf_span(&answer), &e), e);
     assert_string_equal(id.version, "0.5.16");
     assert_int_equal(engine_own_request_tokens(&id), 8);
     struct engine_identity other = identity_of(span_of("vLLM is ready"), &a);
-    assert_null(engine_named_version_path(&other));
+    assert_null(engine_about_path(&p, &other));
     buf_done(&b);
     buf_done(&answer);
     arena_done(&a);

@@ -1,8 +1,6 @@
-#include "engine/internal.h"
-
 #include <math.h>
 #include <string.h>
-#include "text/json.h"
+#include "engine/table.h"
 
 static const char *const reserved[] = {
     "model",      "messages",   "prompt", "stream", "stream_options", "max_tokens", "max_completion_tokens",
@@ -81,18 +79,22 @@ static void put_stream(const struct plan *p, const struct engine_request *r, str
     json_put_object_end(w);
 }
 
-static void put_lengths(const struct engine_request *r, struct json_writer *w)
+void put_length_min_tokens(const struct engine_request *r, struct json_writer *w)
+{
+    json_put_key(w, "min_tokens");
+    json_put_i64(w, r->max_tokens);
+    json_put_key(w, "ignore_eos");
+    json_put_bool(w, true);
+}
+
+static void put_lengths(const struct plan *p, const struct engine_request *r, struct json_writer *w)
 {
     if (r->max_tokens == ABSENT_I64)
         return;
     json_put_key(w, "max_tokens");
     json_put_i64(w, r->max_tokens);
-    if (r->forced) {
-        json_put_key(w, "min_tokens");
-        json_put_i64(w, r->max_tokens);
-        json_put_key(w, "ignore_eos");
-        json_put_bool(w, true);
-    }
+    if (r->forced)
+        engine_of(p)->put_length(r, w);
 }
 
 static void put_sampling(const struct plan *p, const struct engine_request *r, struct json_writer *w)
@@ -146,13 +148,18 @@ void engine_put_body(const struct plan *p, const struct engine_request *r, struc
     json_put_text(&w, p->engine.served_model);
     put_prompt(p, r, &w);
     put_stream(p, r, &w);
-    put_lengths(r, &w);
+    put_lengths(p, r, &w);
     put_sampling(p, r, &w);
     if (r->extra.n)
         put_extra(r->extra, &w);
     if (!r->plain && p->requests.extra_body)
         put_extra(span_of(p->requests.extra_body), &w);
     json_put_object_end(&w);
+}
+
+bool engine_forces_warmup(const struct plan *p)
+{
+    return p->requests.lengths.ignore_eos || engine_of(p)->forces_lengths;
 }
 
 const char *engine_request_path(const struct plan *p)

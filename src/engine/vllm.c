@@ -1,17 +1,38 @@
-#include "engine/internal.h"
-
+/* vLLM, as its version 0.24.0 was recorded on an H200. */
 #include <stdio.h>
 #include <string.h>
 #include "base/num.h"
+#include "engine/table.h"
+
+/* ---- command ---- */
+
+static const struct engine_option options[] = {
+    {"--max-model-len", ARGUMENT_CONTEXT},
+    {"--tensor-parallel-size", ARGUMENT_TENSOR},
+    {"-tp", ARGUMENT_TENSOR},
+    {"--pipeline-parallel-size", ARGUMENT_PIPELINE},
+    {"-pp", ARGUMENT_PIPELINE},
+    {"--data-parallel-size", ARGUMENT_DATA},
+    {"-dp", ARGUMENT_DATA},
+    {"--dtype", ARGUMENT_DTYPE},
+    {"--quantization", ARGUMENT_QUANTIZATION},
+    {"-q", ARGUMENT_QUANTIZATION},
+    {"--revision", ARGUMENT_REVISION},
+    {"--enable-prefix-caching", ARGUMENT_CACHE},
+    {"--no-enable-prefix-caching", ARGUMENT_NO_CACHE},
+    {NULL, ARGUMENT_MODEL},
+};
+
+static const char *const process_names[] = {"VLLM::", NULL};
+static const char *const command_parts[] = {"vllm serve", "vllm.entrypoints.", NULL};
+static const char *const key_options[] = {"--api-key", NULL};
+static const char *const key_variables[] = {"VLLM_API_KEY", NULL};
+static const struct engine_variable caches[] = {{"VLLM_CACHE_ROOT", "vllm"}, {NULL, NULL}};
+static const struct engine_variable variables[] = {{"VLLM_NO_USAGE_STATS", "1"}, {NULL, NULL}};
+
+/* ---- output ---- */
 
 enum { LONGEST_NEWS = 600 }; /* bytes of the lines about durations; the configuration's is longer */
-
-struct span span_behind(struct span line, const char *mark)
-{
-    size_t n = strlen(mark);
-    const char *at = line.n >= n ? memmem(line.p, line.n, mark, n) : NULL;
-    return at ? (struct span){at + n, (size_t)(line.p + line.n - at) - n} : (struct span){0};
-}
 
 /* The number at the front, digit groups in commas allowed. */
 static bool number(struct span s, double *ret_value)
@@ -88,7 +109,7 @@ static void read_configuration(struct engine_identity *id, struct span line)
         id->prefix_cache = strcmp(cache, "True") == 0;
 }
 
-void vllm_read_log(struct engine_identity *id, struct span line)
+static void read_log(struct engine_identity *id, struct span line)
 {
     if (span_behind(line, "LLM engine (v").p) {
         read_configuration(id, line);
@@ -112,3 +133,60 @@ void vllm_read_log(struct engine_identity *id, struct span line)
     if (start.p)
         take_number(start, " took ", &id->init_s);
 }
+
+static const char *const progress[] = {"Resolved architecture",        "Initializing a V1 LLM engine",
+                                       "Loading weights took",         "Model loading took",
+                                       "torch.compile took",           "GPU KV cache size",
+                                       "Graph capturing finished",     "init engine",
+                                       "Application startup complete", NULL};
+
+static const struct engine_milestone_phrase milestones[] = {
+    {MILESTONE_WEIGHTS, "Loading weights took "},        {MILESTONE_WEIGHTS, "Model loading took "},
+    {MILESTONE_COMPILED, "torch.compile took "},         {MILESTONE_GRAPHS, "Graph capturing finished in "},
+    {MILESTONE_SERVING, "Application startup complete"}, {MILESTONE_WEIGHTS, NULL},
+};
+
+/* ---- metrics ---- */
+
+static const struct engine_metric metrics[] = {
+    {"vllm:num_requests_running", FIGURE_RUNNING},
+    {"vllm:num_requests_waiting", FIGURE_WAITING},
+    {"vllm:kv_cache_usage_perc", FIGURE_KV_CACHE_USED},
+    {"vllm:gpu_cache_usage_perc", FIGURE_KV_CACHE_USED},
+    {"vllm:num_preemptions_total", FIGURE_PREEMPTIONS},
+    {"vllm:prompt_tokens_total", FIGURE_PROMPT_TOKENS},
+    {"vllm:generation_tokens_total", FIGURE_GENERATION_TOKENS},
+    {"vllm:prefix_cache_queries_total", FIGURE_PREFIX_QUERIES},
+    {"vllm:gpu_prefix_cache_queries_total", FIGURE_PREFIX_QUERIES},
+    {"vllm:prefix_cache_hits_total", FIGURE_PREFIX_HITS},
+    {"vllm:gpu_prefix_cache_hits_total", FIGURE_PREFIX_HITS},
+    {"vllm:request_success_total", FIGURE_REQUESTS_ENDED},
+    {NULL, FIGURE_RUNNING},
+};
+
+/* ---- row ---- */
+
+const struct engine engine_vllm = {
+    .name = "vllm",
+    .process_names = process_names,
+    .command_parts = command_parts,
+    .options = options,
+    .model_word = "serve",
+    .takes_address = true,
+    .states_sizes = true,
+    .key_options = key_options,
+    .key_variables = key_variables,
+    .caches = caches,
+    .variables = variables,
+    .forces_lengths = true,
+    .put_length = put_length_min_tokens,
+    .health_path = "/health",
+    .metrics_path = "/metrics",
+    .about_path = "/version",
+    .read_about = read_about_version,
+    .root_is_model = true,
+    .metrics = metrics,
+    .read_log = read_log,
+    .progress = progress,
+    .milestones = milestones,
+};

@@ -1,0 +1,200 @@
+#include "engine/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A plan that is being completed. */
+struct completion {
+    struct plan *plan;
+    const struct engine *engine;
+    struct command command;
+    struct arena *arena;
+    struct err *err;
+};
+
+static bool disagree(struct completion *c, const char *key, const char *plan, const char *option, const char *command)
+{
+    return err_set(c->err, ERR_PLAN,
+                   "The plan says %s: %s, but the engine's command says %s %s. Make them agree, or leave one out.", key,
+                   plan, option, command);
+}
+
+/* `option`: how the command says it. */
+static bool complete_text(struct completion *c, const char **field, const char *value, const char *key,
+                          const char *option)
+{
+    if (!value || (*field && strcmp(*field, value) == 0))
+        return true;
+    if (*field)
+        return disagree(c, key, *field, option, value);
+    *field = value;
+    return true;
+}
+
+/* Numbers up to `open_up_to` are the plan's defaults, and so is an absent one. */
+static bool complete_number(struct completion *c, int64_t *field, int64_t open_up_to, int64_t value, const char *key,
+                            enum argument option)
+{
+    if (value == ABSENT_I64 || *field == value)
+        return true;
+    if (*field != ABSENT_I64 && *field > open_up_to)
+        return disagree(c, key, arena_format(c->arena, "%lld", (long long)*field),
+                        engine_option_name(c->engine, option), arena_format(c->arena, "%lld", (long long)value));
+    *field = value;
+    return true;
+}
+
+/* A Unix socket takes the place of host and port. */
+static bool complete_host(struct completion *c)
+{
+    struct plan_engine *g = &c->plan->engine;
+    const char *host = c->command.host, *uds = c->command.uds;
+    bool is_default = g->host && strcmp(g->host, "127.0.0.1") == 0;
+    if (host && (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0 || strcmp(host, "localhost") == 0))
+        host = NULL; /* any of them answers on loopback */
+    if (is_default && (uds || host))
+        g->host = NULL;
+    if (uds)
+        return complete_text(c, &g->host, arena_format(c->arena, "unix:%s", uds), "engine.host",
+                             engine_option_name(c->engine, ARGUMENT_UDS));
+    if (!complete_text(c, &g->host, host, "engine.host", engine_option_name(c->engine, ARGUMENT_HOST)))
+        return false;
+    if (!g->host)
+        g->host = "127.0.0.1";
+    return true;
+}
+
+static bool complete_served(struct completion *c)
+{
+    const char **served = &c->plan->engine.served_model;
+    for (size_t i = 0; i < c->command.served_count && *served; i++)
+        if (strcmp(c->command.served[i], *served) == 0)
+            return true;
+    if (c->command.served_count)
+        return complete_text(c, served, c->command.served[0], "engine.served_model",
+                             engine_option_name(c->engine, ARGUMENT_SERVED));
+    if (!*served)
+        *served = c->plan->model.id;
+    return true;
+}
+
+static bool complete_id(struct completion *c)
+{
+    struct plan_model *m = &c->plan->model;
+    const char *model = c->command.model;
+    bool is_path = model && (model[0] == '/' || model[0] == '.' || model[0] == '~');
+    if (!is_path)
+        return complete_text(c, &m->id, model, "model.id", "the model");
+    if (!m->snapshot && model[0] == '/')
+        m->snapshot = model;
+    if (!m->id)
+        m->id = hub_model_id(model, c->arena);
+    if (!m->id)
+        m->id = c->command.served_count ? c->command.served[0] : model;
+    return true;
+}
+
+static bool complete_precision(struct completion *c)
+{
+    struct plan_model *m = &c->plan->model;
+    enum argument said = c->command.quantization ? ARGUMENT_QUANTIZATION : ARGUMENT_DTYPE;
+    const char *value = c->command.quantization ? c->command.quantization : c->command.dtype;
+    const char *precision = value ? precision_name(value) : NULL;
+    if (precision && m->precision && strcmp(precision_name(m->precision), precision) == 0)
+        return true; /* the plan's own spelling stays */
+    return complete_text(c, &m->precision, precision, "model.precision", engine_option_name(c->engine, said));
+}
+
+static bool complete_model(struct completion *c)
+{
+    struct plan_model *m = &c->plan->model;
+    if (!complete_id(c))
+        return false;
+    if (!m->id && c->plan->engine.served_model)
+        m->id = c->plan->engine.served_model;
+    return complete_precision(c) &&
+           complete_text(c, &m->revision, c->command.revision, "model.revision",
+                         engine_option_name(c->engine, ARGUMENT_REVISION)) &&
+           complete_text(c, &m->revision, snapshot_revision(m->snapshot, c->arena), "model.revision",
+                         "a snapshot folder of");
+}
+
+static bool complete_numbers(struct completion *c)
+{
+    struct plan_engine *g = &c->plan->engine;
+    const struct command *k = &c->command;
+    return complete_number(c, &g->port, 0, k->port, "engine.port", ARGUMENT_PORT) &&
+           complete_number(c, &g->context_length, 0, k->context_length, "engine.context_length", ARGUMENT_CONTEXT) &&
+           complete_number(c, &g->tensor_parallel, 1, k->tensor_parallel, "engine.tensor_parallel", ARGUMENT_TENSOR) &&
+           complete_number(c, &g->pipeline_parallel, 1, k->pipeline_parallel, "engine.pipeline_parallel",
+                           ARGUMENT_PIPELINE) &&
+           complete_number(c, &g->data_parallel, 1, k->data_parallel, "engine.data_parallel", ARGUMENT_DATA);
+}
+
+bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e)
+{
+    if (p->engine.command_count == 0)
+        return err_set(e, ERR_PLAN,
+                       "The plan has no command that starts the engine. Write it behind --, as in `jtok run -- vllm "
+                       "serve MODEL`, or set engine.command.");
+    struct completion c = {.plan = p, .engine = engine_of(p), .command = command_read(p), .arena = a, .err = e};
+    return complete_model(&c) && complete_served(&c) && complete_host(&c) && complete_numbers(&c);
+}
+
+bool engine_port_is_free(const struct plan *p)
+{
+    for (size_t i = 0; i < p->engine.command_count; i++)
+        if (strstr(p->engine.command[i], "{port}"))
+            return true;
+    return engine_of(p)->takes_address && !command_read(p).has_port;
+}
+
+int engine_prefix_cache_argument(const struct plan *p)
+{
+    return command_read(p).prefix_cache;
+}
+
+bool engine_states_sizes(const struct plan *p)
+{
+    const struct plan_engine *g = &p->engine;
+    return engine_of(p)->states_sizes || g->tensor_parallel > 1 || g->pipeline_parallel > 1 || g->data_parallel > 1;
+}
+
+/* As `--x KEY`, then as `--x=KEY`. */
+static const char *key_in_command(const struct plan *p, const char *option)
+{
+    const struct plan_engine *g = &p->engine;
+    size_t n = strlen(option);
+    for (size_t i = 0; i + 1 < g->command_count; i++)
+        if (strcmp(g->command[i], option) == 0)
+            return g->command[i + 1];
+    for (size_t i = 0; i < g->command_count; i++)
+        if (strncmp(g->command[i], option, n) == 0 && g->command[i][n] == '=')
+            return g->command[i] + n + 1;
+    return NULL;
+}
+
+static const char *key_in_environment(const struct plan *p, const char *name, const char *const *environment)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < p->engine.env_count; i++)
+        if (strcmp(p->engine.env[i].name, name) == 0)
+            return p->engine.env[i].value;
+    for (; environment && *environment; environment++)
+        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
+            return *environment + n + 1;
+    return NULL;
+}
+
+const char *engine_api_key(const struct plan *p, const char *const *environment)
+{
+    const char *key = NULL;
+    const struct engine *g;
+    for (size_t i = 0; !key && (g = engine_candidate(p, i)); i++)
+        for (const char *const *o = g->key_options; !key && o && *o; o++)
+            key = key_in_command(p, *o);
+    for (size_t i = 0; !key && (g = engine_candidate(p, i)); i++)
+        for (const char *const *v = g->key_variables; !key && v && *v; v++)
+            key = key_in_environment(p, *v, environment);
+    return key;
+}

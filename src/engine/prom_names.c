@@ -1,0 +1,151 @@
+/* From Prometheus text to neutral figures. */
+#include <math.h>
+#include "base/must.h"
+#include "base/utf8.h"
+#include "engine/table.h"
+#include "text/prom.h"
+
+static const double FIGURE_MAX = 9007199254740992.0; /* whole numbers are exact up to here; none is beyond */
+
+/* The names of all rows, one list. */
+struct names {
+    const struct engine_metric *list[64];
+    size_t n;
+};
+
+static struct names all_names(void)
+{
+    struct names names = {.n = 0};
+    const struct engine *g;
+    for (size_t i = 0; (g = engine_row(i)); i++)
+        for (const struct engine_metric *m = g->metrics; m && m->name; m++) {
+            must(names.n < sizeof names.list / sizeof *names.list);
+            names.list[names.n++] = m;
+        }
+    return names;
+}
+
+static double *figure_of(struct rec_metrics *m, enum figure figure)
+{
+    switch (figure) {
+    case FIGURE_RUNNING:
+        return &m->running;
+    case FIGURE_WAITING:
+        return &m->waiting;
+    case FIGURE_KV_CACHE_USED:
+        return &m->kv_cache_used;
+    case FIGURE_PREEMPTIONS:
+        return &m->preemptions;
+    case FIGURE_PROMPT_TOKENS:
+        return &m->prompt_tokens;
+    case FIGURE_GENERATION_TOKENS:
+        return &m->generation_tokens;
+    case FIGURE_PREFIX_QUERIES:
+        return &m->prefix_queries;
+    case FIGURE_PREFIX_HITS:
+        return &m->prefix_hits;
+    case FIGURE_REQUESTS_ENDED:
+        break;
+    }
+    return &m->requests_ended;
+}
+
+/* vLLM counts by what ended a request, and among its "successes" those that were aborted or failed. */
+static bool ended_badly(const struct prom_sample *s)
+{
+    struct span reason;
+    return prom_label(s->labels, "finished_reason", &reason) && (span_is(reason, "abort") || span_is(reason, "error"));
+}
+
+struct rec_metrics engine_read_metrics(struct span text)
+{
+    const struct names names = all_names();
+    double sum[sizeof names.list / sizeof *names.list] = {0};
+    unsigned count[sizeof names.list / sizeof *names.list] = {0};
+    struct prom_sample s;
+    while (prom_next(&text, &s, NULL))
+        for (size_t i = 0; i < names.n; i++)
+            if (span_is(s.name, names.list[i]->name) && isfinite(s.value) && !ended_badly(&s)) {
+                sum[i] += s.value;
+                count[i]++;
+            }
+    struct rec_metrics m = {.t_ns = ABSENT_I64,
+                            .took_ns = ABSENT_I64,
+                            .running = NAN,
+                            .waiting = NAN,
+                            .kv_cache_used = NAN,
+                            .preemptions = NAN,
+                            .prompt_tokens = NAN,
+                            .generation_tokens = NAN,
+                            .prefix_queries = NAN,
+                            .prefix_hits = NAN,
+                            .requests_ended = NAN};
+    for (size_t i = 0; i < names.n; i++) {
+        enum figure figure = names.list[i]->figure;
+        double *field = figure_of(&m, figure);
+        if (!count[i] || !isnan(*field))
+            continue;
+        /* A share does not add up over engines: their mean. */
+        double value = figure == FIGURE_KV_CACHE_USED ? sum[i] / count[i] : sum[i];
+        if (value >= 0 && value <= FIGURE_MAX)
+            *field = value;
+    }
+    return m;
+}
+
+/* "status 501 ("This server does not support metrics.")": the body's beginning, where there is one. */
+static const char *status_text(const struct engine_metrics_answer *answer, struct arena *a)
+{
+    enum { SHOWN = 120 };
+    struct buf b = {0};
+    struct span body = answer->body;
+    size_t n = body.n < SHOWN ? body.n : SHOWN;
+    buf_fmt(&b, "status %d", answer->status);
+    if (n) {
+        buf_str(&b, " (\"");
+        utf8_show(&b, span_trim((struct span){body.p, n}), false);
+        buf_str(&b, n < body.n ? "...\")" : "\")");
+    }
+    const char *text = arena_text(a, buf_text(&b));
+    buf_done(&b);
+    return text;
+}
+
+/* The plan's own engine's advice before that of others. */
+static const char *hint_for(const struct plan *p, int status)
+{
+    const struct engine *g = engine_of(p);
+    for (size_t i = 0; g; g = engine_row(i++))
+        for (const struct engine_metrics_hint *h = g->metrics_hints; h && h->phrase; h++)
+            if (h->status == status)
+                return h->phrase;
+    return NULL;
+}
+
+static const char *redirect_text(const struct engine_metrics_answer *answer, const char *status, struct arena *a)
+{
+    if (answer->location && answer->location[0])
+        return arena_format(a, "status %d, which points to %s: set engine.metrics_path to that", answer->status,
+                            answer->location);
+    return arena_format(a, "%s, a redirect to nowhere: set engine.metrics_path to where the engine has its metrics",
+                        status);
+}
+
+const char *engine_metrics_lack(const struct plan *p, const struct engine_metrics_answer *answer, struct arena *a)
+{
+    if (answer->status < 0)
+        return arena_format(a, "no answer: %s", answer->detail ? answer->detail : "it is not known why");
+    const char *path = engine_metrics_path(p), *status = status_text(answer, a), *hint = hint_for(p, answer->status);
+    if (answer->status == 200)
+        return arena_format(a, "%s, which holds no count of generated tokens that jtok knows", status);
+    if (answer->status >= 300 && answer->status < 400)
+        return redirect_text(answer, status, a);
+    if (answer->status == 404)
+        return arena_format(a, "%s: %s%sset engine.metrics_path to where the engine has its metrics (asked: %s)",
+                            status, hint ? hint : "", hint ? ", or " : "", path ? path : "nothing");
+    if (hint)
+        return arena_format(a, "%s: %s", status, hint);
+    if (answer->status == 401 || answer->status == 403)
+        return arena_format(a, "%s: give the server's key in JTOK_API_KEY", status);
+    return status;
+}

@@ -1,0 +1,145 @@
+/* The table of engines, and what is asked of it as a whole. */
+#include <string.h>
+#include "base/must.h"
+#include "engine/table.h"
+
+static const struct engine *const rows[] = {
+    [ENGINE_VLLM] = &engine_vllm, [ENGINE_OPENAI] = &engine_openai, &engine_sglang, /* recognised by its output; a plan
+                                                                                       calls it openai */
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const struct engine *engine_row(size_t i)
+{
+    return i < ROWS ? rows[i] : NULL;
+}
+
+const struct engine *engine_of(const struct plan *p)
+{
+    must(p->engine.kind >= 0 && p->engine.kind < ROWS);
+    return rows[p->engine.kind];
+}
+
+const struct engine *engine_named(const char *name)
+{
+    for (size_t i = 0; i < ROWS && name; i++)
+        if (strcmp(rows[i]->name, name) == 0)
+            return rows[i];
+    return NULL;
+}
+
+const struct engine *engine_candidate(const struct plan *p, size_t i)
+{
+    const struct engine *own = engine_of(p);
+    return own->any_server ? engine_row(i) : i == 0 ? own : NULL;
+}
+
+/* ---- processes ---- */
+
+static bool begins_with_one(const char *text, const char *const *list)
+{
+    for (; list && *list; list++)
+        if (strncmp(text, *list, strlen(*list)) == 0)
+            return true;
+    return false;
+}
+
+static bool holds_one(const char *text, const char *const *list)
+{
+    for (; list && *list; list++)
+        if (strstr(text, *list))
+            return true;
+    return false;
+}
+
+bool engine_is_process(const char *name, const char *command)
+{
+    const struct engine *g;
+    for (size_t i = 0; (g = engine_row(i)); i++)
+        if (begins_with_one(name, g->process_names) || holds_one(command, g->command_parts))
+            return true;
+    return false;
+}
+
+/* ---- output ---- */
+
+void engine_read_log(const struct plan *p, struct engine_identity *id, struct span line)
+{
+    const struct engine *own = engine_of(p), *g;
+    if (own->read_log)
+        own->read_log(id, line);
+    for (size_t i = 0; own->any_server && (g = engine_row(i)); i++)
+        if (g->recognise)
+            g->recognise(id, line);
+}
+
+const char *engine_progress(const struct plan *p, const char *line)
+{
+    const char *last = NULL;
+    for (const char *const *part = engine_of(p)->progress; part && *part; part++) {
+        const char *at = strstr(line, *part);
+        last = at ? at : last;
+    }
+    return last;
+}
+
+int engine_milestone(struct span line)
+{
+    enum { LONGEST = 600 }; /* bytes: lines with news are short */
+    const struct engine *g;
+    for (size_t i = 0; line.n <= LONGEST && (g = engine_row(i)); i++)
+        for (const struct engine_milestone_phrase *m = g->milestones; m && m->phrase; m++)
+            if (span_behind(line, m->phrase).p)
+                return (int)m->milestone;
+    return -1;
+}
+
+int64_t engine_own_request_tokens(const struct engine_identity *id)
+{
+    const struct engine *g = engine_named(id->name);
+    for (const struct engine_own_tokens *t = g ? g->own_tokens : NULL; t && t->version && id->version; t++)
+        if (strcmp(id->version, t->version) == 0)
+            return t->tokens;
+    return ABSENT_I64;
+}
+
+/* ---- readiness ---- */
+
+const char *engine_health_path(const struct plan *p)
+{
+    const char *own = p->engine.health_path;
+    return own && *own ? own : engine_of(p)->health_path;
+}
+
+const char *engine_metrics_path(const struct plan *p)
+{
+    const char *own = p->engine.metrics_path;
+    if (!own)
+        return engine_of(p)->metrics_path;
+    return *own ? own : NULL;
+}
+
+enum engine_answer engine_health_answer(const struct plan *p, int status, struct err *e)
+{
+    const char *path = engine_health_path(p);
+    if (status == 200 || status == 204)
+        return ENGINE_READY;
+    if (status == 401 || status == 403)
+        err_set(e, ERR_ENGINE,
+                "The engine answers %s with status %d: it wants a key even there. Set engine.health_path to a path "
+                "that is open.",
+                path, status);
+    else if (status == 404 || status == 405)
+        err_set(e, ERR_ENGINE,
+                "The engine answers %s with status %d: it has no such path. Set engine.health_path to one that "
+                "answers 200 when it is ready, such as /v1/models.",
+                path, status);
+    else if (status >= 300 && status < 400)
+        err_set(e, ERR_ENGINE,
+                "The engine answers %s with status %d, a redirect, which jtok does not follow. Set "
+                "engine.health_path to the final path.",
+                path, status);
+    else
+        return ENGINE_NOT_YET;
+    return ENGINE_WRONG;
+}

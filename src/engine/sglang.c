@@ -1,0 +1,111 @@
+/* SGLang, as its version 0.5.16 was recorded on an H200. A plan can't name it yet: it is run as any server, and
+ * recognised by what it writes when it starts. */
+#include <string.h>
+#include "base/num.h"
+#include "engine/table.h"
+
+/* ---- output ---- */
+
+/* The value of one setting of `ServerArgs(name=value, ...)`; nothing (p null) where it isn't there. */
+static struct span setting(struct span arguments, const char *name)
+{
+    struct span at = span_behind(arguments, name);
+    /* A name that ends another one's: detokenizer_worker_num holds tokenizer_worker_num. */
+    while (at.p && at.p - strlen(name) > arguments.p && at.p[-(ptrdiff_t)strlen(name) - 1] != ' ' &&
+           at.p[-(ptrdiff_t)strlen(name) - 1] != '(')
+        at = span_behind(at, name);
+    if (!at.p)
+        return at;
+    const char *end = memchr(at.p, ',', at.n);
+    return (struct span){at.p, end ? (size_t)(end - at.p) : at.n};
+}
+
+static int64_t count(struct span arguments, const char *name)
+{
+    int64_t value;
+    struct span s = setting(arguments, name);
+    return s.p && num_i64(s, &value) && value > 0 ? value : ABSENT_I64;
+}
+
+/* Each tokenizer worker makes one request, of as many prompts as there are data-parallel ranks, each of which is a
+ * request to the engine's counts. */
+static int64_t warmup_requests(struct span arguments)
+{
+    int64_t workers = count(arguments, "tokenizer_worker_num="), ranks = count(arguments, "dp_size=");
+    struct span skipped = setting(arguments, "skip_server_warmup=");
+    if (span_is(skipped, "True"))
+        return 0;
+    return span_is(skipped, "False") && workers < 10000 && workers > 0 && ranks < 10000 && ranks > 0 ? workers * ranks
+                                                                                                     : ABSENT_I64;
+}
+
+/* Its name, and how many requests it makes to warm itself up. */
+static void recognise(struct engine_identity *id, struct span line)
+{
+    static const char mark[] = "server_args=ServerArgs(";
+    struct span arguments = span_behind(line, mark);
+    if (!arguments.p || id->name)
+        return;
+    arguments.p--; /* with the parenthesis before the first name */
+    arguments.n++;
+    id->name = "sglang";
+    id->own_requests_max = warmup_requests(arguments);
+}
+
+/* It says that it serves by the same words as vLLM, and warms itself up after that. */
+static const struct engine_milestone_phrase milestones[] = {
+    {MILESTONE_WEIGHTS, "Load weight end"},
+    {MILESTONE_GRAPHS, "Capture target decode CUDA graph end"},
+    {MILESTONE_GRAPHS, "Capture cuda graph end"},
+    {MILESTONE_SERVING, "Application startup complete"},
+    {MILESTONE_WEIGHTS, NULL},
+};
+
+/* 8 tokens: http_server's warm-up asks for max_new_tokens 8. On the recorded run its count of 542 tokens was 512 of a
+ * warm-up, 22 of seven single requests and 8 of its own; the three /health and /health_generate that were asked, of one
+ * token each, are not in it. */
+static const struct engine_own_tokens own_tokens[] = {{"0.5.16", 8}, {NULL, 0}};
+
+/* ---- metrics ---- */
+
+static const struct engine_metric metrics[] = {
+    {"sglang:num_running_reqs", FIGURE_RUNNING},
+    {"sglang:num_queue_reqs", FIGURE_WAITING},
+    {"sglang:token_usage", FIGURE_KV_CACHE_USED},
+    {"sglang:num_retracted_requests_total", FIGURE_PREEMPTIONS},
+    {"sglang:num_retracted_reqs", FIGURE_PREEMPTIONS},
+    {"sglang:prompt_tokens_total", FIGURE_PROMPT_TOKENS},
+    {"sglang:generation_tokens_total", FIGURE_GENERATION_TOKENS},
+    {"sglang:num_requests_total", FIGURE_REQUESTS_ENDED},
+    {NULL, FIGURE_RUNNING},
+};
+
+static const struct engine_metrics_hint metrics_hints[] = {
+    {404, "start SGLang with --enable-metrics"},
+    {0, NULL},
+};
+
+/* ---- row ---- */
+
+static const char *const process_names[] = {"sglang::", NULL};
+static const char *const command_parts[] = {"sglang.launch_server", "sglang serve", NULL};
+static const char *const key_options[] = {"--api-key", NULL};
+static const struct engine_variable caches[] = {{"SGLANG_CACHE_DIR", "sglang"}, {NULL, NULL}};
+
+const struct engine engine_sglang = {
+    .name = "sglang",
+    .process_names = process_names,
+    .command_parts = command_parts,
+    .key_options = key_options,
+    .caches = caches,
+    .put_length = put_length_min_tokens,
+    .health_path = "/health", /* it runs a generation of one token, when nothing else runs */
+    .metrics_path = "/metrics",
+    .about_path = "/v1/loads",
+    .read_about = read_about_version,
+    .metrics = metrics,
+    .metrics_hints = metrics_hints,
+    .recognise = recognise,
+    .milestones = milestones,
+    .own_tokens = own_tokens,
+};

@@ -1,0 +1,178 @@
+/* Private to this folder: the table of engines, and the parts that its rows share.
+ *
+ * An engine is one file that defines one `const struct engine`, and one row (registry.c says where). Most of a row is
+ * data; a function stands where engines differ in what they do. What no row has a word for is shared: args.c and
+ * complete.c (from a command line to a plan), env.c and launch.c (from a plan to a process), body.c (requests),
+ * identity.c and prom_names.c (answers). docs/internals/NEW-ENGINE.md goes through it step by step. */
+#ifndef JTOK_ENGINE_TABLE_H
+#define JTOK_ENGINE_TABLE_H
+
+#include "engine/engine.h"
+#include "text/json.h"
+
+struct engine;
+
+/* ---- command lines ---- */
+
+/* What an option of a command line sets. */
+enum argument {
+    ARGUMENT_MODEL,
+    ARGUMENT_HOST,
+    ARGUMENT_PORT,
+    ARGUMENT_UDS,
+    ARGUMENT_SERVED,
+    ARGUMENT_CONTEXT,
+    ARGUMENT_TENSOR,
+    ARGUMENT_PIPELINE,
+    ARGUMENT_DATA,
+    ARGUMENT_DTYPE,
+    ARGUMENT_QUANTIZATION,
+    ARGUMENT_REVISION,
+    ARGUMENT_CACHE,    /* the prefix cache is on; takes no value */
+    ARGUMENT_NO_CACHE, /* and off */
+};
+
+/* One spelling of an option, with '-' for '_'. The first of several is the one that errors and launches use. */
+struct engine_option {
+    const char *name;
+    enum argument sets;
+};
+
+/* What a command line says. Null, ABSENT_I64 and -1: nothing. */
+struct command {
+    const char *model, *host, *uds, *dtype, *quantization, *revision;
+    const char *served[8]; /* an option for served names may take several */
+    size_t served_count;
+    int64_t port, context_length, tensor_parallel, pipeline_parallel, data_parallel;
+    int prefix_cache;
+    bool has_port, has_host; /* also as a placeholder */
+};
+
+/* Reads a plan's command by its engine's options, and by those that nearly every server has (the model, host, port,
+ * socket and served name). Placeholders like {port} set nothing. O(words x options). */
+struct command command_read(const struct plan *p);
+
+/* The spelling of an option of this engine, for errors and launches; null: it has none. */
+const char *engine_option_name(const struct engine *g, enum argument sets);
+
+/* ---- environment ---- */
+
+struct engine_variable {
+    const char *name, *value;
+};
+
+/* ---- output ---- */
+
+struct engine_milestone_phrase {
+    enum milestone milestone;
+    const char *phrase; /* part of a line */
+};
+
+/* Tokens that one request of an engine's own warm-up adds to its count of generated tokens. Only what was seen in a
+ * recording may stand here: a version that is not known explains nothing. */
+struct engine_own_tokens {
+    const char *version;
+    int64_t tokens;
+};
+
+/* ---- metrics ---- */
+
+/* The neutral figures of a scrape. */
+enum figure {
+    FIGURE_RUNNING,
+    FIGURE_WAITING,
+    FIGURE_KV_CACHE_USED,
+    FIGURE_PREEMPTIONS,
+    FIGURE_PROMPT_TOKENS,
+    FIGURE_GENERATION_TOKENS,
+    FIGURE_PREFIX_QUERIES,
+    FIGURE_PREFIX_HITS,
+    FIGURE_REQUESTS_ENDED,
+};
+
+struct engine_metric {
+    const char *name;
+    enum figure figure;
+};
+
+/* What to do when /metrics answers with this status, as a phrase: "start SGLang with --enable-metrics". */
+struct engine_metrics_hint {
+    int status;
+    const char *phrase;
+};
+
+/* ---- the table ---- */
+
+/* One engine. Null, false and 0: it has nothing of the kind. Lists end with an empty entry (null, or a null name). */
+struct engine {
+    const char *name; /* as plans write it */
+    bool any_server;  /* stands for any server: what each row of the table knows may hold for it */
+
+    /* The process, recognised when nobody stopped it. */
+    const char *const *process_names; /* beginnings of its processes' names */
+    const char *const *command_parts; /* parts of a command line that starts it */
+
+    /* The command. */
+    const struct engine_option *options; /* beside those that nearly every server has */
+    const char *model_word;              /* the model stands behind this word: "serve" */
+    bool takes_address;                  /* host, port, socket and served name are added where the command lacks them */
+    bool states_sizes;                   /* a parallel size that the command does not state is 1 */
+    const char *const *key_options;      /* of the key that it asks its clients for, as `--x KEY` or `--x=KEY` */
+    const char *const *key_variables;    /* the same as an environment variable */
+
+    /* The environment, of every launch: a variable that an engine does not know harms nobody. */
+    const struct engine_variable *caches;    /* NAME, folder below the run's cold cache */
+    const struct engine_variable *variables; /* NAME, value */
+
+    /* Requests. */
+    bool forces_lengths; /* known to keep to an exact length when it is asked to */
+    void (*put_length)(const struct engine_request *r, struct json_writer *w); /* members that force it */
+
+    /* Answers. */
+    const char *health_path;  /* asked until it is ready */
+    const char *metrics_path; /* Prometheus text */
+    const char *about_path;   /* asked once, beside /v1/models: what it says of itself */
+    bool (*read_about)(struct engine_identity *id, struct span body); /* false: not the answer that was expected */
+    bool root_is_model;                  /* the root in /v1/models is the model as the command names it */
+    const struct engine_metric *metrics; /* new names before old: a server that still gives both counts once */
+    const struct engine_metrics_hint *metrics_hints;
+
+    /* Output. */
+    void (*read_log)(struct engine_identity *id, struct span line);
+    void (*recognise)(struct engine_identity *id, struct span line); /* the same where the plan says any server: sets
+                                                                        the name, by a line of this engine alone */
+    const char *const *progress; /* parts of lines that a person watching a start wants to see, in their usual order */
+    const struct engine_milestone_phrase *milestones; /* newer wordings first */
+    const struct engine_own_tokens *own_tokens;
+};
+
+extern const struct engine engine_vllm, engine_openai, engine_sglang;
+
+/* The row of a plan's kind. */
+const struct engine *engine_of(const struct plan *p);
+
+/* The row of this name, also of an engine that no plan can name yet; null: none. */
+const struct engine *engine_named(const char *name);
+
+/* Row i of the table, null behind the last: what may hold for a plan is looked up in all of them. */
+const struct engine *engine_row(size_t i);
+
+/* Row i of those that a plan may be running: its own, or all where its kind stands for any server; null behind the
+ * last. */
+const struct engine *engine_candidate(const struct plan *p, size_t i);
+
+/* ---- shared parts ---- */
+
+/* min_tokens and ignore_eos, as vLLM and SGLang have them. */
+void put_length_min_tokens(const struct engine_request *r, struct json_writer *w);
+
+/* A JSON object with a "version". */
+bool read_about_version(struct engine_identity *id, struct span body);
+
+/* The text of the string that was just read, copied to the arena. */
+const char *json_copy(const struct json *j, struct arena *a);
+
+/* What stands behind the first `mark` of a line, or nothing (p null). */
+struct span span_behind(struct span line, const char *mark);
+
+#endif
