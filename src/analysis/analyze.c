@@ -75,7 +75,7 @@ static void describe(struct work *w)
     ret->steady.k = w->m->k;
     ret->name = p->name;
     ret->scenario = p->scenario ? p->scenario : p->requests.file;
-    ret->engine = p->engine.kind == ENGINE_VLLM ? "vllm" : "openai";
+    ret->engine = plan_engine_name(p);
     ret->image_digest = p->engine.image_digest;
     known_fill(&w->r, ret);
     ret->plan_sha256 = run->plan_sha256;

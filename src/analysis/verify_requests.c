@@ -253,7 +253,7 @@ static void check_usage(struct verify *v)
 {
     const struct records *r = v->r;
     const char *path = r->plan.engine.metrics_path, *how;
-    bool asked = !path || path[0], answered = false, spoke = r->plan.engine.kind == ENGINE_OPENAI;
+    bool asked = !path || path[0], answered = false, spoke = !plan_engine_keeps_count(&r->plan);
     for (size_t i = 0; i < r->metrics_count; i++) {
         answered = answered || has_count(&r->metrics[i]);
         spoke = spoke || r->metrics[i].took_ns != ABSENT_I64;

@@ -96,8 +96,7 @@ static void take_documents(struct listed_run *l, const struct archive_entry *x, 
 {
     l->verdict = without_result(x);
     l->model = x->plan.model.id;
-    l->engine =
-        with_version(x->plan.engine.kind >= 0 ? engine_of(x->plan.engine.kind)->name : NULL, x->run.engine_version, a);
+    l->engine = with_version(plan_engine_name(&x->plan), x->run.engine_version, a);
     l->simulated = x->run.gpu_simulated || x->run.engine_simulated || x->plan.engine.simulated;
 }
 

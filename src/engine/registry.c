@@ -3,28 +3,32 @@
 #include "base/must.h"
 #include "engine/table.h"
 
-static const struct engine *const rows[] = {
-    [ENGINE_VLLM] = &engine_vllm, [ENGINE_OPENAI] = &engine_openai, &engine_sglang, /* recognised by its output; a plan
-                                                                                       calls it openai */
-};
-enum { ROWS = sizeof rows / sizeof *rows };
+#define ROW_OF(KIND, name, keeps_count, doc) [ENGINE_##KIND] = &engine_##name,
+static const struct engine *const kinds[] = {ENGINE_KINDS(ROW_OF)};
+
+/* Recognised by what they write; a plan calls them any server. */
+static const struct engine *const recognised[] = {&engine_sglang};
+enum { RECOGNISED = sizeof recognised / sizeof *recognised };
 
 const struct engine *engine_row(size_t i)
 {
-    return i < ROWS ? rows[i] : NULL;
+    if (i < ENGINE_KIND_COUNT)
+        return kinds[i];
+    return i - ENGINE_KIND_COUNT < RECOGNISED ? recognised[i - ENGINE_KIND_COUNT] : NULL;
 }
 
 const struct engine *engine_of(const struct plan *p)
 {
-    must(p->engine.kind >= 0 && p->engine.kind < ROWS);
-    return rows[p->engine.kind];
+    must(!ENUM_ABSENT(p->engine.kind) && (size_t)p->engine.kind < ENGINE_KIND_COUNT);
+    return kinds[p->engine.kind];
 }
 
 const struct engine *engine_named(const char *name)
 {
-    for (size_t i = 0; i < ROWS && name; i++)
-        if (strcmp(rows[i]->name, name) == 0)
-            return rows[i];
+    const struct engine *g;
+    for (size_t i = 0; name && (g = engine_row(i)); i++)
+        if (strcmp(g->name, name) == 0)
+            return g;
     return NULL;
 }
 

@@ -146,7 +146,9 @@ struct engine {
     const struct engine_own_tokens *own_tokens;
 };
 
-extern const struct engine engine_vllm, engine_openai, engine_sglang;
+#define ENGINE_ROW(KIND, name, keeps_count, doc) extern const struct engine engine_##name;
+ENGINE_KINDS(ENGINE_ROW)
+extern const struct engine engine_sglang; /* no kind of a plan yet */
 
 /* The row of a plan's kind. */
 const struct engine *engine_of(const struct plan *p);

@@ -2,7 +2,13 @@
 #include <string.h>
 #include "schema/table.h"
 
-const char *const engine_kind_names[] = {"vllm", "openai", NULL};
+#define ENGINE_NAME(KIND, name, keeps_count, doc) #name,
+const char *const engine_kind_names[] = {ENGINE_KINDS(ENGINE_NAME) NULL};
+
+#define ENGINE_KEEPS_COUNT(KIND, name, keeps_count, doc) keeps_count,
+static const bool engine_keeps_count[] = {ENGINE_KINDS(ENGINE_KEEPS_COUNT)};
+
+#define ENGINE_DOC(KIND, name, keeps_count, doc) " " #name ": " doc "."
 const char *const api_kind_names[] = {"chat", "completions", NULL};
 const char *const length_kind_names[] = {"natural", "fixed", "lognormal", "lines", NULL};
 const char *const connect_kind_names[] = {"ahead", "with_request", NULL};
@@ -29,9 +35,7 @@ static const struct field plan_model_fields[] = {
 static const struct schema plan_model_schema = SCHEMA(plan_model, "The model that is served.");
 
 static const struct field plan_engine_fields[] = {
-    ENUM(plan_engine, kind, engine_kind,
-         "vllm: jtok knows its arguments and checks its identity; openai: any server with the OpenAI API.",
-         DEFAULT(ENGINE_VLLM)),
+    ENUM(plan_engine, kind, engine_kind, "What the engine is." ENGINE_KINDS(ENGINE_DOC), DEFAULT(ENGINE_VLLM)),
     TEXTS(plan_engine, command, command_count,
           "Program and arguments that start the engine: a list, or one text that is split into words as a shell does.",
           FLAGS(FIELD_REQUIRED)),
@@ -182,6 +186,16 @@ struct plan_limits plan_limits_default(void)
     struct plan_limits limits;
     schema_defaults(&plan_limits_schema, &limits);
     return limits;
+}
+
+const char *plan_engine_name(const struct plan *p)
+{
+    return ENUM_ABSENT(p->engine.kind) ? NULL : engine_kind_names[p->engine.kind];
+}
+
+bool plan_engine_keeps_count(const struct plan *p)
+{
+    return !ENUM_ABSENT(p->engine.kind) && engine_keeps_count[p->engine.kind];
 }
 
 int64_t plan_stream_interval(const struct plan *p)

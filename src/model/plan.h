@@ -9,14 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "model/engines.h"
 #include "schema/schema.h"
 
-enum engine_kind { ENGINE_VLLM, ENGINE_OPENAI };
 enum api_kind { API_CHAT, API_COMPLETIONS };
 enum length_kind { LENGTH_NATURAL, LENGTH_FIXED, LENGTH_LOGNORMAL, LENGTH_LINES };
 enum connect_kind { CONNECT_AHEAD, CONNECT_WITH_REQUEST };
-extern const char *const engine_kind_names[3], *const api_kind_names[3], *const length_kind_names[5],
-                                                                             *const connect_kind_names[3];
+extern const char *const api_kind_names[3], *const length_kind_names[5], *const connect_kind_names[3];
 
 struct plan_model {
     const char *id, *revision, *precision;
@@ -105,6 +104,12 @@ void plan_defaults(struct plan *p);
 
 /* The limits of METHOD section 4, timers. */
 struct plan_limits plan_limits_default(void);
+
+/* The name of the engine's kind; null: it is not stated. Of known kinds only: others don't pass the plan's reader. */
+const char *plan_engine_name(const struct plan *p);
+
+/* Is the engine known to keep a count of the tokens that it generates? Then it is a fault when none can be read. */
+bool plan_engine_keeps_count(const struct plan *p);
 
 /* Tokens between two events of a stream, as the engine's command states it (--stream-interval N or =N, the last one
  * counts); ABSENT_I64: not stated, or not a number from 1 to 2^20. O(words). */
