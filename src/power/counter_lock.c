@@ -1,14 +1,12 @@
 #include "power/counter_lock.h"
 
-#include "model/record.h"
+#include <assert.h>
+#include "base/must.h"
 
 #define MS INT64_C(1000000)
 
-enum { REPEATS_MAX = 3, LOST_STEPS_MAX = 3 };
-static const int64_t search_step_ns = 5 * MS, search_max_ns = 1500 * MS, standing_step_ns = 100 * MS;
-static const int64_t read_behind_ns = 5 * MS, repeat_ns = 10 * MS;
-static const int64_t close_ns = 25 * MS; /* two reads that enclose a change this closely tell its moment */
-static const int64_t margin_min_ns = MS / 10, cadence_ns = 100 * MS, half_width_max_ns = 5 * MS;
+enum { REPEATS_MAX = 3, LOST_STEPS_MAX = 3, SEARCH_MAX_PERIODS = 15 };
+static const int64_t grain_max_ns = 10 * MS, cadence_ns = 100 * MS, half_width_max_ns = 5 * MS;
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -20,6 +18,23 @@ static int64_t sooner(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* From read to read of a search, and from an expected change to the middle of its read. */
+static int64_t half_grain(const struct counter_lock *l)
+{
+    return l->grain_ns / 2;
+}
+
+/* Two reads that enclose a change this closely tell its moment. */
+static int64_t close_gap(const struct counter_lock *l)
+{
+    return l->grain_ns * 5 / 2;
+}
+
+static int64_t standing_step(const struct counter_lock *l)
+{
+    return later(l->nominal_ns, cadence_ns);
+}
+
 static void search(struct counter_lock *l, int64_t now_ns)
 {
     l->phase = LOCK_SEARCH;
@@ -29,9 +44,11 @@ static void search(struct counter_lock *l, int64_t now_ns)
     l->deadline_ns = now_ns;
 }
 
-void counter_lock_init(struct counter_lock *l, int64_t start_ns)
+void counter_lock_init(struct counter_lock *l, int64_t start_ns, int64_t nominal_ns)
 {
-    *l = (struct counter_lock){.last_mj = -1};
+    must(nominal_ns > 0);
+    *l = (struct counter_lock){
+        .last_mj = -1, .nominal_ns = nominal_ns, .grain_ns = sooner(nominal_ns / 10, grain_max_ns)};
     search(l, start_ns);
 }
 
@@ -40,10 +57,10 @@ static void expect_next(struct counter_lock *l, int64_t now_ns)
 {
     do
         l->change_ns += l->period_ns - l->margin_ns;
-    while (l->change_ns + read_behind_ns < now_ns);
+    while (l->change_ns + half_grain(l) < now_ns);
     l->repeats = 0;
     l->why = COUNTER_LOCKED;
-    l->deadline_ns = l->change_ns + read_behind_ns - l->half_width_ns;
+    l->deadline_ns = l->change_ns + half_grain(l) - l->half_width_ns;
 }
 
 /* A change whose moment is known to some ms tells the period, the better the farther it is from the anchor. */
@@ -54,7 +71,7 @@ static void correct(struct counter_lock *l, int64_t change_ns)
     if (steps < 1)
         return;
     l->period_ns = (change_ns - l->anchor_ns) / steps;
-    l->margin_ns = later(repeat_ns / steps, margin_min_ns);
+    l->margin_ns = later(l->grain_ns / steps, l->grain_ns / 100);
 }
 
 static void lock(struct counter_lock *l, int64_t change_ns, int64_t now_ns)
@@ -64,7 +81,7 @@ static void lock(struct counter_lock *l, int64_t change_ns, int64_t now_ns)
     l->period_ns = step_ns * later(cadence_ns / step_ns, 1);
     l->anchor_ns = change_ns;
     l->change_ns = change_ns;
-    l->margin_ns = repeat_ns;
+    l->margin_ns = l->grain_ns;
     l->lost_steps = 0;
     l->phase = LOCK_LOCKED;
     expect_next(l, now_ns);
@@ -72,8 +89,8 @@ static void lock(struct counter_lock *l, int64_t change_ns, int64_t now_ns)
 
 static void take_searching(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, bool changed, int64_t gap_ns)
 {
-    l->deadline_ns = later(begin_ns + search_step_ns, end_ns);
-    if (changed && gap_ns <= close_ns) {
+    l->deadline_ns = later(begin_ns + half_grain(l), end_ns);
+    if (changed && gap_ns <= close_gap(l)) {
         int64_t change_ns = l->last_ns - gap_ns / 2;
         if (l->change_ns != ABSENT_I64) {
             lock(l, change_ns, end_ns);
@@ -83,9 +100,9 @@ static void take_searching(struct counter_lock *l, int64_t begin_ns, int64_t end
     } else if (changed) {
         l->change_ns = ABSENT_I64; /* its moment is not known, so the next one's distance means nothing */
     }
-    if (end_ns - l->search_begin_ns > search_max_ns) {
+    if (end_ns - l->search_begin_ns > SEARCH_MAX_PERIODS * l->nominal_ns) {
         l->phase = LOCK_STANDING;
-        l->deadline_ns = begin_ns + standing_step_ns;
+        l->deadline_ns = begin_ns + standing_step(l);
     }
 }
 
@@ -94,15 +111,15 @@ static void take_standing(struct counter_lock *l, int64_t begin_ns, int64_t end_
     if (changed)
         search(l, end_ns);
     else
-        l->deadline_ns = later(begin_ns + standing_step_ns, end_ns);
+        l->deadline_ns = later(begin_ns + standing_step(l), end_ns);
 }
 
 static void take_locked(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, bool changed, int64_t gap_ns,
                         bool scheduled)
 {
     if (changed) {
-        if (gap_ns <= close_ns)
-            correct(l, l->last_ns - gap_ns + sooner(gap_ns, repeat_ns) / 2);
+        if (gap_ns <= close_gap(l))
+            correct(l, l->last_ns - gap_ns + sooner(gap_ns, l->grain_ns) / 2);
         else
             l->change_ns = sooner(l->change_ns, l->last_ns);
         l->lost_steps = 0;
@@ -112,7 +129,7 @@ static void take_locked(struct counter_lock *l, int64_t begin_ns, int64_t end_ns
     } else if (l->repeats < REPEATS_MAX) {
         l->repeats++;
         l->why = COUNTER_REPEAT;
-        l->deadline_ns = later(begin_ns + repeat_ns, end_ns);
+        l->deadline_ns = later(begin_ns + l->grain_ns, end_ns);
     } else if (++l->lost_steps < LOST_STEPS_MAX) {
         expect_next(l, end_ns);
     } else {
@@ -122,13 +139,14 @@ static void take_locked(struct counter_lock *l, int64_t begin_ns, int64_t end_ns
 
 void counter_lock_take(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, int64_t mj, bool scheduled)
 {
+    assert(end_ns >= begin_ns && l->nominal_ns > 0);
     if (mj < 0) {
         if (!scheduled)
             return;
         if (l->phase == LOCK_LOCKED)
             expect_next(l, end_ns);
         else
-            l->deadline_ns = later(begin_ns + (l->phase == LOCK_SEARCH ? search_step_ns : standing_step_ns), end_ns);
+            l->deadline_ns = later(begin_ns + (l->phase == LOCK_SEARCH ? half_grain(l) : standing_step(l)), end_ns);
         return;
     }
     int64_t middle_ns = begin_ns + (end_ns - begin_ns) / 2;

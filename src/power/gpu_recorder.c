@@ -1,6 +1,7 @@
 #include "power/gpu_recorder.h"
 
 #include <string.h>
+#include "base/must.h"
 
 static int64_t real_now(void *self)
 {
@@ -19,11 +20,14 @@ const struct gpu_recorder_clock gpu_recorder_real_clock = {NULL, real_now, real_
 void gpu_recorder_init(struct gpu_recorder *g, struct device *d, const struct sampler_options *o, uint32_t gpu,
                        const struct gpu_recorder_clock *clock)
 {
+    must(gpu < o->gpu_count && o->gpus[gpu] < d->gpu_count);
+    must(o->grid_ns > 0);
     *g = (struct gpu_recorder){
         .device = d, .o = *o, .clock = *clock, .gpu = gpu, .device_gpu = o->gpus[gpu], .grid_mw = -1};
     int64_t stagger_ns = o->stagger_ns == SAMPLER_SPREAD ? o->grid_ns / (int64_t)o->gpu_count : o->stagger_ns;
     int64_t phase_ns = gpu * stagger_ns;
-    schedule_init(&g->schedule, o->t0_ns - o->grid_ns + phase_ns, o->grid_ns, o->t0_ns - SAMPLER_LEAD_NS);
+    schedule_init(&g->schedule, o->t0_ns - o->grid_ns + phase_ns, o->grid_ns, o->t0_ns - SAMPLER_LEAD_NS,
+                  &d->gpus[g->device_gpu].caps);
     pthread_mutex_init(&g->mutex, NULL);
 }
 
@@ -37,26 +41,36 @@ static int64_t now(struct gpu_recorder *g)
     return g->clock.now(g->clock.self);
 }
 
-static void tell(struct gpu_recorder *g, const char *name, int outcome, const char *expected)
+static void notify(struct gpu_recorder *g, const char *name, enum check_outcome outcome, const char *expected,
+                   const char *seen)
 {
-    struct rec_fact fact = {.t_ns = now(g) - g->o.origin_ns,
-                            .name = name,
-                            .outcome = outcome,
-                            .expected = expected,
-                            .seen = g->device->ops->fault(g->device->self, g->device_gpu)};
+    struct rec_fact fact = {
+        .t_ns = now(g) - g->o.origin_ns, .name = name, .outcome = outcome, .expected = expected, .seen = seen};
     g->o.sink->fact(g->o.sink->self, &fact);
 }
 
-/* True when the sample is good. What goes wrong for good is told once. */
+static const char *last_fault(struct gpu_recorder *g)
+{
+    return g->device->ops->fault(g->device->self, g->device_gpu);
+}
+
+static bool library_has(const struct gpu_recorder *g, enum gpu_sample sample)
+{
+    const struct device_ops *ops = g->device->ops;
+    return (sample != GPU_SAMPLE_COUNTER || ops->energy) && (sample != GPU_SAMPLE_BUFFER || ops->buffer);
+}
+
+/* True when the sample is good. What goes wrong for good is notified once. */
 static bool judge(struct gpu_recorder *g, enum gpu_sample sample, enum read_status status)
 {
     static const char *const names[GPU_SAMPLE_COUNT] = {"power.instant", "power.counter", "power.buffer",
                                                         "gpu.processes"};
     if (status == READ_LOST && !atomic_exchange(&g->lost, true))
-        tell(g, "gpu.lost", CHECK_FAILED, "every GPU can be read to the end of the run");
-    if (status == READ_UNSUPPORTED && !g->told[sample]) {
-        g->told[sample] = true;
-        tell(g, names[sample], CHECK_NOT_RECORDED, "supported by the GPU and its driver");
+        notify(g, "gpu.lost", CHECK_FAILED, "every GPU can be read to the end of the run", last_fault(g));
+    if (status == READ_UNSUPPORTED && !g->notified[sample]) {
+        g->notified[sample] = true;
+        notify(g, names[sample], CHECK_NOT_RECORDED, "supported by the GPU and its driver",
+               library_has(g, sample) ? last_fault(g) : "The device library has no such instrument.");
     }
     return status == READ_OK;
 }
@@ -78,7 +92,7 @@ static void read_instant(struct gpu_recorder *g, const struct step *step)
                             .width_ns = width(begin_ns, end_ns),
                             .mw = good ? mw : -1,
                             .late_ns = grid ? begin_ns - step->deadline_ns : ABSENT_I64,
-                            .tag = step->tag};
+                            .tag = (uint8_t)step->tag};
     g->o.sink->instant(g->o.sink->self, g->gpu, &r);
     if (grid) {
         g->grid_mw = r.mw;
@@ -90,7 +104,9 @@ static void read_instant(struct gpu_recorder *g, const struct step *step)
 static void read_counter(struct gpu_recorder *g, const struct step *step)
 {
     int64_t mj = -1, begin_ns = now(g);
-    enum read_status status = g->device->ops->energy(g->device->self, g->device_gpu, &mj);
+    enum read_status status = library_has(g, GPU_SAMPLE_COUNTER)
+                                  ? g->device->ops->energy(g->device->self, g->device_gpu, &mj)
+                                  : READ_UNSUPPORTED;
     int64_t end_ns = now(g);
     bool good = judge(g, GPU_SAMPLE_COUNTER, status);
     if (status == READ_UNSUPPORTED) {
@@ -100,7 +116,7 @@ static void read_counter(struct gpu_recorder *g, const struct step *step)
     struct rec_counter r = {.t_ns = begin_ns + (end_ns - begin_ns) / 2 - g->o.origin_ns,
                             .mj = good ? mj : -1,
                             .width_ns = width(begin_ns, end_ns),
-                            .why = step->why};
+                            .why = (uint8_t)step->why};
     g->o.sink->counter(g->o.sink->self, g->gpu, &r);
     schedule_done(&g->schedule, step, begin_ns, end_ns, r.mj);
 }
@@ -121,7 +137,9 @@ static void drain(struct gpu_recorder *g)
     write_clock(g);
     if (g->lost || !g->schedule.buffer)
         return;
-    enum read_status status = g->device->ops->buffer(g->device->self, g->device_gpu, g->buffer_seen_us, samples, &n);
+    enum read_status status = library_has(g, GPU_SAMPLE_BUFFER) ? g->device->ops->buffer(g->device->self, g->device_gpu,
+                                                                                         g->buffer_seen_us, samples, &n)
+                                                                : READ_UNSUPPORTED;
     if (!judge(g, GPU_SAMPLE_BUFFER, status)) {
         g->schedule.buffer = status != READ_UNSUPPORTED;
         return;

@@ -29,8 +29,8 @@ struct gpu_recorder {
     uint32_t device_gpu; /* place in device->gpus */
     struct schedule schedule;
     int64_t buffer_seen_us;
-    bool told[GPU_SAMPLE_COUNT]; /* that this sample is not supported */
-    int32_t grid_mw;             /* of the last grid sample, until its live sample is complete */
+    bool notified[GPU_SAMPLE_COUNT]; /* that this sample is not supported */
+    int32_t grid_mw;                 /* of the last grid sample, until its live sample is complete */
     int64_t grid_t_ns;
     atomic_bool lost;
     pthread_mutex_t mutex; /* guards what follows */

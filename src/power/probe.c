@@ -3,11 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include "base/clock.h"
+#include "base/must.h"
 
 #define MS INT64_C(1000000)
 
 enum { CALLS_MAX = 4096 };
-static const int64_t step_ns = 5 * MS, drain_every_ns = 500 * MS;
+static const int64_t step_max_ns = 5 * MS, step_min_ns = MS, drain_every_ns = 500 * MS;
 
 /* Of one instrument, call by call. */
 struct tally {
@@ -131,6 +132,13 @@ static int64_t period(struct tally *t)
     return steps > 0 ? span_ns / steps : ABSENT_I64;
 }
 
+/* A counter that steps faster is read more often. */
+static int64_t step_of(const struct device_caps *caps)
+{
+    int64_t step_ns = caps->counter_period_ns / 20;
+    return step_ns <= 0 || step_ns > step_max_ns ? step_max_ns : step_ns < step_min_ns ? step_min_ns : step_ns;
+}
+
 static void *probe_thread(void *self)
 {
     struct prober *p = self;
@@ -143,16 +151,16 @@ static void *probe_thread(void *self)
                                .buffer_span_ns = ABSENT_I64,
                                .buffer_age_ns = ABSENT_I64,
                                .power_mw = -1};
-    int64_t end_ns = clock_now_ns() + p->duration_ns, drain_ns = 0;
+    int64_t step = step_of(&p->device->gpus[p->gpu].caps), end_ns = clock_now_ns() + p->duration_ns, drain_ns = 0;
     for (int64_t next_ns = clock_now_ns(); next_ns < end_ns && !p->probe->lost;) {
         probe_power(p);
-        if (!p->counter.unsupported)
+        if (p->device->ops->energy && !p->counter.unsupported)
             probe_counter(p);
-        if (!p->buffer.unsupported && clock_now_ns() >= drain_ns) {
+        if (p->device->ops->buffer && !p->buffer.unsupported && clock_now_ns() >= drain_ns) {
             drain_ns = clock_now_ns() + drain_every_ns;
             probe_buffer(p);
         }
-        next_ns += step_ns;
+        next_ns += step;
         if (next_ns < clock_now_ns())
             next_ns = clock_now_ns();
         clock_sleep_until_ns(next_ns);
@@ -170,6 +178,8 @@ static void *probe_thread(void *self)
 bool probe_gpus(struct device *d, const uint32_t *gpus, size_t gpu_count, int64_t duration_ns, struct probe *ret_probes,
                 struct err *e)
 {
+    for (size_t i = 0; i < gpu_count; i++)
+        must(gpus[i] < d->gpu_count);
     struct prober *probers = mem_zero(gpu_count, sizeof *probers);
     size_t started = 0;
     int code = 0;

@@ -24,9 +24,9 @@ struct probe {
     bool lost;
 };
 
-/* Reads the GPUs `gpus` for duration_ns, each in a thread of its own: power and counter 5 ms apart, so that their
- * periods are right to about 5 ms over the number of changes. ret_probes has room for gpu_count. False: a thread could
- * not be started. */
+/* Reads the GPUs `gpus` for duration_ns, each in a thread of its own: power and counter 5 ms apart (of a fast
+ * counter a twentieth of its period, at least 1 ms), so that their periods are right to about that over the number of
+ * changes. ret_probes has room for gpu_count. False: a thread could not be started. */
 bool probe_gpus(struct device *d, const uint32_t *gpus, size_t gpu_count, int64_t duration_ns, struct probe *ret_probes,
                 struct err *e);
 

@@ -17,6 +17,15 @@ static const struct device_kind *kind_of(const struct device_kind *const *kinds,
     return kinds[0];
 }
 
+/* A row keeps what device.h promises of each GPU. */
+static void must_gpu(const struct device_ops *ops, const struct device_gpu *g)
+{
+    must(g->advice_count <= DEVICE_ADVICE_MAX);
+    must(g->fault || g->info.uuid);
+    must(g->caps.counter_period_ns == 0 || ops->energy);
+    must((g->caps.buffer_period_ns == 0 || ops->buffer) && g->caps.buffer_depth <= DEVICE_BUFFER_MAX);
+}
+
 static bool open_kind(const struct device_kind *kind, const char *library, struct device **ret_device, struct err *e)
 {
     struct device *d;
@@ -25,7 +34,7 @@ static bool open_kind(const struct device_kind *kind, const char *library, struc
     must(d->ops && d->ops->power && d->ops->state && d->ops->processes && d->ops->fault && d->ops->environment);
     must(d->gpu_count <= DEVICE_GPUS_MAX);
     for (size_t i = 0; i < d->gpu_count; i++)
-        must(d->gpus[i].advice_count <= DEVICE_ADVICE_MAX);
+        must_gpu(d->ops, &d->gpus[i]);
     d->kind = kind;
     *ret_device = d;
     return true;

@@ -5,7 +5,7 @@
  * - `instant`: one sample at each deadline t0 + k * grid + phase, k from -1; `late_ns` is the start of the call behind
  * it. A deadline that is missed by a whole period is skipped, never made up for by a burst;
  * - `counter`: locked to the counter's step (counter_lock.h), and at every boundary;
- * - `buffer`: drained at each tick and at least every 1.9 s; only stamps not seen before;
+ * - `buffer`: drained at each tick and before it is full (NVIDIA's at least every 1.9 s); only stamps not seen before;
  * - `state` and the compute processes at each tick;
  * - a pair of clocks at each drain.
  * Times in records are since `origin_ns`; rec_clock.offset_ns is realtime minus that time, so realtime - offset =

@@ -1,22 +1,36 @@
 #include "power/schedule.h"
 
+#include <assert.h>
 #include <string.h>
-#include "model/record.h"
+#include "base/must.h"
 #include "power/sampler.h"
 
 #define MS INT64_C(1000000)
 
-static const int64_t drain_every_ns = 1900 * MS, extras_room_ns = 6 * MS, extras_patience_ns = 50 * MS;
+static const int64_t extras_room_ns = 6 * MS, extras_patience_ns = 50 * MS;
 
-void schedule_init(struct schedule *s, int64_t first_tick_ns, int64_t grid_ns, int64_t start_ns)
+/* What a device without the instrument is taken for until that is known. */
+static const int64_t counter_default_ns = 100 * MS, drain_default_ns = 1900 * MS;
+
+/* When a buffer is four fifths full: late once, it still loses nothing. 1.9 s for NVIDIA's. */
+static int64_t drain_every(const struct device_caps *caps)
 {
+    int64_t every_ns = caps->buffer_depth * 4 / 5 * caps->buffer_period_ns;
+    return every_ns > 0 ? every_ns : drain_default_ns;
+}
+
+void schedule_init(struct schedule *s, int64_t first_tick_ns, int64_t grid_ns, int64_t start_ns,
+                   const struct device_caps *caps)
+{
+    must(grid_ns > 0 && caps->counter_period_ns >= 0 && caps->buffer_period_ns >= 0 && caps->buffer_depth >= 0);
     *s = (struct schedule){.counter = true,
                            .buffer = true,
+                           .drain_every_ns = drain_every(caps),
                            .grid_ns = grid_ns,
                            .tick_ns = first_tick_ns,
                            .drain_ns = start_ns,
                            .extras_ns = INT64_MAX};
-    counter_lock_init(&s->lock, start_ns);
+    counter_lock_init(&s->lock, start_ns, caps->counter_period_ns > 0 ? caps->counter_period_ns : counter_default_ns);
 }
 
 void schedule_boundary(struct schedule *s)
@@ -63,7 +77,7 @@ struct step schedule_next(const struct schedule *s, int64_t now_ns)
     return (struct step){.action = ACTION_WAIT, .deadline_ns = earliest(s)};
 }
 
-static void instant_done(struct schedule *s, uint8_t tag, int64_t begin_ns)
+static void instant_done(struct schedule *s, enum instant_tag tag, int64_t begin_ns)
 {
     if (tag == INSTANT_GRID) {
         s->extras_ns = begin_ns;
@@ -81,6 +95,7 @@ static void instant_done(struct schedule *s, uint8_t tag, int64_t begin_ns)
 
 void schedule_done(struct schedule *s, const struct step *step, int64_t begin_ns, int64_t end_ns, int64_t mj)
 {
+    assert(end_ns >= begin_ns);
     switch (step->action) {
     case ACTION_WAIT:
         break;
@@ -94,10 +109,10 @@ void schedule_done(struct schedule *s, const struct step *step, int64_t begin_ns
         break;
     case ACTION_TICK_EXTRAS:
         s->extras_ns = INT64_MAX;
-        s->drain_ns = begin_ns + drain_every_ns;
+        s->drain_ns = begin_ns + s->drain_every_ns;
         break;
     case ACTION_DRAIN:
-        s->drain_ns = begin_ns + drain_every_ns;
+        s->drain_ns = begin_ns + s->drain_every_ns;
         break;
     }
 }

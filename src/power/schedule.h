@@ -8,20 +8,22 @@
 #define JTOK_POWER_SCHEDULE_H
 
 #include "power/counter_lock.h"
+#include "power/device.h"
 
 enum action { ACTION_WAIT, ACTION_INSTANT, ACTION_COUNTER, ACTION_TICK_EXTRAS, ACTION_DRAIN };
 enum { SCHEDULE_AFTERS_MAX = 16 };
 
 struct step {
     enum action action;
-    int64_t deadline_ns; /* WAIT: until then. INSTANT on the grid: its deadline */
-    uint8_t tag;         /* INSTANT: enum instant_tag */
-    uint8_t why;         /* COUNTER: enum counter_why */
+    int64_t deadline_ns;  /* WAIT: until then. INSTANT on the grid: its deadline */
+    enum instant_tag tag; /* of INSTANT */
+    enum counter_why why; /* of COUNTER */
 };
 
 struct schedule {
     bool counter, buffer; /* cleared by the owner when the GPU does not have them */
     /* private */
+    int64_t drain_every_ns;
     int64_t grid_ns, tick_ns, drain_ns, extras_ns; /* extras_ns INT64_MAX: nothing to do until the next tick */
     int64_t after_ns[SCHEDULE_AFTERS_MAX];
     int after_count;
@@ -29,8 +31,9 @@ struct schedule {
     struct counter_lock lock;
 };
 
-/* First tick at first_tick_ns, then each grid_ns; counter and buffer from start_ns. */
-void schedule_init(struct schedule *s, int64_t first_tick_ns, int64_t grid_ns, int64_t start_ns);
+/* First tick at first_tick_ns, then each grid_ns; counter and buffer from start_ns, at the pace of `caps`. */
+void schedule_init(struct schedule *s, int64_t first_tick_ns, int64_t grid_ns, int64_t start_ns,
+                   const struct device_caps *caps);
 
 /* A stage boundary is now. */
 void schedule_boundary(struct schedule *s);

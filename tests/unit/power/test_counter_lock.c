@@ -51,7 +51,7 @@ static struct outcome run(struct counter_lock *l, const struct stair *s, int64_t
     while (l->deadline_ns < until_ns) {
         if (l->deadline_ns > now_ns)
             now_ns = l->deadline_ns;
-        uint8_t why = l->why;
+        enum counter_why why = l->why;
         int64_t begin_ns = now_ns, middle_ns = begin_ns + s->width_ns / 2, steps = steps_at(s, middle_ns);
         now_ns = begin_ns + s->width_ns;
         counter_lock_take(l, begin_ns, now_ns, 1000000 + steps * 7850, true);
@@ -79,7 +79,7 @@ static void change_points_are_right_to_ten_ms(void **state)
     for (int64_t phase_ms = 1; phase_ms < 100; phase_ms += 7) {
         struct counter_lock l;
         struct stair s = {.phase_ns = phase_ms * MS, .period_ns = 100060000, .width_ns = 4 * MS};
-        counter_lock_init(&l, 0);
+        counter_lock_init(&l, 0, 100 * MS);
         struct outcome o = run(&l, &s, 500 * MS, 120000 * MS);
         assert_int_equal(l.phase, LOCK_LOCKED);
         assert_true(o.changes > 1190);
@@ -97,7 +97,7 @@ static void the_step_is_found_in_two_periods(void **state)
     (void)state;
     struct counter_lock l;
     struct stair s = {.phase_ns = 30 * MS, .period_ns = 100060000, .width_ns = 4 * MS};
-    counter_lock_init(&l, 0);
+    counter_lock_init(&l, 0, 100 * MS);
     struct outcome o = run(&l, &s, 0, 140 * MS);
     assert_int_equal(l.phase, LOCK_LOCKED);
     /* 0, 5, ... 130: the one at 130 has its middle at 132 ms and sees the second change */
@@ -115,7 +115,7 @@ static void other_periods_and_drift_are_followed(void **state)
     for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
         struct counter_lock l;
         struct stair s = {.phase_ns = 17 * MS, .period_ns = periods_ns[i], .width_ns = 4 * MS};
-        counter_lock_init(&l, 0);
+        counter_lock_init(&l, 0, 100 * MS);
         struct outcome o = run(&l, &s, 3000 * MS, 120000 * MS);
         assert_int_equal(l.phase, LOCK_LOCKED);
         assert_int_equal(o.skipped, 0);
@@ -129,7 +129,7 @@ static void jitter_is_borne(void **state)
     (void)state;
     struct counter_lock l;
     struct stair s = {.phase_ns = 40 * MS, .period_ns = 100060000, .width_ns = 4 * MS, .seed = 7, .jitter_ns = 3 * MS};
-    counter_lock_init(&l, 0);
+    counter_lock_init(&l, 0, 100 * MS);
     struct outcome o = run(&l, &s, 1000 * MS, 300000 * MS);
     assert_int_equal(o.skipped, 0);
     assert_true(o.late_max_ns <= 16 * MS);
@@ -143,7 +143,7 @@ static void a_standing_counter_is_left_in_peace(void **state)
     (void)state;
     struct counter_lock l;
     struct stair s = {.phase_ns = 40 * MS, .period_ns = 100060000, .width_ns = 4 * MS, .stops_ns = 5000 * MS};
-    counter_lock_init(&l, 0);
+    counter_lock_init(&l, 0, 100 * MS);
     run(&l, &s, 0, 8000 * MS);
     assert_int_equal(l.phase, LOCK_STANDING);
     struct outcome o = run(&l, &s, 8000 * MS, 10000 * MS);
@@ -159,7 +159,7 @@ static void failed_reads_change_nothing(void **state)
     (void)state;
     struct counter_lock l;
     struct stair s = {.phase_ns = 40 * MS, .period_ns = 100060000, .width_ns = 4 * MS};
-    counter_lock_init(&l, 0);
+    counter_lock_init(&l, 0, 100 * MS);
     run(&l, &s, 0, 5000 * MS);
     int64_t deadline_ns = l.deadline_ns;
     counter_lock_take(&l, deadline_ns, deadline_ns + 4 * MS, -1, true);
@@ -175,7 +175,7 @@ static void a_boundary_read_counts(void **state)
     (void)state;
     struct counter_lock l;
     struct stair s = {.phase_ns = 40 * MS, .period_ns = 100060000, .width_ns = 4 * MS};
-    counter_lock_init(&l, 0);
+    counter_lock_init(&l, 0, 100 * MS);
     run(&l, &s, 0, 10000 * MS);
     int64_t change_ns = change_at(&s, steps_at(&s, l.deadline_ns + 2 * MS));
     int64_t begin_ns = change_ns - 1 * MS, steps = steps_at(&s, begin_ns + 2 * MS);
@@ -188,6 +188,39 @@ static void a_boundary_read_counts(void **state)
     assert_int_equal(l.deadline_ns, deadline_ns);
 }
 
+/* A device that promises a step of 1 s or of 250 ms: found by its own measure (a search of 1.5 s would see one change
+ * of the slow one, at best), and as right. */
+static void slower_counters_are_found(void **state)
+{
+    (void)state;
+    const int64_t periods_ns[] = {250000000, 1000000000, 2000000000};
+    for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
+        struct counter_lock l;
+        struct stair s = {.phase_ns = 17 * MS, .period_ns = periods_ns[i] + 600000, .width_ns = 4 * MS};
+        counter_lock_init(&l, 0, periods_ns[i]);
+        struct outcome o = run(&l, &s, 3 * periods_ns[i], 300000 * MS);
+        assert_int_equal(l.phase, LOCK_LOCKED);
+        assert_int_equal(o.skipped, 0);
+        assert_int_equal(o.searches, 0);
+        assert_true(o.late_min_ns >= 0 && o.late_max_ns <= 10 * MS);
+    }
+}
+
+/* A step of 10 ms, calls of 0.2 ms: about ten reads a second, each within a step of the change it shows. */
+static void a_fast_counter_is_read_ten_times_a_second(void **state)
+{
+    (void)state;
+    struct counter_lock l;
+    struct stair s = {.phase_ns = 3 * MS, .period_ns = 10030000, .width_ns = MS / 5};
+    counter_lock_init(&l, 0, 10 * MS);
+    struct outcome o = run(&l, &s, 500 * MS, 60500 * MS);
+    assert_int_equal(l.phase, LOCK_LOCKED);
+    assert_in_range(o.reads, 590, 700);
+    assert_int_equal(o.reads, o.changes);
+    assert_int_equal(o.searches, 0);
+    assert_true(o.late_min_ns >= 0 && o.late_max_ns <= s.period_ns);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +231,8 @@ int main(void)
         cmocka_unit_test(a_standing_counter_is_left_in_peace),
         cmocka_unit_test(failed_reads_change_nothing),
         cmocka_unit_test(a_boundary_read_counts),
+        cmocka_unit_test(slower_counters_are_found),
+        cmocka_unit_test(a_fast_counter_is_read_ten_times_a_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

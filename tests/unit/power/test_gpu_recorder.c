@@ -95,6 +95,11 @@ static const struct device_ops fake_ops = {.power = fake_power,
                                            .processes = fake_processes,
                                            .fault = fake_fault};
 
+static struct device_gpu fake_gpus[4] = {{.caps = {100 * MS, 20 * MS, 119}},
+                                         {.caps = {100 * MS, 20 * MS, 119}},
+                                         {.caps = {100 * MS, 20 * MS, 119}},
+                                         {.caps = {100 * MS, 20 * MS, 119}}};
+
 static int64_t fake_now(void *self)
 {
     return ((struct fake *)self)->now_ns;
@@ -133,7 +138,7 @@ static void bench_open(struct bench *b, uint32_t gpu, size_t gpu_count)
 {
     memset(b, 0, sizeof *b);
     b->fake.now_ns = (ORIGIN_S + 1) * SECOND;
-    b->device = (struct device){.self = &b->fake, .ops = &fake_ops};
+    b->device = (struct device){.self = &b->fake, .ops = &fake_ops, .gpus = fake_gpus, .gpu_count = 4};
     b->sink = collect_sink(&b->c);
     for (uint32_t i = 0; i < 4; i++)
         b->gpus[i] = i;

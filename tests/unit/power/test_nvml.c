@@ -272,6 +272,37 @@ static void codes_are_mapped(void **state)
     assert_non_null(strstr(nvml_code_text(NVML_NO_PERMISSION), "/dev/nvidia"));
 }
 
+static void a_child_sees_the_gpus_by_uuid(void **state)
+{
+    (void)state;
+    struct simulated w;
+    struct arena a = {0};
+    struct field_pair variables[DEVICE_VARIABLES_MAX];
+    world_open(&w, "3", "");
+    size_t n = w.device->ops->environment(w.device->self, (const uint32_t[]){2, 0}, 2, &a, variables);
+    assert_int_equal(n, 2);
+    assert_string_equal(variables[0].name, "CUDA_VISIBLE_DEVICES");
+    assert_string_equal(variables[0].value,
+                        "GPU-00000002-0000-0000-0000-000000000053,GPU-00000000-0000-0000-0000-000000000051");
+    assert_string_equal(variables[1].name, "CUDA_DEVICE_ORDER");
+    assert_string_equal(variables[1].value, "PCI_BUS_ID");
+    arena_done(&a);
+    simulated_close(&w);
+}
+
+static void a_split_gpu_says_how_to_make_it_whole(void **state)
+{
+    (void)state;
+    struct simulated w;
+    world_open(&w, "2", "mig:1");
+    assert_true(device_gpu_usable(&w.device->gpus[0]));
+    assert_null(device_gpu_blocked(&w.device->gpus[0]));
+    assert_false(device_gpu_usable(&w.device->gpus[1]));
+    assert_int_equal(w.device->gpus[1].info.partitioned, 1);
+    assert_string_equal(device_gpu_blocked(&w.device->gpus[1])->command, "nvidia-smi -i 1 -mig 0");
+    simulated_close(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +311,7 @@ int main(void)
         cmocka_unit_test(processes_and_memory_are_read),     cmocka_unit_test(a_wrong_stride_is_seen),
         cmocka_unit_test(a_field_of_zeros_is_not_taken),     cmocka_unit_test(faults_are_told),
         cmocka_unit_test(no_driver_says_what_to_do),         cmocka_unit_test(codes_are_mapped),
+        cmocka_unit_test(a_child_sees_the_gpus_by_uuid),     cmocka_unit_test(a_split_gpu_says_how_to_make_it_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,11 @@ static const struct device_ops fake_ops = {.power = fake_power,
                                            .processes = fake_processes,
                                            .fault = fake_fault};
 
+static struct device_gpu fake_gpus[4] = {{.caps = {100 * MS, 20 * MS, 119}},
+                                         {.caps = {100 * MS, 20 * MS, 119}},
+                                         {.caps = {100 * MS, 20 * MS, 119}},
+                                         {.caps = {100 * MS, 20 * MS, 119}}};
+
 static void on_grid(void *self, uint32_t gpu)
 {
     struct fake *f = self;
@@ -90,7 +95,7 @@ static void four_gpus_are_recorded_at_once(void **state)
     struct collect c;
     struct record_sink sink = collect_sink(&c);
     struct fake fake = {.lost = -1};
-    struct device d = {.self = &fake, .ops = &fake_ops};
+    struct device d = {.self = &fake, .ops = &fake_ops, .gpus = fake_gpus, .gpu_count = 4};
     const uint32_t gpus[GPUS] = {3, 0, 1, 2};
     int64_t origin_ns = clock_now_ns();
     struct sampler_options o = {.gpus = gpus,
@@ -150,7 +155,7 @@ static void stopping_does_not_wait_for_a_deadline(void **state)
     struct collect c;
     struct record_sink sink = collect_sink(&c);
     struct fake fake = {.lost = -1};
-    struct device d = {.self = &fake, .ops = &fake_ops};
+    struct device d = {.self = &fake, .ops = &fake_ops, .gpus = fake_gpus, .gpu_count = 4};
     const uint32_t gpus[] = {0};
     int64_t begin_ns = clock_now_ns();
     struct sampler_options o = {.gpus = gpus,
