@@ -3,14 +3,15 @@
 #include "base/num.h"
 #include "text/json.h"
 
-/* Each read_ function is called with the first token of its value just read and leaves with its last one. False: the
- * JSON is broken; json_next keeps saying so. */
+/* Each read_ function is called with the first token of its value just read and leaves with any token of it: rest()
+ * goes on from there. Broken JSON needs no check on the way: json_next says so for ever after, so the loops end, and
+ * event_read sees it. */
 
-static bool rest(struct json *j)
+/* To the last token of the value whose first or last token was just read. */
+static void rest(struct json *j)
 {
     if (j->kind == JSON_OBJECT || j->kind == JSON_ARRAY)
-        return json_skip(j) != JSON_ERROR;
-    return j->kind != JSON_ERROR;
+        json_skip(j);
 }
 
 /* A key or string kept beyond its token. */
@@ -38,6 +39,21 @@ static bool member(struct json *j, struct word *ret_key)
     return json_next(j) != JSON_ERROR;
 }
 
+/* The first token of an array's next element. False at its end, or when broken. */
+static bool element(struct json *j)
+{
+    enum json_kind kind = json_next(j);
+    return kind != JSON_ARRAY_END && kind != JSON_ERROR;
+}
+
+/* Over the members of the value just begun, if it is an object; over the elements, if it is an array. */
+#define for_members(j, key)                                                                                            \
+    if ((j)->kind == JSON_OBJECT)                                                                                      \
+        for (struct word key; member(j, &key); rest(j))
+#define for_elements(j)                                                                                                \
+    if ((j)->kind == JSON_ARRAY)                                                                                       \
+        for (; element(j); rest(j))
+
 static struct word string_word(const struct json *j)
 {
     return j->kind == JSON_STRING ? (struct word){j->raw, j->escaped} : (struct word){0};
@@ -61,78 +77,47 @@ static int64_t optional_count(const struct json *j)
 
 /* ---- output text ---- */
 
-/* A string, or a list of parts that carry `text`. */
-static bool read_content(struct json *j, uint64_t *ret_bytes)
+static uint64_t read_part(struct json *j)
 {
-    *ret_bytes = string_bytes(j);
-    if (j->kind != JSON_ARRAY)
-        return rest(j);
-    while (json_next(j) != JSON_ARRAY_END) {
-        if (j->kind != JSON_OBJECT) {
-            if (!rest(j))
-                return false;
-            continue;
-        }
-        uint64_t part = 0;
-        struct word key;
-        while (member(j, &key)) {
-            if (key_is(&key, "text"))
-                part = string_bytes(j);
-            if (!rest(j))
-                return false;
-        }
-        if (j->kind != JSON_OBJECT_END)
-            return false;
-        *ret_bytes += part;
-    }
-    return true;
+    uint64_t bytes = 0;
+    for_members(j, key) if (key_is(&key, "text")) bytes = string_bytes(j);
+    return bytes;
+}
+
+/* A string, or a list of parts that carry `text`. */
+static uint64_t read_content(struct json *j)
+{
+    uint64_t bytes = string_bytes(j);
+    for_elements(j) bytes += read_part(j);
+    return bytes;
 }
 
 /* {"name": ..., "arguments": ...} */
-static bool read_function(struct json *j, uint64_t *ret_bytes)
+static uint64_t read_function(struct json *j)
 {
     uint64_t name = 0, arguments = 0;
-    if (j->kind == JSON_OBJECT) {
-        struct word key;
-        while (member(j, &key)) {
-            if (key_is(&key, "name"))
-                name = string_bytes(j);
-            else if (key_is(&key, "arguments"))
-                arguments = string_bytes(j);
-            if (!rest(j))
-                return false;
-        }
-        if (j->kind != JSON_OBJECT_END)
-            return false;
-    } else if (!rest(j)) {
-        return false;
+    for_members(j, key)
+    {
+        if (key_is(&key, "name"))
+            name = string_bytes(j);
+        else if (key_is(&key, "arguments"))
+            arguments = string_bytes(j);
     }
-    *ret_bytes = name + arguments;
-    return true;
+    return name + arguments;
 }
 
-static bool read_tool_calls(struct json *j, uint64_t *ret_bytes)
+static uint64_t read_tool_call(struct json *j)
 {
-    *ret_bytes = 0;
-    if (j->kind != JSON_ARRAY)
-        return rest(j);
-    while (json_next(j) != JSON_ARRAY_END) {
-        if (j->kind != JSON_OBJECT) {
-            if (!rest(j))
-                return false;
-            continue;
-        }
-        uint64_t call = 0;
-        struct word key;
-        while (member(j, &key)) {
-            if (!(key_is(&key, "function") ? read_function(j, &call) : rest(j)))
-                return false;
-        }
-        if (j->kind != JSON_OBJECT_END)
-            return false;
-        *ret_bytes += call;
-    }
-    return true;
+    uint64_t bytes = 0;
+    for_members(j, key) if (key_is(&key, "function")) bytes = read_function(j);
+    return bytes;
+}
+
+static uint64_t read_tool_calls(struct json *j)
+{
+    uint64_t bytes = 0;
+    for_elements(j) bytes += read_tool_call(j);
+    return bytes;
 }
 
 struct delta {
@@ -141,41 +126,27 @@ struct delta {
     struct word reasoning, reasoning_content;
 };
 
-static bool read_delta(struct json *j, struct delta *ret_delta)
+static struct delta read_delta(struct json *j)
 {
-    *ret_delta = (struct delta){0};
-    if (j->kind != JSON_OBJECT)
-        return rest(j);
     struct delta d = {0};
-    struct word key;
-    while (member(j, &key)) {
-        bool fine;
-        if (key_is(&key, "content")) {
-            fine = read_content(j, &d.content);
-        } else if (key_is(&key, "reasoning")) {
+    for_members(j, key)
+    {
+        if (key_is(&key, "content"))
+            d.content = read_content(j);
+        else if (key_is(&key, "reasoning"))
             d.reasoning = string_word(j);
-            fine = rest(j);
-        } else if (key_is(&key, "reasoning_content")) {
+        else if (key_is(&key, "reasoning_content"))
             d.reasoning_content = string_word(j);
-            fine = rest(j);
-        } else if (key_is(&key, "role")) {
+        else if (key_is(&key, "role"))
             d.role = j->kind == JSON_STRING;
-            fine = rest(j);
-        } else if (key_is(&key, "refusal")) {
+        else if (key_is(&key, "refusal"))
             d.refusal = string_bytes(j);
-            fine = rest(j);
-        } else if (key_is(&key, "tool_calls")) {
-            fine = read_tool_calls(j, &d.tools);
-        } else if (key_is(&key, "function_call")) {
-            fine = read_function(j, &d.function);
-        } else {
-            fine = rest(j);
-        }
-        if (!fine)
-            return false;
+        else if (key_is(&key, "tool_calls"))
+            d.tools = read_tool_calls(j);
+        else if (key_is(&key, "function_call"))
+            d.function = read_function(j);
     }
-    *ret_delta = d;
-    return j->kind == JSON_OBJECT_END;
+    return d;
 }
 
 /* The two names of reasoning are aliases: equal text under both is counted once. */
@@ -190,30 +161,20 @@ static uint64_t reasoning_bytes(const struct delta *d)
 
 /* ---- choices ---- */
 
-static bool read_choice(struct json *j, struct event_choices *sum)
+static void read_choice(struct json *j, struct event_choices *sum)
 {
     struct delta delta = {0};
     uint64_t text = 0;
     struct word finish = {0};
-    struct word key;
-    while (member(j, &key)) {
-        bool fine;
-        if (key_is(&key, "delta")) {
-            fine = read_delta(j, &delta);
-        } else if (key_is(&key, "text")) {
+    for_members(j, key)
+    {
+        if (key_is(&key, "delta"))
+            delta = read_delta(j);
+        else if (key_is(&key, "text"))
             text = string_bytes(j);
-            fine = rest(j);
-        } else if (key_is(&key, "finish_reason")) {
+        else if (key_is(&key, "finish_reason"))
             finish = string_word(j);
-            fine = rest(j);
-        } else {
-            fine = rest(j);
-        }
-        if (!fine)
-            return false;
     }
-    if (j->kind != JSON_OBJECT_END)
-        return false;
     sum->role |= delta.role;
     sum->visible += text + delta.content + delta.refusal + delta.tools + delta.function;
     sum->reasoning += reasoning_bytes(&delta);
@@ -224,40 +185,27 @@ static bool read_choice(struct json *j, struct event_choices *sum)
         sum->finished = true;
         sum->failed |= failed;
     }
-    return true;
 }
 
-static bool read_choices(struct json *j, struct event_choices *ret_choices)
+static struct event_choices read_choices(struct json *j)
 {
     struct event_choices sum = {0};
-    if (j->kind != JSON_ARRAY) {
-        *ret_choices = sum;
-        return rest(j);
-    }
-    while (json_next(j) != JSON_ARRAY_END) {
+    for_elements(j)
+    {
         sum.any = true;
-        if (!(j->kind == JSON_OBJECT ? read_choice(j, &sum) : rest(j)))
-            return false;
+        read_choice(j, &sum);
     }
-    *ret_choices = sum;
-    return true;
+    return sum;
 }
 
 /* ---- usage ---- */
 
-static bool read_detail(struct json *j, const char *name, size_t n, int64_t *ret_count)
+/* One count within completion_tokens_details or prompt_tokens_details. */
+static int64_t read_detail(struct json *j, struct span name)
 {
-    *ret_count = ABSENT_I64;
-    if (j->kind != JSON_OBJECT)
-        return rest(j);
-    struct word key;
-    while (member(j, &key)) {
-        if (key_equals(&key, name, n))
-            *ret_count = optional_count(j);
-        if (!rest(j))
-            return false;
-    }
-    return j->kind == JSON_OBJECT_END;
+    int64_t count = ABSENT_I64;
+    for_members(j, key) if (key_equals(&key, name.p, name.n)) count = optional_count(j);
+    return count;
 }
 
 static void take_count(const struct json *j, struct event_usage *u)
@@ -267,88 +215,56 @@ static void take_count(const struct json *j, struct event_usage *u)
                                                                        : USAGE_COUNT_OTHER;
 }
 
-static bool read_usage(struct json *j, struct event_usage *ret_usage)
+static struct event_usage read_usage(struct json *j)
 {
     struct event_usage u = {
         .present = j->kind != JSON_NULL, .prompt = ABSENT_I64, .reasoning = ABSENT_I64, .cached = ABSENT_I64};
     int64_t flat_reasoning = ABSENT_I64;
-    if (j->kind == JSON_OBJECT) {
-        struct word key;
-        while (member(j, &key)) {
-            bool fine;
-            if (key_is(&key, "completion_tokens")) {
-                take_count(j, &u);
-                fine = rest(j);
-            } else if (key_is(&key, "prompt_tokens")) {
-                u.prompt = optional_count(j);
-                fine = rest(j);
-            } else if (key_is(&key, "reasoning_tokens")) {
-                flat_reasoning = optional_count(j);
-                fine = rest(j);
-            } else if (key_is(&key, "completion_tokens_details")) {
-                fine = read_detail(j, "reasoning_tokens", 16, &u.reasoning);
-            } else if (key_is(&key, "prompt_tokens_details")) {
-                fine = read_detail(j, "cached_tokens", 13, &u.cached);
-            } else {
-                fine = rest(j);
-            }
-            if (!fine)
-                return false;
-        }
-        if (j->kind != JSON_OBJECT_END)
-            return false;
-        if (u.reasoning == ABSENT_I64)
-            u.reasoning = flat_reasoning;
-    } else if (!rest(j)) {
-        return false;
+    for_members(j, key)
+    {
+        if (key_is(&key, "completion_tokens"))
+            take_count(j, &u);
+        else if (key_is(&key, "prompt_tokens"))
+            u.prompt = optional_count(j);
+        else if (key_is(&key, "reasoning_tokens"))
+            flat_reasoning = optional_count(j);
+        else if (key_is(&key, "completion_tokens_details"))
+            u.reasoning = read_detail(j, span_of("reasoning_tokens"));
+        else if (key_is(&key, "prompt_tokens_details"))
+            u.cached = read_detail(j, span_of("cached_tokens"));
     }
-    *ret_usage = u;
-    return true;
+    if (u.reasoning == ABSENT_I64)
+        u.reasoning = flat_reasoning;
+    return u;
 }
 
 /* ---- the event ---- */
 
 /* Non-null and not empty: a string, or an object with at least one member. */
-static bool read_error(struct json *j, bool *ret_error)
+static bool read_error(struct json *j)
 {
-    *ret_error = j->kind == JSON_STRING && j->raw.n > 0;
-    if (j->kind != JSON_OBJECT)
-        return rest(j);
-    struct word key;
-    while (member(j, &key)) {
-        *ret_error = true;
-        if (!rest(j))
-            return false;
-    }
-    return j->kind == JSON_OBJECT_END;
+    bool error = j->kind == JSON_STRING && j->raw.n > 0;
+    for_members(j, key) error = true;
+    return error;
 }
 
-static bool read_members(struct json *j, struct event_said *said)
+static void read_members(struct json *j, struct event_said *said)
 {
     bool error = false, object_error = false;
-    struct word key;
-    while (member(j, &key)) {
-        bool fine;
-        if (key_is(&key, "choices")) {
-            fine = read_choices(j, &said->choices);
-        } else if (key_is(&key, "usage")) {
-            fine = read_usage(j, &said->usage);
-        } else if (key_is(&key, "error")) {
-            fine = read_error(j, &error);
-        } else if (key_is(&key, "system_fingerprint")) {
+    for_members(j, key)
+    {
+        if (key_is(&key, "choices"))
+            said->choices = read_choices(j);
+        else if (key_is(&key, "usage"))
+            said->usage = read_usage(j);
+        else if (key_is(&key, "error"))
+            error = read_error(j);
+        else if (key_is(&key, "system_fingerprint"))
             said->fingerprint = string_word(j).raw;
-            fine = rest(j);
-        } else if (key_is(&key, "object")) {
+        else if (key_is(&key, "object"))
             object_error = j->kind == JSON_STRING && json_is(j, "error");
-            fine = rest(j);
-        } else {
-            fine = rest(j);
-        }
-        if (!fine)
-            return false;
     }
     said->error = error || object_error;
-    return j->kind == JSON_OBJECT_END;
 }
 
 bool event_read(struct span text, struct event_said *ret_said)
@@ -360,7 +276,8 @@ bool event_read(struct span text, struct event_said *ret_said)
         *ret_said = (struct event_said){.fault = "it is no JSON object"};
         return false;
     }
-    if (j.kind == JSON_OBJECT && read_members(&j, &said) && json_next(&j) == JSON_END) {
+    read_members(&j, &said);
+    if (j.kind == JSON_OBJECT_END && json_next(&j) == JSON_END) {
         *ret_said = said;
         return true;
     }
@@ -382,25 +299,13 @@ static void take_text(const struct json *j, struct buf *b)
 void event_error_text(struct span text, struct buf *b)
 {
     struct json j;
-    struct word key;
     json_init(&j, text);
-    if (json_next(&j) != JSON_OBJECT)
-        return;
-    while (member(&j, &key)) {
-        if (key_is(&key, "error") && j.kind == JSON_OBJECT) {
-            struct word inner;
-            while (member(&j, &inner)) {
-                if (key_is(&inner, "message"))
-                    take_text(&j, b);
-                if (!rest(&j))
-                    return;
-            }
-        } else if (key_is(&key, "error") || key_is(&key, "message") || key_is(&key, "detail")) {
+    json_next(&j);
+    for_members(&j, key)
+    {
+        if (key_is(&key, "error"))
+            for_members(&j, inner) if (key_is(&inner, "message")) take_text(&j, b);
+        if (key_is(&key, "error") || key_is(&key, "message") || key_is(&key, "detail"))
             take_text(&j, b);
-        }
-        if (j.kind != JSON_OBJECT_END && !rest(&j))
-            return;
-        if (j.kind == JSON_ERROR)
-            return;
     }
 }
