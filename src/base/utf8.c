@@ -122,6 +122,14 @@ static uint32_t next_shown(struct span *rest, bool lines)
     return utf8_is_unsafe(code) ? replacement : code;
 }
 
+void utf8_ascii(struct span text, char *ret_text, size_t size)
+{
+    size_t n = text.n < size - 1 ? text.n : size - 1;
+    for (size_t i = 0; i < n; i++)
+        ret_text[i] = text.p[i] >= ' ' && text.p[i] <= '~' ? text.p[i] : '?';
+    ret_text[n] = 0;
+}
+
 void utf8_show(struct buf *b, struct span text, bool lines)
 {
     while (text.n)

@@ -46,6 +46,10 @@ void utf8_put(struct buf *b, uint32_t code);
 /* Is this a character that is not shown as it is? (LF is one, too.) */
 bool utf8_is_unsafe(uint32_t code);
 
+/* A short text that should be plain ASCII, as header values and finish reasons are: cut to size - 1 bytes, everything
+ * but printable ASCII as '?', and a NUL behind it. O(size). */
+void utf8_ascii(struct span text, char *ret_text, size_t size);
+
 /* Appends `text`, made fit to be shown. A line feed stays with `lines`, else it is a space. O(bytes). */
 void utf8_show(struct buf *b, struct span text, bool lines);
 

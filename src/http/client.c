@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/must.h"
+#include "base/utf8.h"
 #include "model/limits.h"
 #include "http/exchange.h"
 #include "http/limits.h"
@@ -139,7 +141,7 @@ static void on_fingerprint(void *self, struct span fingerprint)
     struct client *c = self;
     if (c->seen.fingerprint[0])
         return;
-    snprintf(c->seen.fingerprint, sizeof c->seen.fingerprint, "%.*s", SPAN_ARG(fingerprint));
+    utf8_ascii(fingerprint, c->seen.fingerprint, sizeof c->seen.fingerprint);
 }
 
 /* Bytes at the front of `text` that stand together somewhere in the key, at most. O(key * length). */

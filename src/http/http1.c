@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "base/arena.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "text/scan.h"
 
 enum { LINE_MAX_BYTES = 8 * 1024, HEAD_MAX_BYTES = 64 * 1024, INTERIM_MAX = 100 };
@@ -103,14 +104,6 @@ static bool parse_status(struct http1 *h, struct span line)
     return h->have_status = true;
 }
 
-static void copy_shown(char *to, size_t size, struct span value)
-{
-    size_t n = value.n < size - 1 ? value.n : size - 1;
-    for (size_t i = 0; i < n; i++)
-        to[i] = (char)(value.p[i] >= ' ' && value.p[i] <= '~' ? value.p[i] : '?');
-    to[n] = 0;
-}
-
 /* Takes the next element off a comma-separated list. */
 static bool next_element(struct span *list, struct span *ret_element)
 {
@@ -164,7 +157,7 @@ static void take_type(struct http1 *h, struct span value)
 {
     if (h->content_type[0])
         return;
-    copy_shown(h->content_type, sizeof h->content_type, value);
+    utf8_ascii(value, h->content_type, sizeof h->content_type);
     const char *parameters = value.n ? memchr(value.p, ';', value.n) : NULL;
     struct span type = {value.p, parameters ? (size_t)(parameters - value.p) : value.n};
     h->event_stream = span_is_nocase(span_trim(type), "text/event-stream");
@@ -183,7 +176,7 @@ static const char *take_field(struct http1 *h, struct span name, struct span val
     else if (span_is_nocase(name, "content-encoding"))
         h->coded |= value.n && !span_is_nocase(value, "identity");
     else if (span_is_nocase(name, "location") && !h->location[0])
-        copy_shown(h->location, sizeof h->location, value);
+        utf8_ascii(value, h->location, sizeof h->location);
     return NULL;
 }
 

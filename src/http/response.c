@@ -194,12 +194,7 @@ static void take_usage(struct response *r, const struct event_usage *u, int64_t 
 
 static void take_finish(struct response *r, const struct event_said *said, int64_t t_ns)
 {
-    size_t n = said->choices.finish.n < sizeof r->finish - 1 ? said->choices.finish.n : sizeof r->finish - 1;
-    for (size_t i = 0; i < n; i++) {
-        char c = said->choices.finish.p[i];
-        r->finish[i] = c >= ' ' && c <= '~' ? c : '?';
-    }
-    r->finish[n] = 0;
+    utf8_ascii(said->choices.finish, r->finish, sizeof r->finish);
     r->record.finish_reason = r->finish;
     r->record.finish_ns = t_ns;
     r->usage_after_finish = false;

@@ -152,12 +152,24 @@ static void the_first_ill_formed_byte_is_found(void **state)
         }
 }
 
+static void plain_ascii_of_a_fixed_size(void **state)
+{
+    (void)state;
+    char text[8];
+    utf8_ascii((struct span){"a~ \0\x7f\xc3\xa9", 7}, text, sizeof text);
+    assert_string_equal(text, "a~ ????");
+    utf8_ascii(span_of("stop_sequence"), text, sizeof text);
+    assert_string_equal(text, "stop_se");
+    utf8_ascii((struct span){0}, text, sizeof text);
+    assert_string_equal(text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_code_point_reads_back),        cmocka_unit_test(nothing_else_is_well_formed),
-        cmocka_unit_test(attacks_are_made_harmless),          cmocka_unit_test(what_is_shown_is_safe),
-        cmocka_unit_test(the_first_ill_formed_byte_is_found),
+        cmocka_unit_test(every_code_point_reads_back), cmocka_unit_test(nothing_else_is_well_formed),
+        cmocka_unit_test(attacks_are_made_harmless),   cmocka_unit_test(what_is_shown_is_safe),
+        cmocka_unit_test(plain_ascii_of_a_fixed_size), cmocka_unit_test(the_first_ill_formed_byte_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
