@@ -114,18 +114,18 @@ static inline void life_gpu(struct rec_gpu *g, int index, const struct life_powe
 
 static inline void life_marks(struct records *r, struct arena *a)
 {
-    static const struct rec_mark marks[] = {
-        {1 * LIFE_S, MARK_BASELINE_START, NULL},       {21 * LIFE_S, MARK_BASELINE_END, NULL},
-        {22 * LIFE_S, MARK_SERVICE_START, NULL},       {40 * LIFE_S, MARK_READY, NULL},
-        {41 * LIFE_S, MARK_WARMUP_START, NULL},        {42 * LIFE_S + 450 * LIFE_MS, MARK_WARMUP_END, NULL},
-        {43 * LIFE_S, MARK_FORMAL_START, NULL},        {73 * LIFE_S, MARK_FORMAL_END, NULL},
-        {73 * LIFE_S + 15 * LIFE_MS, MARK_STOP, NULL}, {74 * LIFE_S, MARK_EXIT, NULL},
-        {74 * LIFE_S, MARK_MEMORY_RELEASED, NULL},     {74 * LIFE_S, MARK_POWER_RECOVERED, NULL},
-        {74 * LIFE_S, MARK_RELEASE_END, NULL},         {106 * LIFE_S, MARK_HOLD_END, NULL},
+    static const struct rec_boundary marks[] = {
+        {1 * LIFE_S, BOUNDARY_BASELINE_START, NULL},       {21 * LIFE_S, BOUNDARY_BASELINE_END, NULL},
+        {22 * LIFE_S, BOUNDARY_SERVICE_START, NULL},       {40 * LIFE_S, BOUNDARY_READY, NULL},
+        {41 * LIFE_S, BOUNDARY_WARMUP_START, NULL},        {42 * LIFE_S + 450 * LIFE_MS, BOUNDARY_WARMUP_END, NULL},
+        {43 * LIFE_S, BOUNDARY_FORMAL_START, NULL},        {73 * LIFE_S, BOUNDARY_FORMAL_END, NULL},
+        {73 * LIFE_S + 15 * LIFE_MS, BOUNDARY_STOP, NULL}, {74 * LIFE_S, BOUNDARY_EXIT, NULL},
+        {74 * LIFE_S, BOUNDARY_MEMORY_RELEASED, NULL},     {74 * LIFE_S, BOUNDARY_POWER_RECOVERED, NULL},
+        {74 * LIFE_S, BOUNDARY_RELEASE_END, NULL},         {106 * LIFE_S, BOUNDARY_HOLD_END, NULL},
     };
-    r->mark_count = sizeof marks / sizeof *marks;
-    r->marks = arena_array(a, r->mark_count + 2, sizeof *r->marks); /* room for a test's own */
-    memcpy(r->marks, marks, sizeof marks);
+    r->boundary_count = sizeof marks / sizeof *marks;
+    r->boundaries = arena_array(a, r->boundary_count + 2, sizeof *r->boundaries); /* room for a test's own */
+    memcpy(r->boundaries, marks, sizeof marks);
 }
 
 /* Request i generates from 43.1 s + 65 ms * i for 3.8 s: about 58 at a time. */

@@ -29,7 +29,8 @@ static bool basis(const struct records *r, struct arena *a, double *ret_attribut
     struct course course = course_of_curves(&curve, 1, 1, a);
     if (!streams_make(r, &m, a, &s, e))
         return false;
-    attribute(&s, &course, records_mark(r, MARK_FORMAL_START), records_mark(r, MARK_FORMAL_END), READING_GAP, a, &t);
+    attribute(&s, &course, records_boundary(r, BOUNDARY_FORMAL_START), records_boundary(r, BOUNDARY_FORMAL_END),
+              RULE_GAP, a, &t);
     *ret_attributed = t.attributed_j;
     return true;
 }
@@ -42,8 +43,9 @@ static void dump(const struct records *r, const char *path)
         exit(1);
     }
     const struct rec_gpu *g = &r->gpus[0];
-    uint64_t head[] = {r->chunk_count, r->request_count, g->buffer_count, (uint64_t)records_mark(r, MARK_FORMAL_START),
-                       (uint64_t)records_mark(r, MARK_FORMAL_END)};
+    uint64_t head[] = {r->chunk_count, r->request_count, g->buffer_count,
+                       (uint64_t)records_boundary(r, BOUNDARY_FORMAL_START),
+                       (uint64_t)records_boundary(r, BOUNDARY_FORMAL_END)};
     fwrite(head, sizeof head, 1, f);
     fwrite(r->chunks, sizeof *r->chunks, r->chunk_count, f);
     for (size_t i = 0; i < r->request_count; i++)

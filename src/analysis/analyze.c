@@ -29,8 +29,8 @@ struct work {
     struct course course;
     uint32_t *order; /* rows in completion order */
     size_t order_count;
-    double *energy_j[READING_COUNT]; /* by row; null: no energy could be split */
-    const char *lack_requests;       /* null, or that some of the plan's are not recorded: nothing is divided by them */
+    double *energy_j[RULE_COUNT]; /* by row; null: no energy could be split */
+    const char *lack_requests;    /* null, or that some of the plan's are not recorded: nothing is divided by them */
     struct result *ret;
 };
 
@@ -141,7 +141,7 @@ static void make_meters(struct work *w)
 
 static int headline_of(const struct method *m, int stage)
 {
-    if (m->basis == BASIS_PRECISE)
+    if (m->headline == HEADLINE_PRECISE)
         return SERIES_PRECISE;
     return stage == STAGE_BASELINE || stage == STAGE_STARTUP || stage == STAGE_RELEASE ? SERIES_GRID : SERIES_COUNTER;
 }
@@ -229,7 +229,7 @@ static const struct result_stage *first_absent(const struct work *w, const int *
 static void close_life(const struct work *w, struct energy_set *e, struct quantity headline)
 {
     e->headline = headline;
-    e->headline_series = w->m->basis == BASIS_PRECISE ? SERIES_PRECISE : HEADLINE_MIXED;
+    e->headline_series = w->m->headline == HEADLINE_PRECISE ? SERIES_PRECISE : HEADLINE_MIXED;
     if (!w->ret->release.closed)
         not_closed(e, w->ret->release.why);
 }
@@ -414,7 +414,7 @@ static void split(struct work *w)
     choose_course(w);
     if (t->source == CURVE_NONE) {
         struct quantity none = quantity_absent(t->formal_j.state, t->formal_j.why);
-        for (int k = 0; k < READING_COUNT; k++)
+        for (int k = 0; k < RULE_COUNT; k++)
             t->readings[k].attributed_j = t->readings[k].no_generation_j = t->readings[k].closure = none;
         t->failed_active_j = none;
         return;
@@ -422,7 +422,7 @@ static void split(struct work *w)
     int64_t by_interval = 0;
     for (size_t i = 0; i < w->streams.request_count; i++)
         by_interval += w->streams.streams[i].by_interval;
-    for (int k = 0; k < READING_COUNT; k++) {
+    for (int k = 0; k < RULE_COUNT; k++) {
         struct attribution split_j;
         attribute(&w->streams, &w->course, formal_start(w), formal_end(w), k, w->a, &split_j);
         w->energy_j[k] = split_j.energy_j;
@@ -430,7 +430,7 @@ static void split(struct work *w)
         double formal = t->formal_j.value;
         row->attributed_j = quantity_of(split_j.attributed_j);
         row->no_generation_j = quantity_of(split_j.none_j);
-        row->by_interval = k == READING_GAP ? by_interval : ABSENT_I64;
+        row->by_interval = k == RULE_GAP ? by_interval : ABSENT_I64;
         row->closure = formal > 0 ? quantity_of(fabs(split_j.attributed_j + split_j.none_j - formal) / formal)
                                   : quantity_absent(Q_UNDEFINED, "the formal stage took no energy");
         row->closed = formal > 0 ? row->closure.value <= CLOSURE_LIMIT : split_j.attributed_j == 0;
@@ -569,7 +569,7 @@ static void find_steady(struct work *w)
         s->start_s = since_formal_s(w, s->start_ns);
         s->end_s = since_formal_s(w, s->end_ns);
     }
-    for (int k = 0; k < READING_COUNT; k++) {
+    for (int k = 0; k < RULE_COUNT; k++) {
         struct result_reading *row = &ret->attribution.readings[k];
         row->cv_min = row->cv_max = quantity_absent(Q_UNDEFINED, "no window");
         for (size_t i = 0; i < ret->window_count; i++) {
@@ -674,8 +674,8 @@ static void look_at_formal(struct work *w)
     window_stage(w, STAGE_STEADY, ret->steady.start_ns, ret->steady.end_ns, ret->steady.why);
     window_stage(w, STAGE_SATURATED, ret->saturated.start_ns, ret->saturated.end_ns,
                  ret->saturated.start_ns == ABSENT_I64 ? "no request has a generation interval" : NULL);
-    lag_judge(&w->streams, w->series, ret->gpus, ret->gpu_count, records_mark(&w->r, MARK_READY), formal_start(w),
-              formal_end(w), w->m, w->a, &ret->lag);
+    lag_judge(&w->streams, w->series, ret->gpus, ret->gpu_count, records_boundary(&w->r, BOUNDARY_READY),
+              formal_start(w), formal_end(w), w->m, w->a, &ret->lag);
 }
 
 static void fill_rows(struct work *w)
@@ -684,12 +684,12 @@ static void fill_rows(struct work *w)
     for (size_t i = 0; i < w->order_count; i++)
         rows[w->order[i]].order = (int64_t)i;
     for (size_t i = 0; i < w->ret->request_count; i++) {
-        if (!rows[i].generates || !w->energy_j[READING_GAP] || w->lack_requests)
+        if (!rows[i].generates || !w->energy_j[RULE_GAP] || w->lack_requests)
             continue;
-        rows[i].gap_j = w->energy_j[READING_GAP][i];
-        rows[i].interval_j = w->energy_j[READING_INTERVAL][i];
-        rows[i].request_j = w->energy_j[READING_REQUEST][i];
-        rows[i].words_j = w->energy_j[READING_WORDS][i];
+        rows[i].gap_j = w->energy_j[RULE_GAP][i];
+        rows[i].interval_j = w->energy_j[RULE_INTERVAL][i];
+        rows[i].request_j = w->energy_j[RULE_REQUEST][i];
+        rows[i].words_j = w->energy_j[RULE_WORDS][i];
         rows[i].j_per_token = w->energy_j[w->m->attribution][i] / (double)w->streams.streams[i].tokens;
     }
 }

@@ -251,14 +251,14 @@ void attribute(const struct streams *s, const struct course *c, int64_t start_ns
     struct sweep w = {.walk = walk_from(c, start_ns, end_ns)};
     double *energy_j = arena_array(a, s->request_count, sizeof *energy_j);
     switch (reading) {
-    case READING_GAP:
+    case RULE_GAP:
         w = sweep_gap(s, w, flows);
         break;
-    case READING_WORDS:
+    case RULE_WORDS:
         sweep_words(s, &w, flows);
         break;
     default:
-        sweep_intervals(s, reading == READING_REQUEST, &w, flows);
+        sweep_intervals(s, reading == RULE_REQUEST, &w, flows);
     }
     finish(&w, s, flows, energy_j, ret);
     arena_done(&scratch);

@@ -82,7 +82,7 @@ static size_t take_mark_pairs(const struct rec_gpu *g, struct sample *s, struct 
         if (x->mw < 0 || x->tag == INSTANT_GRID)
             continue;
         struct sample sample = {x->t_ns, x->mw};
-        if (x->tag == INSTANT_MARK)
+        if (x->tag == INSTANT_BOUNDARY)
             at[at_count++] = sample;
         else
             after[after_count++] = sample;

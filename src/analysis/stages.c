@@ -60,7 +60,8 @@ static void judge_gpu(const struct rec_gpu *g, int64_t period_ns, int64_t start_
 
 void stages_judge_baseline(const struct records *r, struct result_gpu *gpus, struct arena *a)
 {
-    int64_t start_ns = records_mark(r, MARK_BASELINE_START), end_ns = records_mark(r, MARK_BASELINE_END);
+    int64_t start_ns = records_boundary(r, BOUNDARY_BASELINE_START),
+            end_ns = records_boundary(r, BOUNDARY_BASELINE_END);
     int64_t period_ns = to_ns(r->plan.method.grid_s);
     for (size_t i = 0; i < r->gpu_count; i++) {
         if (start_ns == ABSENT_I64 || end_ns == ABSENT_I64 || end_ns <= start_ns || period_ns <= 0) {
@@ -185,11 +186,11 @@ static int64_t later(int64_t x, int64_t y)
  * mark. */
 static int64_t end_of_watch(const struct records *r, int64_t formal_end_ns)
 {
-    static const int ends[] = {MARK_HOLD_END, MARK_RELEASE_END, MARK_RELEASE_TIMEOUT};
+    static const int ends[] = {BOUNDARY_HOLD_END, BOUNDARY_RELEASE_END, BOUNDARY_RELEASE_TIMEOUT};
     int64_t last = INT64_MAX;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (records_mark(r, ends[i]) != ABSENT_I64)
-            last = records_mark(r, ends[i]);
+        if (records_boundary(r, ends[i]) != ABSENT_I64)
+            last = records_boundary(r, ends[i]);
     for (size_t g = 0; g < r->gpu_count; g++) {
         int64_t seen = ABSENT_I64;
         for (size_t i = 0; i < r->gpus[g].instant_count; i++)
@@ -203,7 +204,7 @@ static int64_t end_of_watch(const struct records *r, int64_t formal_end_ns)
 /* The run watches memory faster than the grid: its own mark counts where the states agree with it. */
 static int64_t released_by_mark(const struct records *r, int64_t by_states, int64_t formal_end_ns)
 {
-    int64_t mark = records_mark(r, MARK_MEMORY_RELEASED);
+    int64_t mark = records_boundary(r, BOUNDARY_MEMORY_RELEASED);
     if (by_states == ABSENT_I64 || mark == ABSENT_I64 || mark <= formal_end_ns || mark > by_states)
         return by_states;
     for (size_t g = 0; g < r->gpu_count; g++)
@@ -229,13 +230,13 @@ static struct quantity resolution_j(const struct plan_method *plan, const struct
 
 void stages_judge_release(const struct records *r, struct result_gpu *gpus, struct arena *a, struct result_release *ret)
 {
-    int64_t end_ns = records_mark(r, MARK_FORMAL_END), start_ns = records_mark(r, MARK_SERVICE_START);
+    int64_t end_ns = records_boundary(r, BOUNDARY_FORMAL_END), start_ns = records_boundary(r, BOUNDARY_SERVICE_START);
     if (end_ns == ABSENT_I64 || start_ns == ABSENT_I64) {
         ret->why = "the run did not reach the end of the formal stage";
         return;
     }
     const char *memory_why = NULL, *power_why, *exit_why = "the engine's exit was not seen";
-    int64_t exit = records_mark(r, MARK_EXIT), memory = r->gpu_count ? INT64_MIN + 1 : ABSENT_I64;
+    int64_t exit = records_boundary(r, BOUNDARY_EXIT), memory = r->gpu_count ? INT64_MIN + 1 : ABSENT_I64;
     for (size_t i = 0; i < r->gpu_count; i++) {
         const char *why = NULL;
         int64_t t = memory_released(&r->gpus[i], start_ns, end_ns, a, &why);
@@ -256,7 +257,7 @@ void stages_judge_release(const struct records *r, struct result_gpu *gpus, stru
     ret->exit_s = after(exit, end_ns, exit_why);
     ret->memory_released_s = after(memory, end_ns, memory_why ? memory_why : "no GPU was recorded");
     ret->power_recovered_s = after(power, end_ns, power_why);
-    ret->timed_out = records_mark(r, MARK_RELEASE_TIMEOUT) != ABSENT_I64;
+    ret->timed_out = records_boundary(r, BOUNDARY_RELEASE_TIMEOUT) != ABSENT_I64;
     ret->closed = exit != ABSENT_I64 && memory != ABSENT_I64 && power != ABSENT_I64 && !ret->timed_out;
     ret->why = ret->closed            ? NULL
                : exit == ABSENT_I64   ? exit_why
@@ -280,14 +281,14 @@ void stages_bounds(const struct records *r, const struct result_release *release
         int stage, from, to;
         const char *why;
     } bounds[] = {
-        {STAGE_BASELINE, MARK_BASELINE_START, MARK_BASELINE_END, "the run has no baseline window"},
-        {STAGE_STARTUP, MARK_SERVICE_START, MARK_FORMAL_START, "the run did not reach the formal stage"},
-        {STAGE_FORMAL, MARK_FORMAL_START, MARK_FORMAL_END, "the run did not reach the end of the formal stage"},
-        {STAGE_RELEASE, MARK_FORMAL_END, -1, "the run did not reach the end of the formal stage"}};
+        {STAGE_BASELINE, BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, "the run has no baseline window"},
+        {STAGE_STARTUP, BOUNDARY_SERVICE_START, BOUNDARY_FORMAL_START, "the run did not reach the formal stage"},
+        {STAGE_FORMAL, BOUNDARY_FORMAL_START, BOUNDARY_FORMAL_END, "the run did not reach the end of the formal stage"},
+        {STAGE_RELEASE, BOUNDARY_FORMAL_END, -1, "the run did not reach the end of the formal stage"}};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         struct result_stage *s = &stages[bounds[i].stage];
-        int64_t from = records_mark(r, bounds[i].from),
-                to = bounds[i].to < 0 ? release->end_ns : records_mark(r, bounds[i].to);
+        int64_t from = records_boundary(r, bounds[i].from),
+                to = bounds[i].to < 0 ? release->end_ns : records_boundary(r, bounds[i].to);
         if (from == ABSENT_I64 || to == ABSENT_I64 || to <= from) {
             s->why = from != ABSENT_I64 && bounds[i].to < 0   ? "nothing was recorded after the formal stage"
                      : from != ABSENT_I64 && to != ABSENT_I64 ? "the stage has no duration"

@@ -35,31 +35,31 @@ uint32_t *steady_order(const struct streams *s, struct arena *a, size_t *ret_cou
 
 /* Mean, and population standard deviation over mean, of n levels under each reading. The readings are summed side by
  * side: they do not wait for one another. */
-static void mean_and_cv(const double (*x)[READING_COUNT], int64_t n, double *ret_mean, double *ret_cv)
+static void mean_and_cv(const double (*x)[RULE_COUNT], int64_t n, double *ret_mean, double *ret_cv)
 {
-    struct sum sum[READING_COUNT] = {0}, squares[READING_COUNT] = {0};
+    struct sum sum[RULE_COUNT] = {0}, squares[RULE_COUNT] = {0};
     for (int64_t i = 0; i < n; i++)
-        for (int k = 0; k < READING_COUNT; k++)
+        for (int k = 0; k < RULE_COUNT; k++)
             sum_add(&sum[k], x[i][k]);
-    for (int k = 0; k < READING_COUNT; k++)
+    for (int k = 0; k < RULE_COUNT; k++)
         ret_mean[k] = sum_value(&sum[k]) / (double)n;
     for (int64_t i = 0; i < n; i++)
-        for (int k = 0; k < READING_COUNT; k++)
+        for (int k = 0; k < RULE_COUNT; k++)
             sum_add(&squares[k], (x[i][k] - ret_mean[k]) * (x[i][k] - ret_mean[k]));
-    for (int k = 0; k < READING_COUNT; k++)
+    for (int k = 0; k < RULE_COUNT; k++)
         ret_cv[k] = ret_mean[k] > 0 ? sqrt(sum_value(&squares[k]) / (double)n) / ret_mean[k] : (double)NAN;
 }
 
 struct result_window *steady_windows(const struct streams *s, const uint32_t *order, size_t count, int64_t window,
-                                     int64_t formal_start_ns, const double *const energy_j[READING_COUNT],
-                                     struct arena *a, size_t *ret_count)
+                                     int64_t formal_start_ns, const double *const energy_j[RULE_COUNT], struct arena *a,
+                                     size_t *ret_count)
 {
     size_t n = count >= (size_t)window ? count - (size_t)window + 1 : 0;
     struct result_window *windows = arena_array(a, n, sizeof *windows);
     struct arena scratch = {0};
-    double(*level)[READING_COUNT] = arena_array(&scratch, count, sizeof *level);
+    double(*level)[RULE_COUNT] = arena_array(&scratch, count, sizeof *level);
     for (size_t i = 0; i < count; i++)
-        for (int k = 0; k < READING_COUNT; k++)
+        for (int k = 0; k < RULE_COUNT; k++)
             level[i][k] = energy_j[k] ? energy_j[k][order[i]] / (double)s->streams[order[i]].tokens : (double)NAN;
     for (size_t w = 0; w < n; w++) {
         const struct rec_request *first = &s->requests[order[w]];
@@ -69,7 +69,7 @@ struct result_window *steady_windows(const struct streams *s, const uint32_t *or
         windows[w].last_request = last->id;
         windows[w].start_s = (double)(first->end_ns - formal_start_ns) * 1e-9;
         windows[w].end_s = (double)(last->end_ns - formal_start_ns) * 1e-9;
-        mean_and_cv((const double(*)[READING_COUNT])level + w, window, windows[w].level, windows[w].cv);
+        mean_and_cv((const double(*)[RULE_COUNT])level + w, window, windows[w].level, windows[w].cv);
     }
     arena_done(&scratch);
     *ret_count = n;

@@ -12,8 +12,8 @@ uint32_t *steady_order(const struct streams *s, struct arena *a, size_t *ret_cou
 /* Every window of W, sliding by one: CV and level under each reading. `energy_j[reading]` by row; null: that reading
  * has no energy, its CV and level are NaN. O(count * W). */
 struct result_window *steady_windows(const struct streams *s, const uint32_t *order, size_t count, int64_t window,
-                                     int64_t formal_start_ns, const double *const energy_j[READING_COUNT],
-                                     struct arena *a, size_t *ret_count);
+                                     int64_t formal_start_ns, const double *const energy_j[RULE_COUNT], struct arena *a,
+                                     size_t *ret_count);
 
 /* Looks for K consecutive non-overlapping windows under the limit. Fills the verdict, the window, its requests and CVs,
  * and the reason where not reached; energy and tokens are left to the caller. `count`: requests in completion order.

@@ -48,10 +48,10 @@ static const char *join_fact(struct arena *a, const char *before, const struct r
 
 /* Of the engine's identity jtok-1 wrote passed where the plan states nothing, and not recorded where the engine gives
  * no way to see a property. */
-static int outcome_of(const struct rec_fact *f)
+static enum check_outcome outcome_of(const struct rec_fact *f)
 {
     bool identity = span_starts(span_of(f->name), "identity.");
-    if (f->outcome < 0 || f->outcome >= CHECK_OUTCOME_COUNT)
+    if (f->outcome >= CHECK_OUTCOME_COUNT)
         return CHECK_NOT_RECORDED;
     if (identity && f->outcome == CHECK_PASSED && !(f->expected && f->expected[0]))
         return CHECK_NOT_STATED;

@@ -3,15 +3,15 @@
 #include <string.h>
 #include "analysis/verify_internal.h"
 
-static const struct rec_mark *last_mark(const struct records *r, int id)
+static const struct rec_boundary *last_mark(const struct records *r, enum boundary id)
 {
-    for (size_t i = r->mark_count; i-- > 0;)
-        if (r->marks[i].id == id)
-            return &r->marks[i];
+    for (size_t i = r->boundary_count; i-- > 0;)
+        if (r->boundaries[i].id == id)
+            return &r->boundaries[i];
     return NULL;
 }
 
-static const char *note_of(const struct rec_mark *m)
+static const char *note_of(const struct rec_boundary *m)
 {
     return m->note && m->note[0] ? m->note : "no reason was noted";
 }
@@ -19,7 +19,7 @@ static const char *note_of(const struct rec_mark *m)
 static void check_release(struct verify *v)
 {
     const struct result_release *x = &v->result->release;
-    if (records_mark(v->r, MARK_FORMAL_END) == ABSENT_I64) {
+    if (records_boundary(v->r, BOUNDARY_FORMAL_END) == ABSENT_I64) {
         verify_set(v, CODE_RELEASE_TIMED_OUT, CHECK_NOT_RECORDED, "The run did not come to its release.");
         verify_set(v, CODE_RELEASE_NOT_CLOSED, CHECK_NOT_RECORDED, "The run did not come to its release.");
         return;
@@ -41,8 +41,8 @@ static void check_release(struct verify *v)
 
 static void check_engine(struct verify *v)
 {
-    const struct rec_mark *failed = last_mark(v->r, MARK_FAILED);
-    const struct rec_mark *gone = last_mark(v->r, MARK_EXIT), *stop = last_mark(v->r, MARK_STOP);
+    const struct rec_boundary *failed = last_mark(v->r, BOUNDARY_FAILED);
+    const struct rec_boundary *gone = last_mark(v->r, BOUNDARY_EXIT), *stop = last_mark(v->r, BOUNDARY_STOP);
     if (failed)
         verify_set(v, CODE_ENGINE_FAILED, CHECK_FAILED, "The run gave up at %.1f s: %s", verify_seconds(failed->t_ns),
                    note_of(failed));
@@ -55,7 +55,7 @@ static void check_engine(struct verify *v)
 
 static void check_interrupted(struct verify *v)
 {
-    const struct rec_mark *m = last_mark(v->r, MARK_INTERRUPTED);
+    const struct rec_boundary *m = last_mark(v->r, BOUNDARY_INTERRUPTED);
     if (m)
         verify_set(v, CODE_INTERRUPTED, CHECK_FAILED, "The run was stopped at %.1f s (%s).", verify_seconds(m->t_ns),
                    note_of(m));
@@ -81,17 +81,18 @@ static void check_clock(struct verify *v)
 /* A run that gave up or was stopped may lack its later stages; any other has all of them. */
 static const char *course_fault(struct verify *v)
 {
-    static const int course[] = {MARK_BASELINE_START, MARK_BASELINE_END, MARK_SERVICE_START,
-                                 MARK_READY,          MARK_WARMUP_START, MARK_WARMUP_END,
-                                 MARK_FORMAL_START,   MARK_FORMAL_END,   MARK_STOP};
-    bool cut_short = last_mark(v->r, MARK_FAILED) || last_mark(v->r, MARK_INTERRUPTED);
-    const struct rec_mark *before = NULL;
+    static const int course[] = {BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, BOUNDARY_SERVICE_START,
+                                 BOUNDARY_READY,          BOUNDARY_WARMUP_START, BOUNDARY_WARMUP_END,
+                                 BOUNDARY_FORMAL_START,   BOUNDARY_FORMAL_END,   BOUNDARY_STOP};
+    bool cut_short = last_mark(v->r, BOUNDARY_FAILED) || last_mark(v->r, BOUNDARY_INTERRUPTED);
+    const struct rec_boundary *before = NULL;
     for (size_t i = 0; i < sizeof course / sizeof *course; i++) {
-        const struct rec_mark *m = last_mark(v->r, course[i]);
+        const struct rec_boundary *m = last_mark(v->r, course[i]);
         if (!m && !cut_short)
-            return arena_format(v->a, "the mark %s is missing", mark_names[course[i]]);
+            return arena_format(v->a, "the mark %s is missing", boundary_names[course[i]]);
         if (m && before && m->t_ns < before->t_ns)
-            return arena_format(v->a, "the mark %s is earlier than %s", mark_names[course[i]], mark_names[before->id]);
+            return arena_format(v->a, "the mark %s is earlier than %s", boundary_names[course[i]],
+                                boundary_names[before->id]);
         before = m ? m : before;
     }
     return NULL;

@@ -17,7 +17,7 @@ static void mark_simulated(struct verify *v)
 static void mark_steady(struct verify *v)
 {
     const struct result_steady *s = &v->result->steady;
-    bool over = records_mark(v->r, MARK_FORMAL_END) == ABSENT_I64;
+    bool over = records_boundary(v->r, BOUNDARY_FORMAL_END) == ABSENT_I64;
     const char *why = over ? "The run has no whole formal stage"
                       : s->reached
                           ? "Steady state was reached"
@@ -135,7 +135,8 @@ static void mark_repeats(struct verify *v)
 static void mark_throttled(struct verify *v)
 {
     const struct records *r = v->r;
-    int64_t from_ns = records_mark(r, MARK_FORMAL_START), to_ns = records_mark(r, MARK_FORMAL_END), slowdowns = 0;
+    int64_t from_ns = records_boundary(r, BOUNDARY_FORMAL_START), to_ns = records_boundary(r, BOUNDARY_FORMAL_END),
+            slowdowns = 0;
     double share = 0;
     size_t read = 0;
     for (size_t g = 0; g < r->gpu_count; g++) {

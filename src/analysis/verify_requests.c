@@ -7,7 +7,8 @@
 
 static bool outside(const struct verify *v, int64_t t_ns)
 {
-    int64_t start_ns = records_mark(v->r, MARK_FORMAL_START), end_ns = records_mark(v->r, MARK_FORMAL_END);
+    int64_t start_ns = records_boundary(v->r, BOUNDARY_FORMAL_START),
+            end_ns = records_boundary(v->r, BOUNDARY_FORMAL_END);
     return (start_ns != ABSENT_I64 && t_ns < start_ns - OUTSIDE_LIMIT_NS) ||
            (end_ns != ABSENT_I64 && t_ns > end_ns + OUTSIDE_LIMIT_NS);
 }
@@ -135,10 +136,11 @@ static struct usage_count told_warmups(const struct records *r)
  * not read before the first request began at zero. *ret_how says which. */
 static struct usage_count count_before(const struct records *r, const char **ret_how)
 {
-    int64_t first_ns = first_submit_ns(r), warmup_end_ns = records_mark(r, MARK_WARMUP_END);
+    int64_t first_ns = first_submit_ns(r), warmup_end_ns = records_boundary(r, BOUNDARY_WARMUP_END);
     const struct rec_metrics *own = first_ns == ABSENT_I64 ? NULL : reading_within(r, 0, first_ns);
-    const struct rec_metrics *last =
-        warmup_end_ns == ABSENT_I64 ? NULL : reading_within(r, warmup_end_ns, records_mark(r, MARK_FORMAL_START));
+    const struct rec_metrics *last = warmup_end_ns == ABSENT_I64
+                                         ? NULL
+                                         : reading_within(r, warmup_end_ns, records_boundary(r, BOUNDARY_FORMAL_START));
     struct usage_count known = add(told_warmups(r), own ? counted(own) : (struct usage_count){0});
     if (last && !(last->generation_tokens < known.tokens)) {
         *ret_how = "its count before the formal stage";
@@ -154,7 +156,7 @@ static struct usage_count count_before(const struct records *r, const char **ret
 static const struct rec_metrics *count_after(const struct records *r, struct usage_count before,
                                              struct usage_count told, struct usage_verdict *ret_verdict)
 {
-    int64_t end_ns = records_mark(r, MARK_FORMAL_END);
+    int64_t end_ns = records_boundary(r, BOUNDARY_FORMAL_END);
     struct usage_own own = {r->run.own_request_tokens, r->run.own_requests_max};
     const struct rec_metrics *best = NULL;
     bool agrees = false;

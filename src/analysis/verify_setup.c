@@ -140,8 +140,8 @@ static int64_t memory_high(const struct rec_gpu *g, int64_t from_ns, int64_t to_
 /* Memory that came after the engine's start and was there while it served; ABSENT_I64: not recorded. */
 static int64_t new_memory(const struct records *r, const struct rec_gpu *g)
 {
-    int64_t start_ns = records_mark(r, MARK_SERVICE_START), ready_ns = records_mark(r, MARK_READY);
-    int64_t end_ns = records_mark(r, MARK_FORMAL_END);
+    int64_t start_ns = records_boundary(r, BOUNDARY_SERVICE_START), ready_ns = records_boundary(r, BOUNDARY_READY);
+    int64_t end_ns = records_boundary(r, BOUNDARY_FORMAL_END);
     if (start_ns == ABSENT_I64 || ready_ns == ABSENT_I64 || end_ns == ABSENT_I64)
         return ABSENT_I64;
     int64_t before = memory_high(g, INT64_MIN, start_ns), serving = memory_high(g, ready_ns, end_ns);
@@ -153,7 +153,7 @@ static int64_t new_memory(const struct records *r, const struct rec_gpu *g)
 int verify_holds_memory(const struct verify *v, size_t gpu)
 {
     const struct rec_gpu *g = &v->r->gpus[gpu];
-    int64_t from_ns = records_mark(v->r, MARK_READY), to_ns = records_mark(v->r, MARK_FORMAL_END);
+    int64_t from_ns = records_boundary(v->r, BOUNDARY_READY), to_ns = records_boundary(v->r, BOUNDARY_FORMAL_END);
     if (from_ns == ABSENT_I64 || to_ns == ABSENT_I64)
         return -1;
     size_t listed = 0, own = 0, apart = 0;
@@ -258,7 +258,7 @@ static bool processes_told_apart(const struct rec_gpu *g)
 
 static void check_processes(struct verify *v)
 {
-    int64_t start_ns = records_mark(v->r, MARK_SERVICE_START);
+    int64_t start_ns = records_boundary(v->r, BOUNDARY_SERVICE_START);
     size_t readings = 0;
     for (size_t i = 0; i < v->r->gpu_count; i++) {
         const struct rec_process *p = first_foreign(&v->r->gpus[i], start_ns);

@@ -1,49 +1,41 @@
 #include "model/method.h"
 
-#include <math.h>
 #include <string.h>
 #include "base/buf.h"
 #include "base/num.h"
 #include "model/limits.h"
+#include "schema/table.h"
 
-const char *const basis_names[] = {"benchmark-1.5", "precise", NULL};
-const char *const reading_names[] = {"gap", "interval", "request", "words", NULL};
-const char *const k_names[] = {"all", "1", "2", "3", NULL};
-
-#define AT(member) .offset = offsetof(struct method, member)
+const char *const headline_names[] = {"benchmark-1.5", "precise", NULL};
+const char *const rule_names[] = {"gap", "interval", "request", "words", NULL};
+const char *const steady_k_names[] = {"all", "1", "2", "3", NULL};
 
 static const struct field method_fields[] = {
-    {"basis", FIELD_ENUM, AT(basis), .names = basis_names,
-     .doc =
-         "Instrument of each stage: the source's (1 s grid for startup and release, counter else), or the 20 ms buffer "
-         "scaled by one factor per GPU."},
-    {"attribution", FIELD_ENUM, AT(attribution), .names = reading_names,
-     .doc = "Where the tokens of a chunk were generated: in the gap before it, evenly over the request's generation "
-            "interval, over the whole request, or at its arrival."},
-    {"k", FIELD_ENUM, AT(k), .names = k_names, .doc = "Consecutive non-overlapping windows that make a steady state."},
-    {"window", FIELD_I64, AT(window), .min = 2, .max = 1000000, .doc = "Requests in a window."},
-    {"cv_limit", FIELD_F64, AT(cv_limit), .min = 0, .max = 100, .doc = "A window qualifies when its CV is below this."},
-    {"saturated_share", FIELD_F64, AT(saturated_share), .min = 0.01, .max = 1,
-     .doc = "Share of the peak concurrency at which a service counts as saturated."},
-    {"lag_share", FIELD_F64, AT(lag_share), .min = 0, .max = 1,
-     .doc = "Share of the formal stage idle while owed above which a run is marked delivery_lag."},
-    {"merged_tokens", FIELD_I64, AT(merged_tokens), .min = 1, .max = 1000000,
-     .doc = "A later chunk with more tokens than this counts as merged."},
+    ENUM_AS("basis", method, headline, headline,
+            "Instrument of each stage: the source's (1 s grid for startup and release, counter else), or the 20 ms "
+            "buffer scaled by one factor per GPU.",
+            DEFAULT(HEADLINE_BENCHMARK)),
+    ENUM(method, attribution, rule,
+         "Where the tokens of a chunk were generated: in the gap before it, evenly over the request's generation "
+         "interval, over the whole request, or at its arrival.",
+         DEFAULT(RULE_GAP)),
+    ENUM(method, k, steady_k, "Consecutive non-overlapping windows that make a steady state.", DEFAULT(K_2)),
+    I64(method, window, "Requests in a window.", RANGE(2, 1000000), DEFAULT(100)),
+    F64(method, cv_limit, "A window qualifies when its CV is below this.", RANGE(0, 100), DEFAULT(0.03)),
+    F64(method, saturated_share, "Share of the peak concurrency at which a service counts as saturated.",
+        RANGE(0.01, 1), DEFAULT(METHOD_SATURATED_SHARE)),
+    F64(method, lag_share, "Share of the formal stage idle while owed above which a run is marked delivery_lag.",
+        RANGE(0, 1), DEFAULT(METHOD_LAG_SHARE)),
+    I64(method, merged_tokens, "A later chunk with more tokens than this counts as merged.", RANGE(1, 1000000),
+        DEFAULT(8)),
 };
-
-const struct schema method_schema = {"method", sizeof(struct method), method_fields, SCHEMA_COUNT(method_fields),
-                                     "Parameters of the analysis; the defaults are the method."};
+const struct schema method_schema = SCHEMA(method, "Parameters of the analysis; the defaults are the method.");
 
 struct method method_default(void)
 {
-    return (struct method){.basis = BASIS_BENCHMARK,
-                           .attribution = READING_GAP,
-                           .k = K_2,
-                           .window = 100,
-                           .cv_limit = 0.03,
-                           .saturated_share = METHOD_SATURATED_SHARE,
-                           .lag_share = METHOD_LAG_SHARE,
-                           .merged_tokens = 8};
+    struct method m;
+    schema_defaults(&method_schema, &m);
+    return m;
 }
 
 /* ---- key=value ---- */
@@ -405,10 +397,9 @@ const struct method_decision method_decisions[] = {
 };
 const size_t method_decision_count = SCHEMA_COUNT(method_decisions);
 
-static const struct field decision_fields[] = {
-    {"id", FIELD_TEXT, .offset = offsetof(struct method_decision, id), .doc = "Name of the decision."},
-    {"section", FIELD_TEXT, .offset = offsetof(struct method_decision, section), .doc = "Section of the method."},
-    {"text", FIELD_TEXT, .offset = offsetof(struct method_decision, text), .doc = "What was decided."},
+static const struct field method_decision_fields[] = {
+    TEXT(method_decision, id, "Name of the decision."),
+    TEXT(method_decision, section, "Section of the method."),
+    TEXT(method_decision, text, "What was decided."),
 };
-const struct schema method_decision_schema = {"decision", sizeof(struct method_decision), decision_fields,
-                                              SCHEMA_COUNT(decision_fields), "One decision of jtok's own, marked [D]."};
+const struct schema method_decision_schema = SCHEMA(method_decision, "One decision of jtok's own, marked [D].");

@@ -1,4 +1,4 @@
-/* Parameters of an analysis: under which reading of METHOD a number was made.
+/* Parameters of an analysis: under which variant of METHOD a number was made.
  *
  * The defaults are the method. `jtok analyze --set k=3` changes one; a result carries all of them, and whatever differs
  * from the default is shown with the numbers. Where the source is silent, the decision is listed in method_decisions.
@@ -15,26 +15,25 @@
 
 #define METHOD_ID "jtok-2"
 
-enum basis { BASIS_BENCHMARK, BASIS_PRECISE, BASIS_COUNT };
-extern const char *const basis_names[BASIS_COUNT + 1]; /* "benchmark-1.5", "precise" */
+/* Which instrument the headline energy of each stage comes from. */
+enum headline { HEADLINE_BENCHMARK, HEADLINE_PRECISE, HEADLINE_COUNT };
+extern const char *const headline_names[HEADLINE_COUNT + 1]; /* "benchmark-1.5", "precise" */
 
-/* Where the tokens of a chunk were generated (METHOD section 5). */
-enum reading { READING_GAP, READING_INTERVAL, READING_REQUEST, READING_WORDS, READING_COUNT };
-extern const char *const reading_names[READING_COUNT + 1];
+/* Where the tokens of a chunk were generated (METHOD section 5): the rules by which a chunk's energy is found. */
+enum rule { RULE_GAP, RULE_INTERVAL, RULE_REQUEST, RULE_WORDS, RULE_COUNT };
+extern const char *const rule_names[RULE_COUNT + 1];
 
 /* How many consecutive windows make a steady state; the value is K, 0 is all of them. */
 enum steady_k { K_ALL, K_1, K_2, K_3, K_COUNT };
-extern const char *const k_names[K_COUNT + 1]; /* "all", "1", "2", "3" */
+extern const char *const steady_k_names[K_COUNT + 1]; /* "all", "1", "2", "3" */
 
 struct method {
-    int basis;              /* enum basis */
-    int attribution;        /* enum reading */
-    int k;                  /* enum steady_k */
-    int64_t window;         /* W, requests */
-    double cv_limit;        /* a window qualifies below it */
-    double saturated_share; /* of the peak concurrency */
-    double lag_share;       /* of the formal stage idle while owed: over it is delivery lag */
-    int64_t merged_tokens;  /* a later chunk with more is a merged one */
+    enum headline headline; /* by its key, basis */
+    enum rule attribution;
+    enum steady_k k;
+    int64_t window; /* W, requests */
+    double cv_limit, saturated_share, lag_share;
+    int64_t merged_tokens;
 };
 
 extern const struct schema method_schema;

@@ -15,32 +15,33 @@
 
 /* ---- the run ---- */
 
-enum mark_id {
-    MARK_BASELINE_START, /* t0 */
-    MARK_BASELINE_END,  /* t1: the accepted window is [start, end]; a window that slid writes both anew, the last counts
-                         */
-    MARK_SERVICE_START, /* t2 */
-    MARK_READY,         /* t3 */
-    MARK_WARMUP_START,  /* t4 */
-    MARK_WARMUP_END,    /* t5 */
-    MARK_FORMAL_START,  /* t6 */
-    MARK_FORMAL_END,    /* t7 */
-    MARK_STOP,          /* t8 */
-    MARK_EXIT,          /* t9 */
-    MARK_MEMORY_RELEASED, /* t10 */
-    MARK_POWER_RECOVERED, /* t11 */
-    MARK_RELEASE_END,
-    MARK_HOLD_END,
-    MARK_RELEASE_TIMEOUT,
-    MARK_FAILED,      /* the run gave up: note says why */
-    MARK_INTERRUPTED, /* a signal asked to stop: note says in which stage */
-    MARK_COUNT
+enum boundary {
+    BOUNDARY_BASELINE_START,  /* t0 */
+    BOUNDARY_BASELINE_END,    /* t1: the accepted window is [start, end]; a window that slid writes both anew, the last
+                               * counts
+                               */
+    BOUNDARY_SERVICE_START,   /* t2 */
+    BOUNDARY_READY,           /* t3 */
+    BOUNDARY_WARMUP_START,    /* t4 */
+    BOUNDARY_WARMUP_END,      /* t5 */
+    BOUNDARY_FORMAL_START,    /* t6 */
+    BOUNDARY_FORMAL_END,      /* t7 */
+    BOUNDARY_STOP,            /* t8 */
+    BOUNDARY_EXIT,            /* t9 */
+    BOUNDARY_MEMORY_RELEASED, /* t10 */
+    BOUNDARY_POWER_RECOVERED, /* t11 */
+    BOUNDARY_RELEASE_END,
+    BOUNDARY_HOLD_END,
+    BOUNDARY_RELEASE_TIMEOUT,
+    BOUNDARY_FAILED,      /* the run gave up: note says why */
+    BOUNDARY_INTERRUPTED, /* a signal asked to stop: note says in which stage */
+    BOUNDARY_COUNT
 };
-extern const char *const mark_names[MARK_COUNT + 1];
+extern const char *const boundary_names[BOUNDARY_COUNT + 1];
 
-struct rec_mark {
+struct rec_boundary {
     int64_t t_ns;
-    int id; /* enum mark_id */
+    enum boundary id;
     const char *note;
 };
 
@@ -66,7 +67,7 @@ extern const char *const check_outcome_names[CHECK_OUTCOME_COUNT + 1];
 struct rec_fact {
     int64_t t_ns;
     const char *name;
-    int outcome; /* enum check_outcome */
+    enum check_outcome outcome;
     const char *expected, *seen;
 };
 
@@ -110,23 +111,23 @@ struct rec_run {
 
 /* ---- power ---- */
 
-enum instant_tag { INSTANT_GRID, INSTANT_MARK, INSTANT_MARK_AFTER };
+enum __attribute__((packed)) instant_tag { INSTANT_GRID, INSTANT_BOUNDARY, INSTANT_BOUNDARY_AFTER };
 
 struct rec_instant {
     int64_t t_ns;     /* middle of the call */
     int32_t width_ns; /* of the call */
     int32_t mw;       /* -1: the reading failed */
     int64_t late_ns;  /* start of the call behind its deadline; ABSENT_I64 for mark samples */
-    uint8_t tag;      /* enum instant_tag */
+    enum instant_tag tag;
 };
 
-enum counter_why { COUNTER_LOCKED, COUNTER_REPEAT, COUNTER_SEARCH, COUNTER_BOUNDARY };
+enum __attribute__((packed)) counter_why { COUNTER_LOCKED, COUNTER_REPEAT, COUNTER_SEARCH, COUNTER_BOUNDARY };
 
 struct rec_counter {
     int64_t t_ns;
     int64_t mj; /* negative: the reading failed */
     int32_t width_ns;
-    uint8_t why; /* enum counter_why */
+    enum counter_why why;
 };
 
 struct rec_buffer {
@@ -192,7 +193,7 @@ struct rec_gpu {
 /* ---- requests ---- */
 
 /* Why a request failed: the first fault in time (METHOD section 4, Verdicts). */
-enum verdict {
+enum __attribute__((packed)) verdict {
     VERDICT_OK,
     VERDICT_NOT_RECORDED,   /* a converted recording without status */
     VERDICT_CONNECT_FAILED, /* refused, reset or unreachable before a whole head */
@@ -220,7 +221,7 @@ enum verdict {
 };
 extern const char *const verdict_names[VERDICT_COUNT + 1];
 
-enum request_stage { REQUEST_READY, REQUEST_WARMUP, REQUEST_FORMAL };
+enum __attribute__((packed)) request_stage { REQUEST_READY, REQUEST_WARMUP, REQUEST_FORMAL };
 extern const char *const request_stage_names[4];
 
 enum request_note {
@@ -233,11 +234,11 @@ enum request_note {
 };
 
 struct rec_request {
-    uint32_t id;     /* position in the set, from 0; warm-up and readiness have their own numbering */
-    uint8_t stage;   /* enum request_stage */
-    uint8_t verdict; /* enum verdict */
-    uint16_t notes;  /* enum request_note, or-ed */
-    int32_t status;  /* HTTP; -1 */
+    uint32_t id; /* position in the set, from 0; warm-up and readiness have their own numbering */
+    enum request_stage stage;
+    enum verdict verdict;
+    uint16_t notes; /* enum request_note, or-ed */
+    int32_t status; /* HTTP; -1 */
     int64_t connect_ns, connected_ns, submit_ns, sent_ns, head_ns;
     int64_t role_ns, first_ns, first_visible_ns, last_ns, finish_ns, usage_ns, end_ns, closed_ns;
     int64_t prompt_tokens, completion_tokens, reasoning_tokens, cached_tokens; /* of the last usage */
@@ -249,9 +250,17 @@ struct rec_request {
     const char *detail;        /* of a failure: a sentence with what was seen, printable; null */
 };
 
-enum chunk_kind { CHUNK_ROLE, CHUNK_TEXT, CHUNK_REASONING, CHUNK_HELD, CHUNK_FINISH, CHUNK_USAGE, CHUNK_OTHER };
+enum __attribute__((packed)) chunk_kind {
+    CHUNK_ROLE,
+    CHUNK_TEXT,
+    CHUNK_REASONING,
+    CHUNK_HELD,
+    CHUNK_FINISH,
+    CHUNK_USAGE,
+    CHUNK_OTHER
+};
 extern const char *const chunk_kind_names[8];
-enum chunk_stamp { STAMP_KERNEL, STAMP_SHARED, STAMP_READ };
+enum __attribute__((packed)) chunk_stamp { STAMP_KERNEL, STAMP_SHARED, STAMP_READ };
 extern const char *const chunk_stamp_names[4];
 
 /* One event of a formal request's stream. A token chunk is TEXT, REASONING (any output string that is not visible) or
@@ -261,8 +270,8 @@ struct __attribute__((packed, aligned(2))) rec_chunk {
     uint32_t request;
     int32_t running; /* completion_tokens so far as this chunk says; -1: none */
     uint32_t bytes;  /* UTF-8 bytes of output text (characters where only those were recorded) */
-    uint8_t kind;    /* enum chunk_kind */
-    uint8_t stamp;   /* enum chunk_stamp */
+    enum chunk_kind kind;
+    enum chunk_stamp stamp;
 };
 
 static inline bool chunk_has_tokens(const struct rec_chunk *c)
@@ -298,8 +307,8 @@ struct records {
     double given_parameters; /* total parameters, from whoever evaluates; 0: not given */
     bool sealed;             /* hashes were there and right */
     const char *damage;      /* null, or what is wrong with the files: a line each, naming file and line */
-    struct rec_mark *marks;
-    size_t mark_count;
+    struct rec_boundary *boundaries;
+    size_t boundary_count;
     struct rec_clock *clocks;
     size_t clock_count;
     struct rec_fact *facts;
@@ -320,8 +329,11 @@ struct records {
 /* Is the power of this instrument (instant_source) a mean over about a second instead of the power of a moment? */
 bool power_source_is_averaged(const char *source);
 
-/* Time of the last mark with this id, or ABSENT_I64. O(marks). */
-int64_t records_mark(const struct records *r, int id);
+/* schemas of run.json and client.json */
+extern const struct schema rec_run_schema, rec_client_schema;
+
+/* Time of the last boundary with this id, or ABSENT_I64. O(boundaries). */
+int64_t records_boundary(const struct records *r, enum boundary id);
 
 /* A request with every time, count and text absent. */
 struct rec_request rec_request_absent(void);

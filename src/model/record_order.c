@@ -15,7 +15,7 @@
         return false;                                                                                                  \
     }
 
-BEFORE(mark, BY(t_ns); BY(id))
+BEFORE(boundary, BY(t_ns); BY(id))
 BEFORE(clock, BY(t_ns); BY(offset_ns))
 BEFORE(gpu, BY(index))
 BEFORE(instant, BY(t_ns); BY(tag); BY(mw); BY(width_ns))
@@ -34,7 +34,7 @@ BEFORE(chunk, BY(t_ns); BY(request); BY(running); BY(kind); BY(bytes); BY(stamp)
         return true;                                                                                                   \
     }
 
-ASCENDING(marks_in_order, mark, t_ns)
+ASCENDING(boundaries_in_order, boundary, t_ns)
 ASCENDING(clocks_in_order, clock, t_ns)
 ASCENDING(gpus_in_order, gpu, index)
 ASCENDING(instants_in_order, instant, t_ns)
@@ -62,15 +62,15 @@ bool records_in_order(const struct records *r)
     for (size_t i = 0; i < r->gpu_count; i++)
         if (!series_in_order(&r->gpus[i]))
             return false;
-    return marks_in_order(r->marks, r->mark_count) && clocks_in_order(r->clocks, r->clock_count) &&
+    return boundaries_in_order(r->boundaries, r->boundary_count) && clocks_in_order(r->clocks, r->clock_count) &&
            gpus_in_order(r->gpus, r->gpu_count) && requests_in_order(r->requests, r->request_count) &&
            chunks_in_order(r->chunks, r->chunk_count);
 }
 
 void records_order(struct records *r)
 {
-    if (!marks_in_order(r->marks, r->mark_count))
-        sort_stable(r->marks, r->mark_count, sizeof *r->marks, before_mark);
+    if (!boundaries_in_order(r->boundaries, r->boundary_count))
+        sort_stable(r->boundaries, r->boundary_count, sizeof *r->boundaries, before_boundary);
     if (!clocks_in_order(r->clocks, r->clock_count))
         sort_stable(r->clocks, r->clock_count, sizeof *r->clocks, before_clock);
     if (!requests_in_order(r->requests, r->request_count))

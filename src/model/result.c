@@ -98,9 +98,9 @@ void result_absent(struct result *r, struct arena *a, const char *why)
         r->stages[i].stage = i;
         r->stages[i].why = why;
     }
-    r->attribution.readings = arena_array(a, READING_COUNT, sizeof *r->attribution.readings);
-    r->attribution.reading_count = READING_COUNT;
-    for (int i = 0; i < READING_COUNT; i++)
+    r->attribution.readings = arena_array(a, RULE_COUNT, sizeof *r->attribution.readings);
+    r->attribution.reading_count = RULE_COUNT;
+    for (int i = 0; i < RULE_COUNT; i++)
         r->attribution.readings[i] = (struct result_reading){.reading = i,
                                                              .attributed_j = quantity_absent(Q_NOT_RECORDED, why),
                                                              .no_generation_j = quantity_absent(Q_NOT_RECORDED, why),
@@ -111,7 +111,7 @@ void result_absent(struct result *r, struct arena *a, const char *why)
                                                              .cv_min_window = ABSENT_I64,
                                                              .cv_max_window = ABSENT_I64};
     static const int order[K_COUNT] = {K_1, K_2, K_3, K_ALL};
-    r->steady_table = absent_table("steady_table", r->steady_count = READING_COUNT * K_COUNT, a, why);
+    r->steady_table = absent_table("steady_table", r->steady_count = RULE_COUNT * K_COUNT, a, why);
     for (size_t i = 0; i < r->steady_count; i++) {
         r->steady_table[i].reading = (int)(i / K_COUNT);
         r->steady_table[i].k = order[i % K_COUNT];

@@ -212,7 +212,7 @@ enum curve_source { CURVE_NONE, CURVE_BUFFER, CURVE_COUNTER, CURVE_GRID };
 extern const char *const curve_source_names[5];
 
 struct result_reading {
-    int reading; /* enum reading */
+    int reading; /* enum rule */
     struct quantity attributed_j, no_generation_j;
     struct quantity closure;        /* |attributed + none - formal| / formal */
     bool closed;                    /* closure <= 1e-9 */
@@ -226,7 +226,7 @@ struct result_attribution {
     struct quantity scale;           /* counter over curve on the formal stage (buffer only) */
     struct quantity formal_j;        /* what is split */
     struct quantity failed_active_j; /* stretches in which a failed request was active */
-    struct result_reading *readings; /* READING_COUNT of them, by enum reading */
+    struct result_reading *readings; /* RULE_COUNT of them, by enum rule */
     size_t reading_count;
 };
 
@@ -234,15 +234,15 @@ struct result_attribution {
 
 /* One window of W requests in completion order: windows.csv. */
 struct result_window {
-    int64_t window;                                 /* number, from 0: also the order of its first request */
-    int64_t first_request, last_request;            /* ids */
-    double start_s, end_s;                          /* completion of the first and the last one, from formal_start */
-    double cv[READING_COUNT], level[READING_COUNT]; /* level: J/token */
+    int64_t window;                           /* number, from 0: also the order of its first request */
+    int64_t first_request, last_request;      /* ids */
+    double start_s, end_s;                    /* completion of the first and the last one, from formal_start */
+    double cv[RULE_COUNT], level[RULE_COUNT]; /* level: J/token */
 };
 
 /* The answer for one reading and one K. */
 struct result_steady {
-    int reading, k; /* enum reading, enum steady_k */
+    int reading, k; /* enum rule, enum steady_k */
     bool reached;
     const char *why;                     /* not reached: the reason with its numbers */
     int64_t window;                      /* first qualifying one */
@@ -416,7 +416,7 @@ struct result {
     struct result_load load;
     struct result_attribution attribution;
     struct result_steady steady;        /* under the method's K and reading */
-    struct result_steady *steady_table; /* READING_COUNT * K_COUNT, by reading, then K = 1, 2, 3, all */
+    struct result_steady *steady_table; /* RULE_COUNT * K_COUNT, by reading, then K = 1, 2, 3, all */
     size_t steady_count;
     struct result_saturated saturated;
     struct result_lag lag;

@@ -208,7 +208,7 @@ static const struct schema load_schema = {"load", sizeof(struct result_load), lo
 
 #define AT(member) .offset = offsetof(struct result_reading, member)
 static const struct field reading_fields[] = {
-    {"reading", FIELD_ENUM, AT(reading), .names = reading_names, .doc = "Reading."},
+    {"reading", FIELD_ENUM, AT(reading), .names = rule_names, .doc = "Reading."},
     {"attributed_j", FIELD_QUANTITY, AT(attributed_j), .unit = "J", .doc = "Given to requests."},
     {"no_generation_j", FIELD_QUANTITY, AT(no_generation_j), .unit = "J",
      .doc = "Stretches in which nobody generates."},
@@ -242,8 +242,8 @@ static const struct schema attribution_schema = {"attribution", sizeof(struct re
 
 #define AT(member) .offset = offsetof(struct result_steady, member)
 static const struct field steady_fields[] = {
-    {"reading", FIELD_ENUM, AT(reading), .names = reading_names, .doc = "Reading."},
-    {"k", FIELD_ENUM, AT(k), .names = k_names, .doc = "Consecutive windows."},
+    {"reading", FIELD_ENUM, AT(reading), .names = rule_names, .doc = "Reading."},
+    {"k", FIELD_ENUM, AT(k), .names = steady_k_names, .doc = "Consecutive windows."},
     {"reached", FIELD_BOOL, AT(reached), .doc = "Found."},
     {"why", FIELD_TEXT, AT(why), .doc = "Not reached: the reason."},
     {"window", FIELD_I64, AT(window), .doc = "First qualifying window."},
@@ -507,15 +507,14 @@ static const struct field result_window_fields[] = {
     {"last_request", FIELD_I64, AT(last_request), .doc = "Id."},
     {"start_s", FIELD_F64, AT(start_s), .unit = "s", .doc = "Completion of the first, from formal_start."},
     {"end_s", FIELD_F64, AT(end_s), .unit = "s", .doc = "Completion of the last, from formal_start."},
-    {"cv_gap", FIELD_F64, AT(cv[READING_GAP]), .doc = "CV under `gap`."},
-    {"level_gap", FIELD_F64, AT(level[READING_GAP]), .unit = "J/token", .doc = "Mean J/token under `gap`."},
-    {"cv_interval", FIELD_F64, AT(cv[READING_INTERVAL]), .doc = "CV under `interval`."},
-    {"level_interval", FIELD_F64, AT(level[READING_INTERVAL]), .unit = "J/token",
-     .doc = "Mean J/token under `interval`."},
-    {"cv_request", FIELD_F64, AT(cv[READING_REQUEST]), .doc = "CV under `request`."},
-    {"level_request", FIELD_F64, AT(level[READING_REQUEST]), .unit = "J/token", .doc = "Mean J/token under `request`."},
-    {"cv_words", FIELD_F64, AT(cv[READING_WORDS]), .doc = "CV under `words`."},
-    {"level_words", FIELD_F64, AT(level[READING_WORDS]), .unit = "J/token", .doc = "Mean J/token under `words`."},
+    {"cv_gap", FIELD_F64, AT(cv[RULE_GAP]), .doc = "CV under `gap`."},
+    {"level_gap", FIELD_F64, AT(level[RULE_GAP]), .unit = "J/token", .doc = "Mean J/token under `gap`."},
+    {"cv_interval", FIELD_F64, AT(cv[RULE_INTERVAL]), .doc = "CV under `interval`."},
+    {"level_interval", FIELD_F64, AT(level[RULE_INTERVAL]), .unit = "J/token", .doc = "Mean J/token under `interval`."},
+    {"cv_request", FIELD_F64, AT(cv[RULE_REQUEST]), .doc = "CV under `request`."},
+    {"level_request", FIELD_F64, AT(level[RULE_REQUEST]), .unit = "J/token", .doc = "Mean J/token under `request`."},
+    {"cv_words", FIELD_F64, AT(cv[RULE_WORDS]), .doc = "CV under `words`."},
+    {"level_words", FIELD_F64, AT(level[RULE_WORDS]), .unit = "J/token", .doc = "Mean J/token under `words`."},
 };
 const struct schema result_window_schema = {"result_window", sizeof(struct result_window), result_window_fields,
                                             SCHEMA_COUNT(result_window_fields),

@@ -8,7 +8,7 @@
 
 struct record_sink {
     void *self;
-    void (*mark)(void *self, const struct rec_mark *m);
+    void (*boundary)(void *self, const struct rec_boundary *b);
     void (*clock)(void *self, const struct rec_clock *c);
     void (*fact)(void *self, const struct rec_fact *f);
     void (*instant)(void *self, uint32_t gpu, const struct rec_instant *i);

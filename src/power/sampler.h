@@ -65,9 +65,9 @@ struct sampler;
 
 bool sampler_open(struct device *d, const struct sampler_options *o, struct sampler **ret_sampler, struct err *e);
 
-/* A stage boundary is now: every GPU gets an extra instant (INSTANT_MARK) and a counter sample (COUNTER_BOUNDARY) at
- * once, and an instant 0.2 s later (INSTANT_MARK_AFTER). Boundaries that come before a thread has got to the last one
- * share a sample. */
+/* A stage boundary is now: every GPU gets an extra instant (INSTANT_BOUNDARY) and a counter sample (COUNTER_BOUNDARY)
+ * at once, and an instant 0.2 s later (INSTANT_BOUNDARY_AFTER). Boundaries that come before a thread has got to the
+ * last one share a sample. */
 void sampler_mark(struct sampler *s);
 
 /* The grid samples of a GPU with a sequence over `after`, oldest first; the last SAMPLER_RING are kept. ret_samples has

@@ -58,11 +58,11 @@ static bool extras_fits(const struct schedule *s, int64_t now_ns)
 struct step schedule_next(const struct schedule *s, int64_t now_ns)
 {
     if (s->boundary_sample)
-        return (struct step){.action = ACTION_INSTANT, .deadline_ns = now_ns, .tag = INSTANT_MARK};
+        return (struct step){.action = ACTION_INSTANT, .deadline_ns = now_ns, .tag = INSTANT_BOUNDARY};
     if (s->boundary_counter && s->counter)
         return (struct step){.action = ACTION_COUNTER, .why = COUNTER_BOUNDARY};
     if (s->after_count && s->after_ns[0] <= now_ns)
-        return (struct step){.action = ACTION_INSTANT, .deadline_ns = s->after_ns[0], .tag = INSTANT_MARK_AFTER};
+        return (struct step){.action = ACTION_INSTANT, .deadline_ns = s->after_ns[0], .tag = INSTANT_BOUNDARY_AFTER};
     if (s->tick_ns <= now_ns)
         return (struct step){.action = ACTION_INSTANT, .deadline_ns = s->tick_ns, .tag = INSTANT_GRID};
     if (s->counter && s->lock.deadline_ns <= now_ns)
@@ -84,7 +84,7 @@ static void instant_done(struct schedule *s, enum instant_tag tag, int64_t begin
         do
             s->tick_ns += s->grid_ns;
         while (s->tick_ns <= begin_ns);
-    } else if (tag == INSTANT_MARK) {
+    } else if (tag == INSTANT_BOUNDARY) {
         s->boundary_sample = false;
         s->after_ns[s->after_count++] = begin_ns + SAMPLER_BOUNDARY_AFTER_NS;
     } else {

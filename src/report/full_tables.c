@@ -303,7 +303,8 @@ static void put_phases(struct report *p)
 void full_stages(struct report *p)
 {
     const struct result *r = p->r;
-    report_heading(p, "Energy by stage, J, all GPUs together (* the headline: basis %s)", basis_names[r->method.basis]);
+    report_heading(p, "Energy by stage, J, all GPUs together (* the headline: basis %s)",
+                   headline_names[r->method.headline]);
     series_table(p);
     headline_table(p);
     gpu_table(p);
@@ -337,7 +338,7 @@ static void cv_rows(struct report *p, struct table *t)
     static const char *const names[] = {"lowest CV", "highest CV", "no generation, J"};
     for (size_t row = 0; row < 3; row++) {
         table_cell(t, names[row]);
-        for (size_t i = 0; i < READING_COUNT; i++) {
+        for (size_t i = 0; i < RULE_COUNT; i++) {
             if (i >= p->r->attribution.reading_count) {
                 table_cell(t, "not recorded");
                 continue;
@@ -371,18 +372,18 @@ static void put_drained(struct report *p)
 
 void full_steady(struct report *p)
 {
-    static const int ks[] = {K_1, K_2, K_3, K_ALL};
+    static const enum steady_k ks[] = {K_1, K_2, K_3, K_ALL};
     const struct result *r = p->r;
     const struct result_steady *s = &r->steady;
     report_heading(p, "Steady state, J/token @ start of the window after the formal start");
     struct table t;
     table_init(&t, &p->arena, "lrrrr");
     table_cell(&t, "");
-    for (size_t i = 0; i < READING_COUNT; i++)
-        table_cell(&t, arena_format(&p->arena, "%s%s", reading_names[i], (int)i == r->method.attribution ? "*" : " "));
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        table_cell(&t, arena_format(&p->arena, "%s%s", rule_names[i], i == r->method.attribution ? "*" : " "));
     for (size_t k = 0; k < K_COUNT; k++) {
-        table_cell(&t, arena_format(&p->arena, "K = %s%s", k_names[ks[k]], ks[k] == r->method.k ? "*" : ""));
-        for (int i = 0; i < READING_COUNT; i++)
+        table_cell(&t, arena_format(&p->arena, "K = %s%s", steady_k_names[ks[k]], ks[k] == r->method.k ? "*" : ""));
+        for (int i = 0; i < RULE_COUNT; i++)
             table_cell(&t, arena_format(&p->arena, "%s ", steady_cell(p, result_steady_of(r, i, ks[k]))));
     }
     cv_rows(p, &t);

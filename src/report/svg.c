@@ -203,13 +203,13 @@ struct band {
 
 static void stage_bands(const struct records *r, int64_t end_ns, struct band *ret_bands)
 {
-    static const int ids[SVG_STAGES][2] = {{MARK_BASELINE_START, MARK_BASELINE_END},
-                                           {MARK_SERVICE_START, MARK_FORMAL_START},
-                                           {MARK_FORMAL_START, MARK_FORMAL_END},
-                                           {MARK_FORMAL_END, MARK_RELEASE_END},
-                                           {MARK_RELEASE_END, MARK_HOLD_END}};
+    static const int ids[SVG_STAGES][2] = {{BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END},
+                                           {BOUNDARY_SERVICE_START, BOUNDARY_FORMAL_START},
+                                           {BOUNDARY_FORMAL_START, BOUNDARY_FORMAL_END},
+                                           {BOUNDARY_FORMAL_END, BOUNDARY_RELEASE_END},
+                                           {BOUNDARY_RELEASE_END, BOUNDARY_HOLD_END}};
     for (size_t i = 0; i < SVG_STAGES; i++) {
-        ret_bands[i] = (struct band){records_mark(r, ids[i][0]), records_mark(r, ids[i][1])};
+        ret_bands[i] = (struct band){records_boundary(r, ids[i][0]), records_boundary(r, ids[i][1])};
         /* A stage that was begun and not ended reaches to the end of the records. */
         if (ret_bands[i].from_ns != ABSENT_I64 && ret_bands[i].to_ns == ABSENT_I64)
             ret_bands[i].to_ns = end_ns;
@@ -297,8 +297,8 @@ static void put_legend(struct buf *out, const struct rec_gpu *g, size_t i, bool 
 /* From the baseline (else the first sample) to the end of the hold (else the last sample), and up to a round power. */
 static bool frame_of(const struct records *r, const struct series *all, struct frame *ret)
 {
-    struct frame f = {records_mark(r, MARK_BASELINE_START), INT64_MIN, 0};
-    int64_t first_ns = INT64_MAX, hold_end_ns = records_mark(r, MARK_HOLD_END);
+    struct frame f = {records_boundary(r, BOUNDARY_BASELINE_START), INT64_MIN, 0};
+    int64_t first_ns = INT64_MAX, hold_end_ns = records_boundary(r, BOUNDARY_HOLD_END);
     for (size_t g = 0; g < r->gpu_count; g++)
         for (size_t i = 0; i < all[g].count; i++) {
             const struct sample *s = &all[g].samples[i];

@@ -146,7 +146,7 @@ bool run_pause(struct run *r, int64_t ns);
 
 void run_enter(struct run *r, int stage);
 void run_show(struct run *r);
-void run_mark(struct run *r, int id, int64_t t_ns, const char *note);
+void run_mark(struct run *r, enum boundary id, int64_t t_ns, const char *note);
 void run_fact(struct run *r, const char *name, int outcome, const char *expected, const char *seen);
 const char *run_gpu_name(void *self, uint32_t gpu);
 

@@ -216,10 +216,10 @@ static uint64_t ask_turn(struct recorder *r)
 
 static const struct rec_series one_line = {.rows = 1, .first = ABSENT_I64, .last = ABSENT_I64};
 
-static void take_mark(void *self, const struct rec_mark *m)
+static void take_boundary(void *self, const struct rec_boundary *m)
 {
     struct recorder *r = self;
-    struct rec_mark masked = *m;
+    struct rec_boundary masked = *m;
     size_t before;
     struct record_file *f = begin(r, ROWS_MARKS, &before);
     struct rec_series taken = nothing_taken(NULL);
@@ -322,7 +322,7 @@ struct record_sink recorder_sink(struct recorder *r)
 {
     must(r);
     return (struct record_sink){.self = r,
-                                .mark = take_mark,
+                                .boundary = take_boundary,
                                 .clock = take_clock,
                                 .fact = take_fact,
                                 .instant = take_instant,

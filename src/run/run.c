@@ -49,15 +49,15 @@ bool run_fail_with(struct run *r, const struct err *e)
     if (r->failure.kind == ERR_NONE) {
         r->failure = *e;
         if (r->recorder)
-            run_mark(r, MARK_FAILED, run_now_ns(r), e->text);
+            run_mark(r, BOUNDARY_FAILED, run_now_ns(r), e->text);
         loop_stop(r->loop);
     }
     return false;
 }
 
-void run_mark(struct run *r, int id, int64_t t_ns, const char *note)
+void run_mark(struct run *r, enum boundary id, int64_t t_ns, const char *note)
 {
-    r->recorders.mark(r->recorders.self, &(struct rec_mark){.t_ns = t_ns, .id = id, .note = note});
+    r->recorders.boundary(r->recorders.self, &(struct rec_boundary){.t_ns = t_ns, .id = id, .note = note});
 }
 
 void run_fact(struct run *r, const char *name, int outcome, const char *expected, const char *seen)
@@ -161,7 +161,7 @@ static void on_signal(struct watch *w, uint32_t events)
     if (read(w->fd, &info, sizeof info) != sizeof info)
         return;
     if (r->interrupts++ == 0) {
-        run_mark(r, MARK_INTERRUPTED, run_now_ns(r), run_stage_names[r->stage]);
+        run_mark(r, BOUNDARY_INTERRUPTED, run_now_ns(r), run_stage_names[r->stage]);
         run_show(r);
     }
     loop_stop(r->loop);

@@ -48,8 +48,8 @@ bool stage_baseline(struct run *r)
     if (!decided)
         return r->interrupts == 0 && run_fail(r, ERR_DEVICE, "The GPUs gave no power readings for the baseline.");
     if (r->idle.start_ns != ABSENT_I64) {
-        run_mark(r, MARK_BASELINE_START, r->idle.start_ns, NULL);
-        run_mark(r, MARK_BASELINE_END, r->idle.end_ns, NULL);
+        run_mark(r, BOUNDARY_BASELINE_START, r->idle.start_ns, NULL);
+        run_mark(r, BOUNDARY_BASELINE_END, r->idle.end_ns, NULL);
     }
     if (r->idle.state == IDLE_REFUSED) {
         struct buf b = {0};
@@ -123,7 +123,7 @@ static bool make_launch(struct run *r, struct err *e)
     note_environment(r);
     note_residency(r);
     sampler_mark(r->sampler);
-    run_mark(r, MARK_SERVICE_START, run_now_ns(r), NULL);
+    run_mark(r, BOUNDARY_SERVICE_START, run_now_ns(r), NULL);
     return child_start(r->child, &spec, NULL, e);
 }
 
@@ -172,7 +172,7 @@ static bool send_other(struct run *r, int stage, size_t count)
         return run_fail_with(r, &e);
     r->other.start_ns = client_submit(r->other.client);
     if (stage == REQUEST_WARMUP && r->other.start_ns != ABSENT_I64)
-        run_mark(r, MARK_WARMUP_START, r->other.start_ns, NULL);
+        run_mark(r, BOUNDARY_WARMUP_START, r->other.start_ns, NULL);
     if (!run_wait(r, load_is_closed, INT64_MAX)) {
         client_cancel(r->other.client);
         return false;
@@ -331,7 +331,7 @@ bool stage_start(struct run *r)
     if (!send_other(r, REQUEST_READY, 1))
         return false;
     sampler_mark(r->sampler);
-    run_mark(r, MARK_READY, run_now_ns(r), NULL);
+    run_mark(r, BOUNDARY_READY, run_now_ns(r), NULL);
     note_tree(r);
     return true;
 }
@@ -359,7 +359,7 @@ bool stage_warmup(struct run *r)
         sampler_mark(r->sampler);
         if (!send_other(r, REQUEST_WARMUP, count))
             return false;
-        run_mark(r, MARK_WARMUP_END, r->other.end_ns, NULL);
+        run_mark(r, BOUNDARY_WARMUP_END, r->other.end_ns, NULL);
         sampler_mark(r->sampler);
     }
     load_done(&r->other);
@@ -416,7 +416,7 @@ bool stage_formal(struct run *r)
     if (r->formal.start_ns == ABSENT_I64)
         return run_fail(r, ERR_ENGINE, "None of the %zu connections to %s could be opened, so no request was sent.",
                         r->set.count, r->poll_address.text);
-    run_mark(r, MARK_FORMAL_START, r->formal.start_ns, NULL);
+    run_mark(r, BOUNDARY_FORMAL_START, r->formal.start_ns, NULL);
     /* As analysis has it: the latest answer since the warm-up, if it has caught up; else what is known. */
     r->before = r->counted && !(r->count.tokens < known_before(r).tokens) ? r->count : known_before(r);
     run_enter(r, RUN_FORMAL);
@@ -428,7 +428,7 @@ bool stage_formal(struct run *r)
         run_wait(r, formal_is_closed, run_now_ns(r) + 5 * SECOND_NS);
     }
     if (r->formal.ended) {
-        run_mark(r, MARK_FORMAL_END, r->formal.end_ns, NULL);
+        run_mark(r, BOUNDARY_FORMAL_END, r->formal.end_ns, NULL);
         run_watch_release(r, r->formal.end_ns);
     }
     r->formal_client = client_read(r->formal.client);
@@ -493,7 +493,7 @@ void stage_stop(struct run *r)
     r->stopping = true;
     run_scrape_stop(r);
     sampler_mark(r->sampler);
-    run_mark(r, MARK_STOP, run_now_ns(r), NULL);
+    run_mark(r, BOUNDARY_STOP, run_now_ns(r), NULL);
     run_watch_release(r, run_now_ns(r)); /* where the run never got to the formal end */
     struct child_stop_times times = {
         .main_ns = seconds(r->plan->limits.stop_s), .group_ns = 10 * SECOND_NS, .kill_ns = 30 * SECOND_NS};
@@ -506,7 +506,7 @@ void stage_stop(struct run *r)
                  "in facts.csv. They hold the GPU; a process in state D usually needs a reboot.");
     sampler_mark(r->sampler);
     if (r->gone_ns != ABSENT_I64)
-        run_mark(r, MARK_EXIT, r->gone_ns, NULL);
+        run_mark(r, BOUNDARY_EXIT, r->gone_ns, NULL);
 }
 
 static bool memory_is_back(struct run *r)
@@ -559,17 +559,17 @@ void stage_release(struct run *r)
         run_wait(r, release_is_over, r->release_until_ns + seconds(r->plan->method.hold_s) + 4 * grid);
     int64_t end = later(later(r->gone_ns, r->memory_released_ns), r->release.recovered_ns);
     if (r->memory_released_ns != ABSENT_I64)
-        run_mark(r, MARK_MEMORY_RELEASED, r->memory_released_ns, NULL);
+        run_mark(r, BOUNDARY_MEMORY_RELEASED, r->memory_released_ns, NULL);
     if (release_is_closed(r) && end <= r->release_until_ns) {
-        run_mark(r, MARK_POWER_RECOVERED, r->release.recovered_ns, NULL);
-        run_mark(r, MARK_RELEASE_END, end, NULL);
-        run_mark(r, MARK_HOLD_END, r->release.closed_ns, NULL);
+        run_mark(r, BOUNDARY_POWER_RECOVERED, r->release.recovered_ns, NULL);
+        run_mark(r, BOUNDARY_RELEASE_END, end, NULL);
+        run_mark(r, BOUNDARY_HOLD_END, r->release.closed_ns, NULL);
     } else {
         struct buf b = {0};
         release_describe(&r->release, run_gpu_name, r, &b);
         if (r->memory_released_ns == ABSENT_I64)
             buf_fmt(&b, "%sMemory or compute processes are still on a GPU.", b.n ? " " : "");
-        run_mark(r, MARK_RELEASE_TIMEOUT, run_now_ns(r), buf_text(&b));
+        run_mark(r, BOUNDARY_RELEASE_TIMEOUT, run_now_ns(r), buf_text(&b));
         buf_done(&b);
         r->release.closed = false;
     }

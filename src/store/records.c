@@ -103,7 +103,7 @@ static bool before_i64(const void *a, const void *b)
 }
 
 /* Every series begins with its time. */
-_Static_assert(offsetof(struct rec_mark, t_ns) == 0 && offsetof(struct rec_clock, t_ns) == 0 &&
+_Static_assert(offsetof(struct rec_boundary, t_ns) == 0 && offsetof(struct rec_clock, t_ns) == 0 &&
                    offsetof(struct rec_fact, t_ns) == 0 && offsetof(struct rec_instant, t_ns) == 0 &&
                    offsetof(struct rec_counter, t_ns) == 0 && offsetof(struct rec_buffer, realtime_us) == 0 &&
                    offsetof(struct rec_gpu_state, t_ns) == 0 && offsetof(struct rec_process, t_ns) == 0 &&
@@ -273,7 +273,7 @@ bool records_read(const struct record_files *files, const char *folder, const st
         return there ? false : err_set(e, ERR_RECORDS, "%s is no run folder: it holds no plan.json", folder);
     buf_str(&l.damage.lines, seal->records_text);
     load_run(&l, plan_sha256);
-    load_series(&l, ROWS_MARKS, &r.marks, &r.mark_count);
+    load_series(&l, ROWS_MARKS, &r.boundaries, &r.boundary_count);
     load_series(&l, ROWS_CLOCK, &r.clocks, &r.clock_count);
     load_series(&l, ROWS_FACTS, &r.facts, &r.fact_count);
     load_series(&l, ROWS_METRICS, &r.metrics, &r.metrics_count);

@@ -299,10 +299,10 @@ void check_requests(struct records *r, const struct rec_chunk *chunks, size_t co
 
 static void check_mark(const struct records *r, int mark, int64_t event_ns, const char *event, struct damage *d)
 {
-    int64_t t_ns = records_mark(r, mark);
+    int64_t t_ns = records_boundary(r, mark);
 
     if (t_ns != ABSENT_I64 && event_ns != ABSENT_I64 && distance(t_ns, event_ns) > MARK_NS)
-        damage_add(d, "marks.csv: %s is at %.6f s, but %s at %.6f s", mark_names[mark], seconds(t_ns), event,
+        damage_add(d, "marks.csv: %s is at %.6f s, but %s at %.6f s", boundary_names[mark], seconds(t_ns), event,
                    seconds(event_ns));
 }
 
@@ -325,29 +325,30 @@ static void span_requests(const struct rec_request *q, size_t n, int stage, int6
 
 static void check_marks(const struct records *r, bool whole, struct damage *d)
 {
-    int64_t first, last, gone = records_mark(r, MARK_EXIT), memory = records_mark(r, MARK_MEMORY_RELEASED),
-                         power = records_mark(r, MARK_POWER_RECOVERED);
+    int64_t first, last, gone = records_boundary(r, BOUNDARY_EXIT),
+                         memory = records_boundary(r, BOUNDARY_MEMORY_RELEASED),
+                         power = records_boundary(r, BOUNDARY_POWER_RECOVERED);
     size_t count;
 
     span_requests(r->requests, r->request_count, REQUEST_FORMAL, &first, &last, &count);
     if (whole && count && (r->plan.requests.count == ABSENT_I64 || (int64_t)count == r->plan.requests.count)) {
-        check_mark(r, MARK_FORMAL_START, first, "by requests.csv the first formal request was submitted", d);
-        check_mark(r, MARK_FORMAL_END, last, "by requests.csv the last formal request ended", d);
+        check_mark(r, BOUNDARY_FORMAL_START, first, "by requests.csv the first formal request was submitted", d);
+        check_mark(r, BOUNDARY_FORMAL_END, last, "by requests.csv the last formal request ended", d);
     }
     span_requests(r->warmups, r->warmup_count, REQUEST_WARMUP, &first, &last, &count);
     if (whole && count && (int64_t)count == r->plan.method.warmup_requests) {
-        check_mark(r, MARK_WARMUP_START, first, "by requests.csv the first warm-up request was submitted", d);
-        check_mark(r, MARK_WARMUP_END, last, "by requests.csv the last warm-up request ended", d);
+        check_mark(r, BOUNDARY_WARMUP_START, first, "by requests.csv the first warm-up request was submitted", d);
+        check_mark(r, BOUNDARY_WARMUP_END, last, "by requests.csv the last warm-up request ended", d);
     }
     span_requests(r->warmups, r->warmup_count, REQUEST_READY, &first, &last, &count);
-    int64_t ready = records_mark(r, MARK_READY);
+    int64_t ready = records_boundary(r, BOUNDARY_READY);
     if (ready != ABSENT_I64 && last != ABSENT_I64 && ready < last - MARK_NS)
         damage_add(d, "marks.csv: ready is at %.6f s, but by requests.csv the request that proved it ended at %.6f s",
                    seconds(ready), seconds(last));
     if (gone != ABSENT_I64 && memory != ABSENT_I64 && power != ABSENT_I64) {
         int64_t latest = gone > memory ? gone : memory;
 
-        check_mark(r, MARK_RELEASE_END, latest > power ? latest : power,
+        check_mark(r, BOUNDARY_RELEASE_END, latest > power ? latest : power,
                    "the latest of exit, memory_released and power_recovered is", d);
     }
 }
@@ -357,9 +358,9 @@ static void check_marks(const struct records *r, bool whole, struct damage *d)
 /* From the first mark to the last; with under two pairs the clocks are not judged at all (clock_step). */
 static void check_pairs(const struct records *r, struct damage *d)
 {
-    if (r->clock_count < 2 || !r->mark_count)
+    if (r->clock_count < 2 || !r->boundary_count)
         return;
-    int64_t before = r->marks[0].t_ns, end = r->marks[r->mark_count - 1].t_ns;
+    int64_t before = r->boundaries[0].t_ns, end = r->boundaries[r->boundary_count - 1].t_ns;
     for (size_t i = 0; before < end; i++) {
         int64_t next = i < r->clock_count && r->clocks[i].t_ns < end ? r->clocks[i].t_ns : end;
 
@@ -470,9 +471,9 @@ static void cut_memory(struct rec_gpu *g, size_t gpu, struct damage *d)
 
 static void cut_beyond(struct records *r, struct damage *d)
 {
-    if (!r->mark_count)
+    if (!r->boundary_count)
         return;
-    struct span_ns run = {r->marks[0].t_ns - BEYOND_NS, r->marks[r->mark_count - 1].t_ns + BEYOND_NS},
+    struct span_ns run = {r->boundaries[0].t_ns - BEYOND_NS, r->boundaries[r->boundary_count - 1].t_ns + BEYOND_NS},
                    real = {INT64_MAX, INT64_MIN};
 
     cut_series(r->clocks, &r->clock_count, sizeof *r->clocks, run, "clock.csv", d);

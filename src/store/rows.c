@@ -97,9 +97,9 @@ static const struct column gpu_columns[] = {
     COL(rec_gpu, instant_source, COL_TEXT, ANY, ABSENT),
 };
 static const struct column mark_columns[] = {
-    COL(rec_mark, t_ns, COL_I64, TIME, NEVER),
-    {"mark", COL_NAME, offsetof(struct rec_mark, id), mark_names, ANY, NEVER},
-    COL(rec_mark, note, COL_TEXT, ANY, ABSENT),
+    COL(rec_boundary, t_ns, COL_I64, TIME, NEVER),
+    {"mark", COL_NAME, offsetof(struct rec_boundary, id), boundary_names, ANY, NEVER},
+    COL(rec_boundary, note, COL_TEXT, ANY, ABSENT),
 };
 static const struct column clock_columns[] = {
     COL(rec_clock, t_ns, COL_I64, TIME, NEVER),
@@ -210,7 +210,7 @@ static const struct table {
         file, sizeof(struct s), (columns), sizeof(columns) / sizeof *(columns), time                                   \
     }
     [ROWS_GPUS] = TABLE("gpus.csv", rec_gpu, gpu_columns, NO_TIME),
-    [ROWS_MARKS] = TABLE("marks.csv", rec_mark, mark_columns, 0),
+    [ROWS_MARKS] = TABLE("marks.csv", rec_boundary, mark_columns, 0),
     [ROWS_CLOCK] = TABLE("clock.csv", rec_clock, clock_columns, 0),
     [ROWS_FACTS] = TABLE("facts.csv", rec_fact, fact_columns, 0),
     [ROWS_INSTANT] = TABLE("instant.csv", rec_instant, instant_columns, 0),

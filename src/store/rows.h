@@ -16,7 +16,7 @@
 
 enum row_table {
     ROWS_GPUS,      /* gpus.csv       struct rec_gpu, without its series */
-    ROWS_MARKS,     /* marks.csv      struct rec_mark */
+    ROWS_MARKS,     /* marks.csv      struct rec_boundary */
     ROWS_CLOCK,     /* clock.csv      struct rec_clock */
     ROWS_FACTS,     /* facts.csv      struct rec_fact */
     ROWS_INSTANT,   /* instant.csv    struct rec_instant, with gpu */
@@ -67,9 +67,5 @@ struct rows {
 /* Reads a whole file's text, header first, into the arena. Lines that can't be right are left out and counted, those of
  * a GPU from `gpus` on among them. An empty text is an empty table. O(bytes). */
 struct rows rows_read(enum row_table t, struct span text, size_t gpus, struct arena *a);
-
-/* schemas of run.json and client.json */
-extern const struct schema rec_run_schema;    /* struct rec_run */
-extern const struct schema rec_client_schema; /* struct rec_client */
 
 #endif

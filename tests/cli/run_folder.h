@@ -38,7 +38,7 @@ static inline struct rec_series write_rows(const struct records *r, const char *
             put_rows(&b, t, g, x->process, x->process_count);
     }
     if (t == ROWS_MARKS) {
-        put_rows(&b, t, 0, r->marks, r->mark_count);
+        put_rows(&b, t, 0, r->boundaries, r->boundary_count);
     } else if (t == ROWS_CLOCK) {
         put_rows(&b, t, 0, r->clocks, r->clock_count);
     } else if (t == ROWS_FACTS) {

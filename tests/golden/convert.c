@@ -27,7 +27,7 @@ static bool write_tables(const char *folder, const struct records *r, struct err
         t[i].id = (enum row_table)i;
         rows_header(t[i].id, &t[i].text);
     }
-    put(&t[ROWS_MARKS], 0, r->marks, r->mark_count);
+    put(&t[ROWS_MARKS], 0, r->boundaries, r->boundary_count);
     put(&t[ROWS_CLOCK], 0, r->clocks, r->clock_count);
     put(&t[ROWS_REQUESTS], 0, r->requests, r->request_count);
     put(&t[ROWS_CHUNKS], 0, r->chunks, r->chunk_count);

@@ -115,12 +115,12 @@ static void find_bursts(const struct curve *power, struct stages *s)
 
 static struct stages stages_of(const struct records *r, const struct curve *power)
 {
-    struct stages s = {.life_from_ns = records_mark(r, MARK_SERVICE_START)};
-    int64_t formal = records_mark(r, MARK_FORMAL_START), end = records_mark(r, MARK_FORMAL_END);
-    static const int ends[] = {MARK_EXIT, MARK_MEMORY_RELEASED, MARK_POWER_RECOVERED};
+    struct stages s = {.life_from_ns = records_boundary(r, BOUNDARY_SERVICE_START)};
+    int64_t formal = records_boundary(r, BOUNDARY_FORMAL_START), end = records_boundary(r, BOUNDARY_FORMAL_END);
+    static const int ends[] = {BOUNDARY_EXIT, BOUNDARY_MEMORY_RELEASED, BOUNDARY_POWER_RECOVERED};
     for (size_t i = 0; i < 3; i++)
-        if (records_mark(r, ends[i]) > s.life_to_ns)
-            s.life_to_ns = records_mark(r, ends[i]);
+        if (records_boundary(r, ends[i]) > s.life_to_ns)
+            s.life_to_ns = records_boundary(r, ends[i]);
     if (s.life_from_ns == ABSENT_I64 || formal == ABSENT_I64 || end == ABSENT_I64 || s.life_to_ns <= end) {
         s = (struct stages){0};
         find_bursts(power, &s);

@@ -130,10 +130,10 @@ static bool load_marks(const char *dir, struct arena *a, struct records *r, stru
     while (ok && table_next(&t)) {
         const char *name = cell(&t, "mark");
         if (strcmp(name, "tree_gone") == 0)
-            name = mark_names[MARK_EXIT];
-        for (int id = 0; id < MARK_COUNT; id++)
-            if (strcmp(name, mark_names[id]) == 0)
-                PUSH(a, r->marks, r->mark_count, room, (struct rec_mark){time_ns(&t, "t_us"), id, NULL});
+            name = boundary_names[BOUNDARY_EXIT];
+        for (int id = 0; id < BOUNDARY_COUNT; id++)
+            if (strcmp(name, boundary_names[id]) == 0)
+                PUSH(a, r->boundaries, r->boundary_count, room, (struct rec_boundary){time_ns(&t, "t_us"), id, NULL});
     }
     table_close(&t);
     return ok;
@@ -395,7 +395,8 @@ static bool load_metrics(const char *dir, struct arena *a, struct records *r, st
  */
 static void mark_memory_released(struct arena *a, struct records *r)
 {
-    int64_t formal_end = records_mark(r, MARK_FORMAL_END), service_start = records_mark(r, MARK_SERVICE_START);
+    int64_t formal_end = records_boundary(r, BOUNDARY_FORMAL_END),
+            service_start = records_boundary(r, BOUNDARY_SERVICE_START);
     if (r->gpu_count == 0 || formal_end == ABSENT_I64)
         return;
     const struct rec_gpu *g = &r->gpus[0];
@@ -409,13 +410,14 @@ static void mark_memory_released(struct arena *a, struct records *r)
             released = s->t_ns;
     }
     size_t kept = 0;
-    for (size_t i = 0; i < r->mark_count; i++)
-        if (r->marks[i].id != MARK_MEMORY_RELEASED)
-            r->marks[kept++] = r->marks[i];
-    r->mark_count = kept;
+    for (size_t i = 0; i < r->boundary_count; i++)
+        if (r->boundaries[i].id != BOUNDARY_MEMORY_RELEASED)
+            r->boundaries[kept++] = r->boundaries[i];
+    r->boundary_count = kept;
     size_t room = kept;
     if (released != ABSENT_I64)
-        PUSH(a, r->marks, r->mark_count, room, (struct rec_mark){released, MARK_MEMORY_RELEASED, NULL});
+        PUSH(a, r->boundaries, r->boundary_count, room,
+             (struct rec_boundary){released, BOUNDARY_MEMORY_RELEASED, NULL});
 }
 
 /* Which engine it was and whether its prefix cache was on, as the log tells its settings; the log may be missing. */
@@ -464,7 +466,7 @@ static void describe(const char *dir, struct arena *a, struct records *r)
     r->sealed = true;
     /* The stamps of the buffer are on the recording's one clock already. */
     r->clocks = arena_array(a, 1, sizeof *r->clocks);
-    r->clocks[0] = (struct rec_clock){.t_ns = records_mark(r, MARK_BASELINE_START)};
+    r->clocks[0] = (struct rec_clock){.t_ns = records_boundary(r, BOUNDARY_BASELINE_START)};
     r->clock_count = 1;
 }
 

@@ -52,7 +52,7 @@ static double steady_start_s(const struct golden *g, int reading, int k, int64_t
 {
     const struct result_steady *s = result_steady_of(&g->result, reading, k);
     if (!s->reached)
-        fail_msg("%s K=%s: %s", reading_names[reading], k_names[k], s->why);
+        fail_msg("%s K=%s: %s", rule_names[reading], steady_k_names[k], s->why);
     assert_int_equal(s->window, window);
     return s->start_s;
 }
@@ -77,7 +77,7 @@ static void front4_energies(void **state)
     assert_digits(s[STAGE_FORMAL].energy.grid.value, 44435.8, 1);
     assert_digits(s[STAGE_FORMAL].energy.buffer.value, 44246.6, 1);
     assert_digits(s[STAGE_RELEASE].energy.grid.value, 535.9, 1);
-    assert_int_equal(s[STAGE_RELEASE].end_ns, records_mark(&front4.records, MARK_EXIT));
+    assert_int_equal(s[STAGE_RELEASE].end_ns, records_boundary(&front4.records, BOUNDARY_EXIT));
     assert_digits(front4.result.gpus[0].counter_lag_s.value, 0.0484, 4);
     assert_digits(front4.result.gpus[0].factor.value, 0.9989, 4);
     assert_int_equal(s[STAGE_RELEASE].energy.marks.state, Q_NOT_RECORDED);
@@ -118,33 +118,33 @@ static void front4_saturated(void **state)
 static void front4_gap(void **state)
 {
     (void)state;
-    const struct result_reading *r = &front4.result.attribution.readings[READING_GAP];
-    const struct result_steady *s = result_steady_of(&front4.result, READING_GAP, K_1);
+    const struct result_reading *r = &front4.result.attribution.readings[RULE_GAP];
+    const struct result_steady *s = result_steady_of(&front4.result, RULE_GAP, K_1);
     assert_digits(r->cv_min.value, 0.0144, 4);
     assert_digits(r->cv_max.value, 1.522, 3);
     assert_digits(r->no_generation_j.value, 122.3, 1);
-    assert_digits(steady_start_s(&front4, READING_GAP, K_1, 1444), 42.99, 2);
+    assert_digits(steady_start_s(&front4, RULE_GAP, K_1, 1444), 42.99, 2);
     assert_digits(s->cvs[0], 0.0296, 4);
     assert_digits(s->energy_j.value, 16229.5, 1);
     assert_int_equal(s->tokens, 320195);
     assert_digits(s->j_per_token.value, 0.05069, 5);
-    assert_not_reached(&front4, READING_GAP, K_2);
+    assert_not_reached(&front4, RULE_GAP, K_2);
     assert_int_equal(front4.result.metrics.steady_j_per_token.state, Q_NOT_REACHED);
 }
 
 static void front4_other_readings(void **state)
 {
     (void)state;
-    assert_digits(steady_start_s(&front4, READING_INTERVAL, K_1, 1746), 48.50, 2);
-    assert_digits(result_steady_of(&front4.result, READING_INTERVAL, K_1)->j_per_token.value, 0.05898, 5);
+    assert_digits(steady_start_s(&front4, RULE_INTERVAL, K_1, 1746), 48.50, 2);
+    assert_digits(result_steady_of(&front4.result, RULE_INTERVAL, K_1)->j_per_token.value, 0.05898, 5);
     for (int k = K_1; k <= K_3; k++) {
-        assert_digits(steady_start_s(&front4, READING_REQUEST, k, 0), 8.23, 2);
-        assert_digits(result_steady_of(&front4.result, READING_REQUEST, k)->j_per_token.value, 0.03919, 5);
-        assert_not_reached(&front4, READING_WORDS, k);
+        assert_digits(steady_start_s(&front4, RULE_REQUEST, k, 0), 8.23, 2);
+        assert_digits(result_steady_of(&front4.result, RULE_REQUEST, k)->j_per_token.value, 0.03919, 5);
+        assert_not_reached(&front4, RULE_WORDS, k);
     }
-    assert_not_reached(&front4, READING_REQUEST, K_ALL);
-    assert_not_reached(&front4, READING_WORDS, K_ALL);
-    assert_digits(front4.result.attribution.readings[READING_WORDS].cv_min.value, 0.169, 3);
+    assert_not_reached(&front4, RULE_REQUEST, K_ALL);
+    assert_not_reached(&front4, RULE_WORDS, K_ALL);
+    assert_digits(front4.result.attribution.readings[RULE_WORDS].cv_min.value, 0.169, 3);
 }
 
 static void front4_lag_and_baseline(void **state)
@@ -196,10 +196,10 @@ static void front1_values(void **state)
     assert_false(r->saturated.meaningful);
     assert_int_equal(r->metrics.saturated_j_per_token.state, Q_EXCLUDED);
     for (int k = 0; k < K_COUNT; k++) {
-        assert_not_reached(&front1, READING_GAP, k);
-        assert_not_reached(&front1, READING_INTERVAL, k);
-        assert_not_reached(&front1, READING_WORDS, k);
-        assert_true(result_steady_of(r, READING_REQUEST, k)->reached);
+        assert_not_reached(&front1, RULE_GAP, k);
+        assert_not_reached(&front1, RULE_INTERVAL, k);
+        assert_not_reached(&front1, RULE_WORDS, k);
+        assert_true(result_steady_of(r, RULE_REQUEST, k)->reached);
     }
     assert_false(r->release.closed);
     assert_non_null(strstr(r->release.why, "1 compute process still on GPU 0"));
@@ -219,12 +219,12 @@ static void sglang_values(void **state)
     assert_true(r->lag.delivery_lag);
     assert_int_equal(r->load.token_source, TOKENS_RUNNING);
     for (int k = 0; k < K_COUNT; k++) {
-        assert_not_reached(&sglang, READING_GAP, k);
-        assert_not_reached(&sglang, READING_INTERVAL, k);
-        assert_not_reached(&sglang, READING_WORDS, k);
+        assert_not_reached(&sglang, RULE_GAP, k);
+        assert_not_reached(&sglang, RULE_INTERVAL, k);
+        assert_not_reached(&sglang, RULE_WORDS, k);
     }
-    assert_digits(steady_start_s(&sglang, READING_REQUEST, K_3, 0), 19.47, 2);
-    assert_digits(result_steady_of(r, READING_REQUEST, K_3)->j_per_token.value, 0.04548, 5);
+    assert_digits(steady_start_s(&sglang, RULE_REQUEST, K_3, 0), 19.47, 2);
+    assert_digits(result_steady_of(r, RULE_REQUEST, K_3)->j_per_token.value, 0.04548, 5);
 }
 
 /* ---- four GPUs ---- */
@@ -266,7 +266,7 @@ static void every_reading_closes(void **state)
     (void)state;
     const struct golden *all[] = {&front4, &front1, &sglang};
     for (size_t i = 0; i < 3; i++)
-        for (int k = 0; k < READING_COUNT; k++) {
+        for (int k = 0; k < RULE_COUNT; k++) {
             const struct result_reading *r = &all[i]->result.attribution.readings[k];
             assert_true(r->closed);
             assert_close(r->attributed_j.value + r->no_generation_j.value,

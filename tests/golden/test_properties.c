@@ -93,8 +93,10 @@ static void random_run(struct made *m, uint64_t seed, size_t gpus, bool counts)
     static const struct {
         double t;
         int id;
-    } marks[] = {{0.5, MARK_BASELINE_START}, {5.5, MARK_BASELINE_END}, {5.6, MARK_SERVICE_START}, {8, MARK_READY},
-                 {10, MARK_FORMAL_START},    {20, MARK_FORMAL_END},    {20.1, MARK_STOP},         {20.8, MARK_EXIT}};
+    } marks[] = {{0.5, BOUNDARY_BASELINE_START}, {5.5, BOUNDARY_BASELINE_END},
+                 {5.6, BOUNDARY_SERVICE_START},  {8, BOUNDARY_READY},
+                 {10, BOUNDARY_FORMAL_START},    {20, BOUNDARY_FORMAL_END},
+                 {20.1, BOUNDARY_STOP},          {20.8, BOUNDARY_EXIT}};
     random_state = seed;
     made_init(m, gpus);
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
@@ -186,9 +188,9 @@ static void slow_rate(const struct records *r, uint32_t id, int reading, struct 
     size_t stamps = stamps_of(r, id, t, tokens);
     if (stamps < 2)
         return;
-    if (reading == READING_REQUEST) {
+    if (reading == RULE_REQUEST) {
         ret->pieces[ret->n++] = (struct piece){r->requests[id].submit_ns, r->requests[id].end_ns, n};
-    } else if (reading == READING_INTERVAL || n - tokens[0] < n / 2) {
+    } else if (reading == RULE_INTERVAL || n - tokens[0] < n / 2) {
         ret->pieces[ret->n++] = (struct piece){t[0], t[stamps - 1], n};
     } else {
         for (size_t i = 1; i < stamps; i++)
@@ -245,7 +247,7 @@ static void slow_rates(const struct records *r, long double scale, int reading, 
 
 static void slow_words(const struct records *r, long double scale, long double *energy)
 {
-    int64_t cuts[2 * REQUESTS + 1], t[256], start = records_mark(r, MARK_FORMAL_START);
+    int64_t cuts[2 * REQUESTS + 1], t[256], start = records_boundary(r, BOUNDARY_FORMAL_START);
     long double tokens[256];
     size_t n = 0;
     cuts[n++] = start;
@@ -276,10 +278,10 @@ static void slow_words(const struct records *r, long double scale, long double *
 
 static double energy_of(const struct result_request *q, int reading)
 {
-    return reading == READING_GAP        ? q->gap_j
-           : reading == READING_INTERVAL ? q->interval_j
-           : reading == READING_REQUEST  ? q->request_j
-                                         : q->words_j;
+    return reading == RULE_GAP        ? q->gap_j
+           : reading == RULE_INTERVAL ? q->interval_j
+           : reading == RULE_REQUEST  ? q->request_j
+                                      : q->words_j;
 }
 
 static void agrees_with_the_slow_evaluator(void **state)
@@ -289,15 +291,15 @@ static void agrees_with_the_slow_evaluator(void **state)
         struct made m;
         random_run(&m, seed, 1 + seed % 2, true);
         struct result r = analyse(&m);
-        int64_t a = records_mark(&m.r, MARK_FORMAL_START), b = records_mark(&m.r, MARK_FORMAL_END);
+        int64_t a = records_boundary(&m.r, BOUNDARY_FORMAL_START), b = records_boundary(&m.r, BOUNDARY_FORMAL_END);
         long double counter = 0, buffer = slow_energy(&m.r, 1, a, b);
         for (size_t g = 0; g < m.r.gpu_count; g++)
             counter += slow_counter(&m.r.gpus[g], b) - slow_counter(&m.r.gpus[g], a);
         assert_close_rel(r.stages[STAGE_FORMAL].energy.counter.value, (double)counter, 1e-12);
         assert_close_rel(r.stages[STAGE_FORMAL].energy.buffer.value, (double)buffer, 1e-12);
-        for (int k = 0; k < READING_COUNT; k++) {
+        for (int k = 0; k < RULE_COUNT; k++) {
             long double energy[REQUESTS] = {0}, given = 0;
-            if (k == READING_WORDS)
+            if (k == RULE_WORDS)
                 slow_words(&m.r, counter / buffer, energy);
             else
                 slow_rates(&m.r, counter / buffer, k, energy);
@@ -324,7 +326,7 @@ static void every_run_closes(void **state)
         struct made m;
         random_run(&m, seed, 1 + seed % 3, seed % 2);
         struct result r = analyse(&m);
-        for (int k = 0; k < READING_COUNT; k++) {
+        for (int k = 0; k < RULE_COUNT; k++) {
             assert_true(r.attribution.readings[k].closed);
             assert_true(r.attribution.readings[k].closure.value <= 1e-9);
         }
@@ -371,7 +373,7 @@ static void a_permutation_changes_no_byte(void **state)
         shuffle(m.r.gpus, 2, sizeof *m.r.gpus);
         shuffle(m.r.requests, m.r.request_count, sizeof *m.r.requests);
         shuffle(m.r.chunks, m.r.chunk_count, sizeof *m.r.chunks);
-        shuffle(m.r.marks, m.r.mark_count, sizeof *m.r.marks);
+        shuffle(m.r.boundaries, m.r.boundary_count, sizeof *m.r.boundaries);
         r = analyse(&m);
         bytes_of(&r, &after);
         assert_int_equal(before.n, after.n);
@@ -417,7 +419,7 @@ static void energies_scale_with_power(void **state)
             if (one.requests[i].generates)
                 assert_true(two.requests[i].gap_j == 2 * one.requests[i].gap_j);
         for (size_t i = 0; i < one.window_count; i++)
-            assert_true(two.windows[i].cv[READING_GAP] == one.windows[i].cv[READING_GAP]);
+            assert_true(two.windows[i].cv[RULE_GAP] == one.windows[i].cv[RULE_GAP]);
         made_done(&m);
     }
 }
@@ -469,8 +471,8 @@ static void splitting_a_chunk_changes_nothing(void **state)
         for (size_t i = 0; i < one.request_count; i++)
             if (one.requests[i].generates)
                 assert_close_rel(two.requests[i].gap_j, one.requests[i].gap_j, 1e-9);
-        assert_close_rel(two.attribution.readings[READING_GAP].attributed_j.value,
-                         one.attribution.readings[READING_GAP].attributed_j.value, 1e-12);
+        assert_close_rel(two.attribution.readings[RULE_GAP].attributed_j.value,
+                         one.attribution.readings[RULE_GAP].attributed_j.value, 1e-12);
         made_done(&m);
     }
     assert_true(parted > 50);
@@ -530,20 +532,20 @@ static void the_next_series_stands_in(void **state)
     r = analyse(&m);
     assert_int_equal(r.attribution.source, CURVE_COUNTER);
     assert_int_equal(r.attribution.scale.state, Q_NOT_RECORDED);
-    assert_true(r.attribution.readings[READING_GAP].closed);
+    assert_true(r.attribution.readings[RULE_GAP].closed);
     m.r.gpus[0].counter[120].mj = 1; /* backward: void */
     r = analyse(&m);
     assert_int_equal(r.attribution.source, CURVE_GRID);
     assert_close_rel(r.attribution.formal_j.value, r.stages[STAGE_FORMAL].energy.grid.value, 0);
-    assert_true(r.attribution.readings[READING_GAP].closed);
+    assert_true(r.attribution.readings[RULE_GAP].closed);
     m.r.gpus[0].instant_count = 15;
     r = analyse(&m);
     assert_int_equal(r.attribution.source, CURVE_NONE);
     assert_int_equal(r.attribution.formal_j.state, Q_NOT_COVERED);
-    for (int k = 0; k < READING_COUNT; k++)
+    for (int k = 0; k < RULE_COUNT; k++)
         assert_false(quantity_has_value(&r.attribution.readings[k].attributed_j));
     assert_true(isnan(r.requests[1].gap_j));
-    assert_int_equal(result_steady_of(&r, READING_GAP, K_1)->j_per_token.state, Q_NOT_REACHED);
+    assert_int_equal(result_steady_of(&r, RULE_GAP, K_1)->j_per_token.state, Q_NOT_REACHED);
     made_done(&m);
 }
 
@@ -575,11 +577,11 @@ static size_t broken(const struct schema *s, const char *object, const char *pat
     return n;
 }
 
-static void move_mark(struct records *r, int id, int64_t t_ns)
+static void move_mark(struct records *r, enum boundary id, int64_t t_ns)
 {
-    for (size_t i = 0; i < r->mark_count; i++)
-        if (r->marks[i].id == id)
-            r->marks[i].t_ns = t_ns;
+    for (size_t i = 0; i < r->boundary_count; i++)
+        if (r->boundaries[i].id == id)
+            r->boundaries[i].t_ns = t_ns;
 }
 
 static void as_it_is(struct records *r)
@@ -628,15 +630,15 @@ static void flat_and_no_buffer(struct records *r)
 }
 static void no_startup(struct records *r)
 {
-    move_mark(r, MARK_SERVICE_START, records_mark(r, MARK_FORMAL_START));
+    move_mark(r, BOUNDARY_SERVICE_START, records_boundary(r, BOUNDARY_FORMAL_START));
 }
 static void no_formal(struct records *r)
 {
-    move_mark(r, MARK_FORMAL_END, records_mark(r, MARK_FORMAL_START));
+    move_mark(r, BOUNDARY_FORMAL_END, records_boundary(r, BOUNDARY_FORMAL_START));
 }
 static void stepped(struct records *r)
 {
-    int64_t t = records_mark(r, MARK_FORMAL_START);
+    int64_t t = records_boundary(r, BOUNDARY_FORMAL_START);
     r->clocks[r->clock_count++] = (struct rec_clock){t + 2000000000, 0, 100};
     r->clocks[r->clock_count++] = (struct rec_clock){t + 3000000000, 2000000, 100};
 }

@@ -129,46 +129,46 @@ static void warmup_out_of_order(struct records *r)
     r->warmups[3].head_ns = r->warmups[3].submit_ns - 2 * LIFE_MS;
 }
 
-static void set_mark(struct records *r, int id, int64_t by_ns)
+static void set_mark(struct records *r, enum boundary id, int64_t by_ns)
 {
-    for (size_t i = 0; i < r->mark_count; i++)
-        if (r->marks[i].id == id)
-            r->marks[i].t_ns += by_ns;
+    for (size_t i = 0; i < r->boundary_count; i++)
+        if (r->boundaries[i].id == id)
+            r->boundaries[i].t_ns += by_ns;
 }
 
 static void formal_start_moved(struct records *r)
 {
-    set_mark(r, MARK_FORMAL_START, -20 * LIFE_MS);
+    set_mark(r, BOUNDARY_FORMAL_START, -20 * LIFE_MS);
 }
 
 static void formal_end_moved(struct records *r)
 {
-    set_mark(r, MARK_FORMAL_END, 20 * LIFE_MS);
+    set_mark(r, BOUNDARY_FORMAL_END, 20 * LIFE_MS);
 }
 
 static void warmup_start_moved(struct records *r)
 {
-    set_mark(r, MARK_WARMUP_START, -LIFE_S / 2);
+    set_mark(r, BOUNDARY_WARMUP_START, -LIFE_S / 2);
 }
 
 static void warmup_end_moved(struct records *r)
 {
-    set_mark(r, MARK_WARMUP_END, LIFE_S / 2);
+    set_mark(r, BOUNDARY_WARMUP_END, LIFE_S / 2);
 }
 
 static void ready_before_its_proof(struct records *r)
 {
-    set_mark(r, MARK_READY, -LIFE_S);
+    set_mark(r, BOUNDARY_READY, -LIFE_S);
 }
 
 static void release_end_moved(struct records *r)
 {
-    set_mark(r, MARK_RELEASE_END, LIFE_S);
+    set_mark(r, BOUNDARY_RELEASE_END, LIFE_S);
 }
 
 static void marks_out_of_order(struct records *r)
 {
-    set_mark(r, MARK_SERVICE_START, -2 * LIFE_S); /* before the baseline's end */
+    set_mark(r, BOUNDARY_SERVICE_START, -2 * LIFE_S); /* before the baseline's end */
 }
 
 static void pairs_missing(struct records *r)
@@ -428,7 +428,7 @@ static void a_killed_run_is_not_damaged(void **state)
     const char *damage;
 
     life_warmups(&r, &b->a);
-    r.mark_count = 7; /* to formal_start */
+    r.boundary_count = 7; /* to formal_start */
     r.request_count = 20;
     const char *folder = write_folder(&r, b->runs, "killed", LIFE_OFFSET_NS, &b->a);
     r.run.series_count = 0;

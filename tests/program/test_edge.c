@@ -14,8 +14,8 @@
 
 static double mark_s(const struct records *r, int from, int to)
 {
-    assert_true(records_mark(r, from) != ABSENT_I64 && records_mark(r, to) != ABSENT_I64);
-    return (double)(records_mark(r, to) - records_mark(r, from)) / 1e9;
+    assert_true(records_boundary(r, from) != ABSENT_I64 && records_boundary(r, to) != ABSENT_I64);
+    return (double)(records_boundary(r, to) - records_boundary(r, from)) / 1e9;
 }
 
 static void engine_dies_in_formal(void **state)
@@ -34,7 +34,7 @@ static void engine_dies_in_formal(void **state)
     struct records *r = life_records(&l);
     assert_true(r->sealed);
     assert_null(r->damage);
-    assert_true(records_mark(r, MARK_FORMAL_END) > 0 && records_mark(r, MARK_EXIT) > 0);
+    assert_true(records_boundary(r, BOUNDARY_FORMAL_END) > 0 && records_boundary(r, BOUNDARY_EXIT) > 0);
     assert_int_equal(r->request_count, 20);
     assert_int_equal(life_also(&l, ARGS("analyze", l.folder)), EXIT_EXCLUDED);
     assert_non_null(strstr(l.out, "engine_failed"));
@@ -73,7 +73,7 @@ static void nothing_to_settle(void **state)
     const char *plan = life_plan(&l, "", life_requests(&l, ""));
     assert_int_equal(life_run(&l, ARGS("run", "--set", "engine.metrics_path=/nothing", plan), NULL, 60), EXIT_EXCLUDED);
     struct records *r = life_records(&l);
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_STOP) < 0.1);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) < 0.1);
     /* Answers end by themselves in this plan, but not those of the warm-up. */
     assert_int_equal(r->warmup_count, 1 + 8);
     for (size_t i = 0; i < r->warmup_count; i++)
@@ -91,7 +91,7 @@ static void engine_warms_itself_up(void **state)
     const char *plan = life_plan(&l, ", --sim-own-tokens, '24'", life_requests(&l, ""));
     assert_int_equal(life_run(&l, ARGS("run", plan), NULL, 60), EXIT_EXCLUDED);
     const struct records *r = life_records(&l);
-    assert_true(r->metrics[0].t_ns < records_mark(r, MARK_READY));
+    assert_true(r->metrics[0].t_ns < records_boundary(r, BOUNDARY_READY));
     assert_close(r->metrics[0].generation_tokens, 12, 0);
     const struct result_check *c = &life_result(&l)->checks[CODE_USAGE_DISAGREES];
     assert_int_equal(c->outcome, CHECK_PASSED);
@@ -110,9 +110,9 @@ static void hold_ends_behind_the_wait(void **state)
         life_run(&l, ARGS("run", "--set", "method.hold_s=5", "--set", "method.release_wait_s=5", plan), NULL, 60);
     assert_int_equal(code, EXIT_EXCLUDED);
     struct records *r = life_records(&l);
-    assert_int_equal(records_mark(r, MARK_RELEASE_TIMEOUT), ABSENT_I64);
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_RELEASE_END) < 5);
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_HOLD_END) > 5);
+    assert_int_equal(records_boundary(r, BOUNDARY_RELEASE_TIMEOUT), ABSENT_I64);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_RELEASE_END) < 5);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_HOLD_END) > 5);
     assert_true(life_result(&l)->release.closed);
     life_close(&l);
 }
@@ -125,8 +125,8 @@ static void release_that_never_comes(void **state)
     const char *plan = life_plan(&l, ", --sim-release-s, '30'", life_requests(&l, ""));
     assert_int_equal(life_run(&l, ARGS("run", "--set", "method.release_wait_s=3", plan), NULL, 60), EXIT_EXCLUDED);
     struct records *r = life_records(&l);
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_RELEASE_TIMEOUT) >= 3);
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_RELEASE_TIMEOUT) < 4.5);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_RELEASE_TIMEOUT) >= 3);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_RELEASE_TIMEOUT) < 4.5);
     struct result *q = life_result(&l);
     assert_false(q->release.closed);
     assert_true(q->stages[STAGE_RELEASE].energy.counter.value > 0);
@@ -196,8 +196,8 @@ static void second_interrupt_kills(void **state)
     assert_int_equal(life_survivors(&l), 0);
     struct records *r = life_records(&l);
     assert_true(r->sealed);
-    assert_true(records_mark(r, MARK_EXIT) > 0);
-    assert_true(records_mark(r, MARK_RELEASE_TIMEOUT) > 0);
+    assert_true(records_boundary(r, BOUNDARY_EXIT) > 0);
+    assert_true(records_boundary(r, BOUNDARY_RELEASE_TIMEOUT) > 0);
     assert_int_equal(r->run.engine_exit_status, 128 + SIGKILL);
     life_close(&l);
 }

@@ -41,13 +41,14 @@ static void check_energy(struct life *l, bool counter_too)
     struct sim_state *s;
     assert_ok(sim_state_open(l->state, 0, &s, &e), e);
     int64_t origin = life_origin_ns(r);
-    int64_t t2 = records_mark(r, MARK_SERVICE_START), t6 = records_mark(r, MARK_FORMAL_START);
-    int64_t t7 = records_mark(r, MARK_FORMAL_END), end = records_mark(r, MARK_RELEASE_END);
+    int64_t t2 = records_boundary(r, BOUNDARY_SERVICE_START), t6 = records_boundary(r, BOUNDARY_FORMAL_START);
+    int64_t t7 = records_boundary(r, BOUNDARY_FORMAL_END), end = records_boundary(r, BOUNDARY_RELEASE_END);
     assert_true(t2 > 0 && t6 > t2 && t7 > t6 && end > t7);
     assert_int_equal(q->stages[STAGE_BASELINE].energy.counter.state, Q_MEASURED);
     assert_string_equal(r->run.engine_fingerprint, WIRE_FINGERPRINT);
     /* t10 as the run saw it is t10 as the records tell it. */
-    assert_close((double)(records_mark(r, MARK_MEMORY_RELEASED) - t7) / 1e9, q->release.memory_released_s.value, 1e-9);
+    assert_close((double)(records_boundary(r, BOUNDARY_MEMORY_RELEASED) - t7) / 1e9, q->release.memory_released_s.value,
+                 1e-9);
 
     const struct {
         int stage;
@@ -111,13 +112,15 @@ static void two_gpus_add_up(void **state)
 /* The stage machine acts by the same rules that judge its records: both must say the same of them. */
 static void check_rules_agree(const struct records *r, const struct result *q)
 {
-    int64_t end = records_mark(r, MARK_FORMAL_END);
-    assert_close(q->release.power_recovered_s.value, (double)(records_mark(r, MARK_POWER_RECOVERED) - end) / 1e9, 1e-9);
-    assert_close(q->release.memory_released_s.value, (double)(records_mark(r, MARK_MEMORY_RELEASED) - end) / 1e9, 1e-9);
-    assert_close(q->release.end_s.value, (double)(records_mark(r, MARK_RELEASE_END) - end) / 1e9, 1e-9);
+    int64_t end = records_boundary(r, BOUNDARY_FORMAL_END);
+    assert_close(q->release.power_recovered_s.value,
+                 (double)(records_boundary(r, BOUNDARY_POWER_RECOVERED) - end) / 1e9, 1e-9);
+    assert_close(q->release.memory_released_s.value,
+                 (double)(records_boundary(r, BOUNDARY_MEMORY_RELEASED) - end) / 1e9, 1e-9);
+    assert_close(q->release.end_s.value, (double)(records_boundary(r, BOUNDARY_RELEASE_END) - end) / 1e9, 1e-9);
     const struct result_stage *baseline = &q->stages[STAGE_BASELINE];
-    assert_int_equal(baseline->start_ns, records_mark(r, MARK_BASELINE_START));
-    assert_int_equal(baseline->end_ns, records_mark(r, MARK_BASELINE_END));
+    assert_int_equal(baseline->start_ns, records_boundary(r, BOUNDARY_BASELINE_START));
+    assert_int_equal(baseline->end_ns, records_boundary(r, BOUNDARY_BASELINE_END));
 }
 
 /* A front end that delivers more slowly than the GPU generates: the energy is long spent when the tokens arrive. */
@@ -152,7 +155,7 @@ static void interrupted_in(const char *stage_text, double delay_s)
     struct records *r = life_records(&l);
     assert_true(r->sealed);
     assert_null(r->damage);
-    assert_true(records_mark(r, MARK_INTERRUPTED) > 0);
+    assert_true(records_boundary(r, BOUNDARY_INTERRUPTED) > 0);
     for (size_t i = 0; i < r->request_count; i++)
         assert_true(r->requests[i].verdict == VERDICT_OK || r->requests[i].verdict == VERDICT_CANCELLED);
     assert_int_equal(life_also(&l, ARGS("analyze", l.folder)), EXIT_EXCLUDED);
@@ -222,7 +225,7 @@ static void interrupted_in_sealing(void **state)
     struct records *r = life_records(&l);
     assert_true(r->sealed);
     assert_null(r->damage);
-    assert_int_equal(records_mark(r, MARK_INTERRUPTED), ABSENT_I64);
+    assert_int_equal(records_boundary(r, BOUNDARY_INTERRUPTED), ABSENT_I64);
     life_also(&l, ARGS("verify", l.folder));
     assert_non_null(strstr(l.out, "result.json is what the records give, byte for byte"));
     life_close(&l);

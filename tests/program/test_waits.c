@@ -12,8 +12,8 @@ enum { AT_ONCE_MS = 100 };
 
 static double mark_s(const struct records *r, int from, int to)
 {
-    assert_true(records_mark(r, from) != ABSENT_I64 && records_mark(r, to) != ABSENT_I64);
-    return (double)(records_mark(r, to) - records_mark(r, from)) / 1e9;
+    assert_true(records_boundary(r, from) != ABSENT_I64 && records_boundary(r, to) != ABSENT_I64);
+    return (double)(records_boundary(r, to) - records_boundary(r, from)) / 1e9;
 }
 
 #define USUAL "engine.kind=vllm"
@@ -43,8 +43,8 @@ static void assert_check(const struct result *q, int outcome, const char *part)
 static void check_waits(const struct records *r, const struct result *q)
 {
     const struct result_stage *startup = &q->stages[STAGE_STARTUP], *release = &q->stages[STAGE_RELEASE];
-    assert_close(startup->wait_s, mark_s(r, MARK_WARMUP_END, MARK_FORMAL_START), 1e-9);
-    assert_close(release->wait_s, mark_s(r, MARK_FORMAL_END, MARK_STOP), 1e-9);
+    assert_close(startup->wait_s, mark_s(r, BOUNDARY_WARMUP_END, BOUNDARY_FORMAL_START), 1e-9);
+    assert_close(release->wait_s, mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP), 1e-9);
     assert_true(startup->wait_s >= 0.3);
     assert_int_equal(startup->wait_j.state, Q_MEASURED);
     assert_int_equal(release->wait_j.state, Q_MEASURED);
@@ -85,11 +85,11 @@ static void an_equal_count_stops_at_once(void **state)
     const struct records *r = life_records(&l);
     const struct result *q = life_result(&l);
     assert_check(q, CHECK_PASSED, ": equal.");
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_STOP) < AT_ONCE_MS / 1e3);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) < AT_ONCE_MS / 1e3);
     check_waits(r, q);
     check_phases(q);
     /* Connecting, its silence and the catching up go on at the same time. */
-    assert_true(mark_s(r, MARK_WARMUP_END, MARK_FORMAL_START) < 0.3 + 2 * AT_ONCE_MS / 1e3);
+    assert_true(mark_s(r, BOUNDARY_WARMUP_END, BOUNDARY_FORMAL_START) < 0.3 + 2 * AT_ONCE_MS / 1e3);
     assert_int_equal(q->marks[RMARK_ENGINE_OWN_REQUESTS].outcome, CHECK_PASSED);
     assert_int_equal(life_also(&l, ARGS("report", l.folder)), EXIT_OK);
     assert_non_null(strstr(l.out, "Startup by phase"));
@@ -127,8 +127,8 @@ static void a_count_that_never_equals_is_waited_for_one_second(void **state)
     /* Three answers of 16 tokens. */
     assert_check(q, CHECK_FAILED, "The engine counted 64 generated tokens");
     assert_check(q, CHECK_FAILED, "the requests' usage sums to 48");
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_STOP) >= 1);
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_STOP) < 1 + AT_ONCE_MS / 1e3);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) >= 1);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) < 1 + AT_ONCE_MS / 1e3);
     assert_int_equal(q->marks[RMARK_ENGINE_OWN_REQUESTS].outcome, CHECK_PASSED);
     life_close(&l);
 }
@@ -146,7 +146,7 @@ static void requests_of_the_engines_own_are_explained(void **state)
     assert_int_equal(r->run.own_request_tokens, 8);
     assert_int_equal(r->run.own_requests_max, 4);
     assert_check(q, CHECK_PASSED, "the other 16 are those of 2 requests of its own");
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_STOP) < AT_ONCE_MS / 1e3);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) < AT_ONCE_MS / 1e3);
     const struct result_mark *m = &q->marks[RMARK_ENGINE_OWN_REQUESTS];
     assert_int_equal(m->outcome, CHECK_FAILED);
     assert_close(m->value, 2, 0);
@@ -161,7 +161,7 @@ static void more_of_them_than_can_come_are_not(void **state)
     live(&l, SGLANG "'5'", "engine.kind=openai");
     const struct records *r = life_records(&l);
     assert_check(life_result(&l), CHECK_FAILED, "they would be 5 requests of its own, of which 0 of 4 had come before");
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_STOP) >= 1);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) >= 1);
     life_close(&l);
 }
 
@@ -176,10 +176,10 @@ static void a_failed_request_waits_for_nothing(void **state)
     for (size_t i = 0; i < r->request_count; i++)
         failed += r->requests[i].verdict != VERDICT_OK;
     for (size_t i = 0; i < r->metrics_count; i++)
-        read += r->metrics[i].t_ns >= records_mark(r, MARK_FORMAL_END);
+        read += r->metrics[i].t_ns >= records_boundary(r, BOUNDARY_FORMAL_END);
     assert_int_equal(failed, 1);
     assert_int_equal(read, 1);
-    assert_true(mark_s(r, MARK_FORMAL_END, MARK_STOP) < AT_ONCE_MS / 1e3);
+    assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) < AT_ONCE_MS / 1e3);
     assert_int_equal(life_result(&l)->marks[RMARK_ENGINE_OWN_REQUESTS].outcome, CHECK_NOT_JUDGED);
     life_close(&l);
 }

@@ -24,7 +24,7 @@ static inline void made_init(struct made *m, size_t gpus)
     struct records *r = &m->r;
     plan_defaults(&r->plan);
     r->plan.requests.continuous_usage = true;
-    r->marks = arena_array(&m->arena, MADE_ROOM, sizeof *r->marks);
+    r->boundaries = arena_array(&m->arena, MADE_ROOM, sizeof *r->boundaries);
     r->clocks = arena_array(&m->arena, MADE_ROOM, sizeof *r->clocks);
     r->clocks[r->clock_count++] = (struct rec_clock){0, 0, 100};
     r->requests = arena_array(&m->arena, MADE_ROOM, sizeof *r->requests);
@@ -51,7 +51,7 @@ static inline void made_done(struct made *m)
 
 static inline void made_mark(struct made *m, double t, int id)
 {
-    m->r.marks[m->r.mark_count++] = (struct rec_mark){at_s(t), id, NULL};
+    m->r.boundaries[m->r.boundary_count++] = (struct rec_boundary){at_s(t), id, NULL};
 }
 
 static inline void made_instant(struct made *m, size_t gpu, double t, double w, int tag)

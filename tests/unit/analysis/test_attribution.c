@@ -7,7 +7,7 @@ struct scene {
     struct made m;
     struct streams s;
     struct course c;
-    struct attribution t[READING_COUNT];
+    struct attribution t[RULE_COUNT];
 };
 
 /* The formal stage is [0, 10] s at a steady 100 W. */
@@ -23,7 +23,7 @@ static void play(struct scene *x)
     const struct curve *curve = &series.buffer;
     x->c = course_of_curves(&curve, 1, 1, &x->m.arena);
     assert_ok(streams_make(&x->m.r, &method, &x->m.arena, &x->s, &e), e);
-    for (int k = 0; k < READING_COUNT; k++) {
+    for (int k = 0; k < RULE_COUNT; k++) {
         attribute(&x->s, &x->c, 0, at_s(10), k, &x->m.arena, &x->t[k]);
         assert_close(x->t[k].attributed_j + x->t[k].none_j, 1000, 1e-9);
     }
@@ -41,12 +41,12 @@ static void alone_it_takes_its_interval(void **state)
     made_chunk(&x.m, 0, 2, 3, 1);
     made_chunk(&x.m, 0, 3, 7, 1);
     play(&x);
-    assert_close(x.t[READING_GAP].energy_j[0], 200, 1e-9);
-    assert_close(x.t[READING_INTERVAL].energy_j[0], 200, 1e-9);
-    assert_close(x.t[READING_REQUEST].energy_j[0], 400, 1e-9);
+    assert_close(x.t[RULE_GAP].energy_j[0], 200, 1e-9);
+    assert_close(x.t[RULE_INTERVAL].energy_j[0], 200, 1e-9);
+    assert_close(x.t[RULE_REQUEST].energy_j[0], 400, 1e-9);
     /* words: cuts at 1 and 3 s; its token at 1 s takes (0, 1], the others (1, 3]; the tail has no token. */
-    assert_close(x.t[READING_WORDS].energy_j[0], 300, 1e-9);
-    assert_close(x.t[READING_GAP].none_j, 800, 1e-9);
+    assert_close(x.t[RULE_WORDS].energy_j[0], 300, 1e-9);
+    assert_close(x.t[RULE_GAP].none_j, 800, 1e-9);
     made_done(&x.m);
 }
 
@@ -67,17 +67,17 @@ static void two_share_by_their_rates(void **state)
     made_chunk(&x.m, 0, 3, 6, 1);
     made_chunk(&x.m, 1, 3, 4, 1);
     play(&x);
-    assert_close(x.t[READING_GAP].energy_j[0], 100 + 100 * 4.8 / 8.8, 1e-9);
-    assert_close(x.t[READING_GAP].energy_j[1], 100 * 4 / 8.8, 1e-9);
-    assert_close(x.t[READING_INTERVAL].energy_j[0], 100 + 100. * 3 / 7, 1e-9);
-    assert_close(x.t[READING_INTERVAL].energy_j[1], 100. * 4 / 7, 1e-9);
+    assert_close(x.t[RULE_GAP].energy_j[0], 100 + 100 * 4.8 / 8.8, 1e-9);
+    assert_close(x.t[RULE_GAP].energy_j[1], 100 * 4 / 8.8, 1e-9);
+    assert_close(x.t[RULE_INTERVAL].energy_j[0], 100 + 100. * 3 / 7, 1e-9);
+    assert_close(x.t[RULE_INTERVAL].energy_j[1], 100. * 4 / 7, 1e-9);
     /* request: [0, 5] both: 6 to 4. */
-    assert_close(x.t[READING_REQUEST].energy_j[0], 300, 1e-9);
-    assert_close(x.t[READING_REQUEST].energy_j[1], 200, 1e-9);
+    assert_close(x.t[RULE_REQUEST].energy_j[0], 300, 1e-9);
+    assert_close(x.t[RULE_REQUEST].energy_j[1], 200, 1e-9);
     /* words: cuts 1, 2, 3. (0, 1]: A's first token takes 100 J. (1, 2]: a token at the cut belongs to the piece before
      * it: A 1, B 1: 50 each. (2, 3]: A 4, B 3. The rest: nobody. */
-    assert_close(x.t[READING_WORDS].energy_j[0], 100 + 50 + 100. * 4 / 7, 1e-9);
-    assert_close(x.t[READING_WORDS].energy_j[1], 50 + 100. * 3 / 7, 1e-9);
+    assert_close(x.t[RULE_WORDS].energy_j[0], 100 + 50 + 100. * 4 / 7, 1e-9);
+    assert_close(x.t[RULE_WORDS].energy_j[1], 50 + 100. * 3 / 7, 1e-9);
     made_done(&x.m);
 }
 
@@ -94,7 +94,7 @@ static void a_pause_belongs_to_nobody(void **state)
     made_chunk(&x.m, 1, 4, 1, 1);
     made_chunk(&x.m, 1, 5, 2, 1);
     play(&x);
-    for (int k = READING_GAP; k <= READING_INTERVAL; k++) {
+    for (int k = RULE_GAP; k <= RULE_INTERVAL; k++) {
         assert_close(x.t[k].energy_j[0], 100, 1e-9);
         assert_close(x.t[k].energy_j[1], 100, 1e-9);
         assert_close(x.t[k].none_j, 800, 1e-9);
@@ -114,8 +114,8 @@ static void a_gap_without_tokens_takes_nothing(void **state)
     made_chunk(&x.m, 0, 3, 2, 1);
     made_chunk(&x.m, 0, 4, 3, 1);
     play(&x);
-    assert_close(x.t[READING_GAP].energy_j[0], 200, 1e-9);
-    assert_close(x.t[READING_GAP].none_j, 800, 1e-9);
+    assert_close(x.t[RULE_GAP].energy_j[0], 200, 1e-9);
+    assert_close(x.t[RULE_GAP].none_j, 800, 1e-9);
     made_done(&x.m);
 }
 
@@ -134,11 +134,11 @@ static void some_take_no_part(void **state)
     made_chunk(&x.m, 0, 2, 2, 1);
     made_chunk(&x.m, 1, 2, 5, 1);
     play(&x);
-    for (int k = 0; k < READING_COUNT; k++) {
+    for (int k = 0; k < RULE_COUNT; k++) {
         assert_true(x.t[k].energy_j[1] == 0);
         assert_true(x.t[k].energy_j[2] == 0);
     }
-    assert_close(x.t[READING_GAP].energy_j[0], 100, 1e-9);
+    assert_close(x.t[RULE_GAP].energy_j[0], 100, 1e-9);
     /* Joules of the stretch in which the failed one was active, two such stretches overlapping. */
     struct interval failed[] = {{at_s(3), at_s(5)}, {at_s(1), at_s(4)}, {at_s(9), at_s(12)}};
     assert_close(attribution_union_j(&x.c, 0, at_s(10), failed, 3), 400 + 100, 1e-9);

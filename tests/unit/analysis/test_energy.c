@@ -215,9 +215,9 @@ static void mark_samples_come_in_pairs(void **state)
     struct bench b;
     bench_start(&b, 1);
     made_instant(&b.made, 0, 0, 100, INSTANT_GRID);
-    made_instant(&b.made, 0, 0.4, 300, INSTANT_MARK);
-    made_instant(&b.made, 0, 0.6, 100, INSTANT_MARK_AFTER);
-    made_instant(&b.made, 0, 0.9, 700, INSTANT_MARK);
+    made_instant(&b.made, 0, 0.4, 300, INSTANT_BOUNDARY);
+    made_instant(&b.made, 0, 0.6, 100, INSTANT_BOUNDARY_AFTER);
+    made_instant(&b.made, 0, 0.9, 700, INSTANT_BOUNDARY);
     made_instant(&b.made, 0, 1, 100, INSTANT_GRID);
     bench_measure(&b);
     struct energy_set e = energy(&b, 0, 1, NULL);

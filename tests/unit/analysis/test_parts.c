@@ -15,11 +15,11 @@ static struct result judge(const struct records *r, struct arena *a)
     return result;
 }
 
-static void set_mark(struct records *r, int id, int64_t t_ns)
+static void set_mark(struct records *r, enum boundary id, int64_t t_ns)
 {
-    for (size_t i = 0; i < r->mark_count; i++)
-        if (r->marks[i].id == id)
-            r->marks[i].t_ns = t_ns;
+    for (size_t i = 0; i < r->boundary_count; i++)
+        if (r->boundaries[i].id == id)
+            r->boundaries[i].t_ns = t_ns;
 }
 
 static void add_milestone(struct records *r, int milestone, int64_t t_ns)
@@ -45,8 +45,8 @@ static void waits_are_of_the_marks(void **state)
                 if (!precise)
                     r.gpus[0].buffer_count = 0;
                 double before_s = (double)befores_ms[i] / 1e3, after_s = (double)afters_ms[k] / 1e3;
-                set_mark(&r, MARK_WARMUP_END, 43 * LIFE_S - befores_ms[i] * LIFE_MS);
-                set_mark(&r, MARK_STOP, 73 * LIFE_S + afters_ms[k] * LIFE_MS);
+                set_mark(&r, BOUNDARY_WARMUP_END, 43 * LIFE_S - befores_ms[i] * LIFE_MS);
+                set_mark(&r, BOUNDARY_STOP, 73 * LIFE_S + afters_ms[k] * LIFE_MS);
                 struct result q = judge(&r, &a);
                 const struct result_stage *startup = &q.stages[STAGE_STARTUP], *release = &q.stages[STAGE_RELEASE];
                 assert_close(startup->wait_s, before_s, 1e-9);
@@ -101,15 +101,15 @@ static void what_is_not_recorded_is_no_wait(void **state)
                                       73 * LIFE_S - 1, 75 * LIFE_S, INT64_MAX};
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
         r = life_records(&a, 1);
-        set_mark(&r, MARK_WARMUP_END, outside[i]);
-        set_mark(&r, MARK_STOP, outside[i]);
+        set_mark(&r, BOUNDARY_WARMUP_END, outside[i]);
+        set_mark(&r, BOUNDARY_STOP, outside[i]);
         q = judge(&r, &a);
         assert_true(isnan(q.stages[STAGE_STARTUP].wait_s) && isnan(q.stages[STAGE_RELEASE].wait_s));
         assert_false(quantity_has_value(&q.stages[STAGE_STARTUP].wait_j));
         assert_false(quantity_has_value(&q.stages[STAGE_RELEASE].wait_share));
     }
     r = life_records(&a, 1);
-    r.mark_count = 2; /* baseline only */
+    r.boundary_count = 2; /* baseline only */
     q = judge(&r, &a);
     for (int s = 0; s < STAGE_COUNT; s++) {
         assert_true(isnan(q.stages[s].wait_s));
@@ -240,7 +240,7 @@ static void the_first_use_of_a_gpu(void **state)
         }
         /* The sample of 22 s is that of service_start: what it holds was there before. */
         if (cases[i].process_s == 22)
-            set_mark(&r, MARK_SERVICE_START, 22 * LIFE_S);
+            set_mark(&r, BOUNDARY_SERVICE_START, 22 * LIFE_S);
         struct result q = judge(&r, &a);
         assert_int_equal(q.startup_phases[0].phase, PHASE_PROCESS);
         assert_int_equal(q.startup_phases[0].end_ns, cases[i].expected_s * LIFE_S);

@@ -193,9 +193,9 @@ static void one_board_without_a_buffer_takes_nothing_from_the_other(void **state
     struct records r = life_records(&a, 2);
     r.gpus[1].buffer_count = 0;
     r.gpus[0].buffer_count = 80 * 50; /* the grid goes on to the end */
-    for (size_t i = 0; i < r.mark_count; i++)
-        if (r.marks[i].id == MARK_EXIT || r.marks[i].id == MARK_RELEASE_END)
-            r.marks[i].id = MARK_COUNT;
+    for (size_t i = 0; i < r.boundary_count; i++)
+        if (r.boundaries[i].id == BOUNDARY_EXIT || r.boundaries[i].id == BOUNDARY_RELEASE_END)
+            r.boundaries[i].id = BOUNDARY_COUNT;
     struct result x = judge(&r, &a);
     assert_false(x.release.closed);
     assert_true(quantity_has_value(&x.gpus[0].factor));

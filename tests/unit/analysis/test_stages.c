@@ -8,8 +8,8 @@
 static void make(struct made *m, double after_w, double baseline_noise_w)
 {
     static const double t[] = {0.2, 8.2, 9, 12, 15, 20, 20.5};
-    static const int id[] = {MARK_BASELINE_START, MARK_BASELINE_END, MARK_SERVICE_START, MARK_READY,
-                             MARK_FORMAL_START,   MARK_FORMAL_END,   MARK_EXIT};
+    static const int id[] = {BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, BOUNDARY_SERVICE_START, BOUNDARY_READY,
+                             BOUNDARY_FORMAL_START,   BOUNDARY_FORMAL_END,   BOUNDARY_EXIT};
     made_init(m, 1);
     for (size_t i = 0; i < sizeof t / sizeof *t; i++)
         made_mark(m, t[i], id[i]);
@@ -50,7 +50,7 @@ static void release_ends_with_the_latest(void **state)
     assert_close(r.stages[STAGE_RELEASE].energy.headline.value, 640, 1e-9);
     assert_int_equal(r.stages[STAGE_RELEASE].energy.headline_series, SERIES_GRID);
     /* The run saw memory back between two states: its own mark counts. */
-    made_mark(&m, 20.7, MARK_MEMORY_RELEASED);
+    made_mark(&m, 20.7, BOUNDARY_MEMORY_RELEASED);
     assert_close(analyse(&m).release.memory_released_s.value, 0.7, 1e-9);
     made_done(&m);
 }
@@ -109,7 +109,7 @@ static void a_run_that_broke_off(void **state)
     (void)state;
     struct made m;
     make(&m, 80, 0.1);
-    m.r.mark_count = 4;
+    m.r.boundary_count = 4;
     struct result r = analyse(&m);
     assert_int_equal(r.stages[STAGE_BASELINE].energy.grid.state, Q_MEASURED);
     assert_int_equal(r.stages[STAGE_STARTUP].energy.headline.state, Q_NOT_RECORDED);

@@ -31,7 +31,7 @@ static void play(struct scene *x, const double *energy, size_t n, int64_t window
     double *joules = arena_array(&x->m.arena, n, sizeof *joules);
     for (size_t i = 0; i < n; i++)
         joules[i] = 2 * energy[i]; /* two tokens: J/token is energy[i] */
-    const double *const by_reading[READING_COUNT] = {joules, NULL, joules, joules};
+    const double *const by_reading[RULE_COUNT] = {joules, NULL, joules, joules};
     x->windows = steady_windows(&x->s, x->order, x->count, window, 0, by_reading, &x->m.arena, &x->window_count);
 }
 
@@ -40,7 +40,7 @@ static struct result_steady find(struct scene *x, int k)
     struct result r;
     result_absent(&r, &x->m.arena, "");
     struct result_steady s = r.steady_table[0];
-    steady_find(x->windows, x->window_count, x->count, &x->method, READING_GAP, k, &x->m.arena, &s);
+    steady_find(x->windows, x->window_count, x->count, &x->method, RULE_GAP, k, &x->m.arena, &s);
     return s;
 }
 
@@ -51,9 +51,9 @@ static void cv_must_be_below_the_limit(void **state)
     struct scene x;
     play(&x, (const double[]){97, 103}, 2, 2);
     assert_int_equal(x.window_count, 1);
-    assert_close(x.windows[0].level[READING_GAP], 100, 1e-12);
-    assert_true(x.windows[0].cv[READING_GAP] == 0.03);
-    assert_true(isnan(x.windows[0].cv[READING_INTERVAL]));
+    assert_close(x.windows[0].level[RULE_GAP], 100, 1e-12);
+    assert_true(x.windows[0].cv[RULE_GAP] == 0.03);
+    assert_true(isnan(x.windows[0].cv[RULE_INTERVAL]));
     assert_false(find(&x, K_1).reached);
     made_done(&x.m);
     play(&x, (const double[]){97.5, 102.5}, 2, 2);

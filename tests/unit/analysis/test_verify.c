@@ -45,16 +45,16 @@ static struct result judge(const struct records *r, struct arena *a)
 
 static void add_mark(struct records *r, int64_t t_ns, int id, const char *note)
 {
-    r->marks[r->mark_count++] = (struct rec_mark){t_ns, id, note};
+    r->boundaries[r->boundary_count++] = (struct rec_boundary){t_ns, id, note};
 }
 
-static void drop_mark(struct records *r, int id)
+static void drop_mark(struct records *r, enum boundary id)
 {
     size_t n = 0;
-    for (size_t i = 0; i < r->mark_count; i++)
-        if (r->marks[i].id != id)
-            r->marks[n++] = r->marks[i];
-    r->mark_count = n;
+    for (size_t i = 0; i < r->boundary_count; i++)
+        if (r->boundaries[i].id != id)
+            r->boundaries[n++] = r->boundaries[i];
+    r->boundary_count = n;
 }
 
 /* Only the requests below n were sent. */
@@ -233,30 +233,30 @@ static void never_cools(struct records *r, struct arena *a)
     (void)a;
     for (size_t i = 74; i < r->gpus[0].instant_count; i++)
         r->gpus[0].instant[i].mw = 122000;
-    drop_mark(r, MARK_POWER_RECOVERED);
-    drop_mark(r, MARK_RELEASE_END);
-    drop_mark(r, MARK_HOLD_END);
+    drop_mark(r, BOUNDARY_POWER_RECOVERED);
+    drop_mark(r, BOUNDARY_RELEASE_END);
+    drop_mark(r, BOUNDARY_HOLD_END);
 }
 static void times_out(struct records *r, struct arena *a)
 {
     never_cools(r, a);
-    add_mark(r, 107 * LIFE_S, MARK_RELEASE_TIMEOUT, NULL);
+    add_mark(r, 107 * LIFE_S, BOUNDARY_RELEASE_TIMEOUT, NULL);
 }
 static void gives_up(struct records *r, struct arena *a)
 {
     (void)a;
-    add_mark(r, 60 * LIFE_S, MARK_FAILED, "the engine closed every connection.");
+    add_mark(r, 60 * LIFE_S, BOUNDARY_FAILED, "the engine closed every connection.");
 }
 static void dies_early(struct records *r, struct arena *a)
 {
     (void)a;
-    drop_mark(r, MARK_EXIT);
-    add_mark(r, 73 * LIFE_S + 10 * LIFE_MS, MARK_EXIT, NULL);
+    drop_mark(r, BOUNDARY_EXIT);
+    add_mark(r, 73 * LIFE_S + 10 * LIFE_MS, BOUNDARY_EXIT, NULL);
 }
 static void interrupted(struct records *r, struct arena *a)
 {
     (void)a;
-    add_mark(r, 60 * LIFE_S, MARK_INTERRUPTED, "SIGINT in the formal stage.");
+    add_mark(r, 60 * LIFE_S, BOUNDARY_INTERRUPTED, "SIGINT in the formal stage.");
 }
 static void clock_set(struct records *r, struct arena *a)
 {
@@ -277,7 +277,7 @@ static void damaged(struct records *r, struct arena *a)
 static void mark_missing(struct records *r, struct arena *a)
 {
     (void)a;
-    drop_mark(r, MARK_WARMUP_END);
+    drop_mark(r, BOUNDARY_WARMUP_END);
 }
 static void short_hold(struct records *r, struct arena *a)
 {
@@ -360,16 +360,16 @@ static void late_sample(struct records *r, struct arena *a)
 static void late_stop(struct records *r, struct arena *a)
 {
     (void)a;
-    for (size_t i = 0; i < r->mark_count; i++)
-        if (r->marks[i].id == MARK_STOP)
-            r->marks[i].t_ns += 200 * LIFE_MS;
+    for (size_t i = 0; i < r->boundary_count; i++)
+        if (r->boundaries[i].id == BOUNDARY_STOP)
+            r->boundaries[i].t_ns += 200 * LIFE_MS;
 }
 static void slow_connecting(struct records *r, struct arena *a)
 {
     (void)a;
-    for (size_t i = 0; i < r->mark_count; i++)
-        if (r->marks[i].id == MARK_WARMUP_END)
-            r->marks[i].t_ns -= 400 * LIFE_MS;
+    for (size_t i = 0; i < r->boundary_count; i++)
+        if (r->boundaries[i].id == BOUNDARY_WARMUP_END)
+            r->boundaries[i].t_ns -= 400 * LIFE_MS;
 }
 
 /* An engine of four workers, each of which warms itself up by a request of 8 tokens: three before the readings of these
@@ -721,7 +721,7 @@ static void the_count_before_may_come_from_the_warm_up(void **state)
     between[r.metrics_count] = *own;
     r.metrics = between;
     between += r.metrics_count++;
-    between->t_ns = records_mark(&r, MARK_WARMUP_END) + LIFE_MS;
+    between->t_ns = records_boundary(&r, BOUNDARY_WARMUP_END) + LIFE_MS;
     between->generation_tokens = 611;
     assert_int_equal(judge(&r, &a).checks[CODE_USAGE_DISAGREES].outcome, CHECK_PASSED);
     between->generation_tokens = 613;

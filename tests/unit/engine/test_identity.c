@@ -307,10 +307,10 @@ static void test_stated_and_seen(void **state)
                 struct rec_fact *facts;
                 size_t n;
                 engine_identity_facts(&p, &id, 0, &facts, &n);
-                int wanted = !stated           ? CHECK_NOT_STATED
-                             : !sees           ? CHECK_NOT_JUDGED
-                             : stated == OTHER ? CHECK_FAILED
-                                               : CHECK_PASSED;
+                enum check_outcome wanted = !stated           ? CHECK_NOT_STATED
+                                            : !sees           ? CHECK_NOT_JUDGED
+                                            : stated == OTHER ? CHECK_FAILED
+                                                              : CHECK_PASSED;
                 if (fact(facts, n, names[i])->outcome != wanted)
                     fail_msg("%s: stated %d, seen %d: outcome %d", names[i], stated, sees,
                              fact(facts, n, names[i])->outcome);

@@ -117,7 +117,7 @@ static void every_word_is_explained(void **state)
     enums_stand(d, &result_schema);
     enums_stand(d, &result_request_schema);
     enums_stand(d, &result_window_schema);
-    static const char *const *const of_records[] = {mark_names,       verdict_names,     request_stage_names,
+    static const char *const *const of_records[] = {boundary_names,   verdict_names,     request_stage_names,
                                                     chunk_kind_names, chunk_stamp_names, check_outcome_names,
                                                     q_state_names};
     for (size_t i = 0; i < sizeof of_records / sizeof *of_records; i++)
@@ -125,7 +125,7 @@ static void every_word_is_explained(void **state)
     all_stand(&d->a, d->checks, "docs/CHECKS.md", check_outcome_names);
     all_stand(&d->a, section(&d->a, d->method, 8), "section 8 of docs/METHOD.md", check_outcome_names);
     all_stand(&d->a, section(&d->a, d->method, 1), "section 1 of docs/METHOD.md", q_state_names);
-    all_stand(&d->a, section(&d->a, d->method, 5), "section 5 of docs/METHOD.md", reading_names);
+    all_stand(&d->a, section(&d->a, d->method, 5), "section 5 of docs/METHOD.md", rule_names);
 }
 
 /* ---- codes ---- */

@@ -293,7 +293,7 @@ static void a_boundary_gets_its_samples(void **state)
         if (g->instant[i].tag == INSTANT_GRID)
             continue;
         assert_int_equal(g->instant[i].late_ns, ABSENT_I64);
-        *(g->instant[i].tag == INSTANT_MARK ? &power_ns : &after_ns) = g->instant[i].t_ns;
+        *(g->instant[i].tag == INSTANT_BOUNDARY ? &power_ns : &after_ns) = g->instant[i].t_ns;
     }
     for (size_t i = 0; i < g->counter_count; i++)
         if (g->counter[i].why == COUNTER_BOUNDARY)

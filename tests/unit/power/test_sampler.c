@@ -131,8 +131,8 @@ static void four_gpus_are_recorded_at_once(void **state)
     for (int gpu = 0; gpu < GPUS; gpu++) {
         const struct rec_gpu *g = &c.gpus[gpu];
         for (size_t i = 0; i < g->instant_count; i++) {
-            marks += g->instant[i].tag == INSTANT_MARK;
-            afters += g->instant[i].tag == INSTANT_MARK_AFTER;
+            marks += g->instant[i].tag == INSTANT_BOUNDARY;
+            afters += g->instant[i].tag == INSTANT_BOUNDARY_AFTER;
         }
         for (size_t i = 0; i < g->counter_count; i++)
             boundaries += g->counter[i].why == COUNTER_BOUNDARY;

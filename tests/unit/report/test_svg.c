@@ -100,7 +100,7 @@ static void a_run_that_broke_off_is_drawn(void **state)
     (void)state;
     struct arena a = {0};
     struct records r = life_records(&a, 1);
-    r.mark_count = 3;
+    r.boundary_count = 3;
     const char *svg = draw(&r, NULL, &a);
     assert_non_null(strstr(svg, ">startup<"));
     assert_null(strstr(svg, ">formal<"));

@@ -106,8 +106,8 @@ int __wrap_open(const char *path, int flags, ...)
 
 static void record(const struct record_sink *s, const struct records *r)
 {
-    for (size_t i = 0; i < r->mark_count; i++)
-        s->mark(s->self, &r->marks[i]);
+    for (size_t i = 0; i < r->boundary_count; i++)
+        s->boundary(s->self, &r->boundaries[i]);
     for (size_t i = 0; i < r->clock_count; i++)
         s->clock(s->self, &r->clocks[i]);
     for (size_t i = 0; i < r->fact_count; i++)

@@ -160,10 +160,10 @@ static void *feed(void *self)
         f->sink.metrics(f->sink.self, &metrics, span_of("a 1\nb 2"));
         f->sink.log(f->sink.self, i, 'e', span_of("a line"));
         if (i % 500 == 0) {
-            struct rec_mark mark = {(int64_t)i * THREADS + t, (int)(i / 500), NULL};
+            struct rec_boundary mark = {(int64_t)i * THREADS + t, (int)(i / 500), NULL};
             struct rec_fact fact = {i, "identity.model", CHECK_PASSED, "x", "y"};
 
-            f->sink.mark(f->sink.self, &mark);
+            f->sink.boundary(f->sink.self, &mark);
             f->sink.fact(f->sink.self, &fact);
         }
     }
@@ -229,7 +229,7 @@ static void check_loaded(const struct records *r)
         assert_close(r->metrics[i].running, 0.1 * (double)(i / THREADS), 0);
         assert_true(isnan(r->metrics[i].waiting));
     }
-    assert_int_equal(r->mark_count, THREADS * ROUNDS / 500);
+    assert_int_equal(r->boundary_count, THREADS * ROUNDS / 500);
     assert_int_equal(r->fact_count, THREADS * ROUNDS / 500);
     assert_string_equal(r->facts[0].seen, "y");
 }
@@ -340,7 +340,7 @@ static void secrets_stay_out(void **state)
     secrets_add(&secrets, "KEY", span_of("sk-12345"));
     assert_ok(recorder_open(&r, f->folder, &o, &f->e), f->e);
     sink = recorder_sink(r);
-    sink.mark(r, &(struct rec_mark){1, MARK_FAILED, "with sk-12345"});
+    sink.boundary(r, &(struct rec_boundary){1, BOUNDARY_FAILED, "with sk-12345"});
     sink.fact(r, &(struct rec_fact){1, "a.b", CHECK_FAILED, "sk-12345", "sk-12345 sk-12345"});
     request.detail = "401: sk-12345";
     sink.request(r, &request);

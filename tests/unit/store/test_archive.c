@@ -148,10 +148,10 @@ static void check_records(const struct records *r)
     assert_true(r->run.engine_exit_status == ABSENT_I64);
     assert_string_equal(r->plan.model.id, "m");
     assert_int_equal(r->client.reads, 4);
-    assert_int_equal(r->mark_count, 2);
-    assert_int_equal(r->marks[1].id, MARK_FAILED);
-    assert_string_equal(r->marks[1].note, "a, \"b\"\nc");
-    assert_null(r->marks[0].note);
+    assert_int_equal(r->boundary_count, 2);
+    assert_int_equal(r->boundaries[1].id, BOUNDARY_FAILED);
+    assert_string_equal(r->boundaries[1].note, "a, \"b\"\nc");
+    assert_null(r->boundaries[0].note);
     assert_int_equal(r->clocks[0].t_ns, 1);
     assert_int_equal(r->facts[0].outcome, CHECK_FAILED);
     assert_null(r->facts[0].seen);
@@ -159,7 +159,7 @@ static void check_records(const struct records *r)
     assert_string_equal(r->gpus[0].name, "H200, big");
     assert_int_equal(r->gpus[0].instant_count, 2);
     assert_int_equal(r->gpus[0].instant[0].t_ns, 1);
-    assert_int_equal(r->gpus[0].instant[0].tag, INSTANT_MARK_AFTER);
+    assert_int_equal(r->gpus[0].instant[0].tag, INSTANT_BOUNDARY_AFTER);
     assert_int_equal(r->gpus[0].instant[1].mw, -1);
     assert_true(r->gpus[0].instant[1].late_ns == ABSENT_I64);
     assert_int_equal(r->gpus[1].instant[0].mw, 700);
@@ -224,7 +224,7 @@ static void damage_names_the_file(void **state)
     assert_false(r.sealed);
     assert_non_null(strstr(r.damage, "marks.csv differs"));
     assert_non_null(strstr(r.damage, "marks.csv: line 4: too few fields"));
-    assert_int_equal(r.mark_count, 2); /* the rest is read */
+    assert_int_equal(r.boundary_count, 2); /* the rest is read */
     /* A cut packed file. */
     assert_int_equal(shell(f, "head -c 30 chunks.csv.zst > c && cat c > chunks.csv.zst"), 0);
     assert_ok(records_load(f->folder, &f->arena, &r, &f->e), f->e);
@@ -311,7 +311,7 @@ static void other_columns_are_readable(void **state)
     assert_string_equal(r.damage, "instant.csv: line 4: gpu: gpus.csv has no line for GPU 9");
     assert_int_equal(r.gpus[0].instant[0].mw, 100);
     assert_true(r.gpus[0].instant[0].late_ns == ABSENT_I64);
-    assert_int_equal(r.marks[0].id, MARK_READY);
+    assert_int_equal(r.boundaries[0].id, BOUNDARY_READY);
     spill(f, "instant.csv", "t_ns,mw\n5,100\n");
     assert_ok(records_load(f->folder, &f->arena, &r, &f->e), f->e);
     assert_string_equal(r.damage, "instant.csv: line 1: the header lacks the column gpu");
