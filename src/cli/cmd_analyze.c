@@ -7,7 +7,7 @@
 struct wanted {
     struct arg_list set;
     const char *format;
-    bool store;
+    bool store, full, checks;
     double total_parameters; /* 0: not given */
 };
 
@@ -33,14 +33,20 @@ static bool analyze(void *self, const struct args *args, struct arena *a, struct
                        "--store keeps what the records alone give, and --total-parameters is not in them. Leave out "
                        "one of the two.");
     struct evaluation *v = arena_alloc(a, sizeof *v);
-    if (!show_knows(w->format, e) || !evaluate_given(folder, &m, w->total_parameters, a, v, e))
+    enum show_text which;
+    if (!show_knows(w->format, e) || !show_wanted(w->full, w->checks, w->format, &which, e) ||
+        !evaluate_given(folder, &m, w->total_parameters, a, v, e))
         return false;
     if (w->store && v->records.damage)
         return err_set(e, ERR_RECORDS, "%s is damaged, and its result is not stored: %s", folder, v->records.damage);
     if (w->store && !evaluate_store(folder, &v->result, e))
         return false;
     *ret_code = v->result.formal ? EXIT_OK : EXIT_EXCLUDED;
-    return show_result(&v->result, w->format, show_colour(), out, e);
+    struct report_options look = {.colour = show_colour(), .run = folder};
+    if (strcmp(w->format, "text") != 0)
+        return show_result(&v->result, w->format, &look, out, e);
+    show_text(&v->result, which, &look, out);
+    return true;
 }
 
 int cmd_analyze(int argc, char **argv)
@@ -53,6 +59,8 @@ int cmd_analyze(int argc, char **argv)
          &w.store, 0},
         {"--total-parameters", ARG_F64, "NUMBER",
          "all parameters of the model, where neither plan nor snapshot tells them: 8.03e9", &w.total_parameters, 0},
+        {"--full", ARG_FLAG, NULL, "the whole report, not one screen", &w.full, 0},
+        {"--checks", ARG_FLAG, NULL, "each check and flag with the numbers behind it", &w.checks, 0},
         {"--format", ARG_TEXT, "NAME", "text (default), json, csv or none", &w.format, 'f'},
     };
     const struct args_spec spec = {

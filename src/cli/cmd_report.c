@@ -42,7 +42,7 @@ static bool put_svg(const char *folder, bool unsealed, struct arena *a, struct b
 
 struct wanted {
     const char *format;
-    bool unsealed;
+    bool unsealed, full, checks;
 };
 
 static bool put_report(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,
@@ -51,6 +51,9 @@ static bool put_report(void *self, const struct args *args, struct arena *a, str
     const struct wanted *w = self;
     const char *folder = args->operands[0];
     (void)ret_code;
+    enum show_text which;
+    if (!show_wanted(w->full, w->checks, w->format, &which, e))
+        return false;
     if (strcmp(w->format, "svg") == 0)
         return put_svg(folder, w->unsealed, a, out, e);
     if (!show_knows(w->format, e))
@@ -67,9 +70,12 @@ static bool put_report(void *self, const struct args *args, struct arena *a, str
     struct result *r = arena_alloc(a, sizeof *r);
     if (!(w->unsealed ? evaluate_unsealed : evaluate_stored)(folder, a, r, e))
         return false;
-    if (w->unsealed && !archive_is_sealed(folder) && strcmp(w->format, "text") == 0)
-        buf_str(out, "NOT SEALED: nothing proves that the following is what the run gave.\n\n");
-    return show_result(r, w->format, show_colour(), out, e);
+    struct report_options look = {
+        .colour = show_colour(), .run = folder, .unsealed = w->unsealed && !archive_is_sealed(folder)};
+    if (strcmp(w->format, "text") != 0)
+        return show_result(r, w->format, &look, out, e);
+    show_text(r, which, &look, out);
+    return true;
 }
 
 int cmd_report(int argc, char **argv)
@@ -78,6 +84,8 @@ int cmd_report(int argc, char **argv)
     const struct arg options[] = {
         {"--format", ARG_TEXT, "NAME", "text (default), json, csv, or svg: GPU power over time with the stages",
          &w.format, 'f'},
+        {"--full", ARG_FLAG, NULL, "the whole report, for a terminal of 100 columns", &w.full, 0},
+        {"--checks", ARG_FLAG, NULL, "each check and flag with the numbers behind it", &w.checks, 0},
         {"--unsealed", ARG_FLAG, NULL, "print also the result of a folder that has no seal, and say so", &w.unsealed,
          0},
     };
@@ -88,8 +96,8 @@ int cmd_report(int argc, char **argv)
         .operands_max = 1,
         .summary = "Prints the stored result of a run.",
         .more =
-            "The text is for a terminal of 100 columns, the JSON is the stored result.json, the CSV has one value "
-            "a line.\n"
+            "The text fits one screen of 80 columns and 40 lines, the JSON is the stored result.json, the CSV has one "
+            "value a line.\n"
             "Colours only on a terminal, and not with NO_COLOR set. The result must be the one that the folder's seal "
             "names.\n"
             "Exit code: 0, formal or not; 7 where there is no seal or the result is not the one it names.",

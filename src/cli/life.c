@@ -32,11 +32,12 @@ static int tell_no_result(const struct measurement *m)
     return exit_with(&m->no_result);
 }
 
-static void print_result(const struct result *r, const char *format)
+static void print_result(const struct result *r, const char *folder, const char *format)
 {
     struct err e = {0};
     struct buf text = {0};
-    if (!show_result(r, format, show_colour(), &text, &e) || !show_write(&text, &e))
+    struct report_options options = {.colour = show_colour(), .run = folder};
+    if (!show_result(r, format, &options, &text, &e) || !show_write(&text, &e))
         exit_with(&e);
     buf_done(&text);
 }
@@ -63,7 +64,7 @@ static int execute(const struct life *l, struct run *run, struct progress *progr
     }
     if (!m.evaluation)
         return tell_no_result(&m);
-    print_result(&m.evaluation->result, l->format);
+    print_result(&m.evaluation->result, m.outcome.folder, l->format);
     return ending(l, &m);
 }
 

@@ -23,16 +23,35 @@ bool show_knows(const char *format, struct err *e)
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : ".");
 }
 
-bool show_result(const struct result *r, const char *format, bool colour, struct buf *out, struct err *e)
+bool show_result(const struct result *r, const char *format, const struct report_options *options, struct buf *out,
+                 struct err *e)
 {
     if (!show_knows(format, e))
         return false;
     if (strcmp(format, "text") == 0)
-        report_full(r, colour, out);
+        show_text(r, SHOW_SCREEN, options, out);
     else if (strcmp(format, "json") == 0)
         schema_json_write(&result_schema, r, out);
     else if (strcmp(format, "csv") == 0)
         report_csv(r, out);
+    return true;
+}
+
+void show_text(const struct result *r, enum show_text which, const struct report_options *options, struct buf *out)
+{
+    static void (*const reports[])(const struct result *, const struct report_options *, struct buf *) = {
+        [SHOW_SCREEN] = report_screen, [SHOW_FULL] = report_full, [SHOW_CHECKS] = report_checks};
+    reports[which](r, options, out);
+}
+
+bool show_wanted(bool full, bool checks, const char *format, enum show_text *ret_which, struct err *e)
+{
+    if (full && checks)
+        return err_set(e, ERR_USAGE, "--full has the checks, too. Give --full or --checks, not both.");
+    if ((full || checks) && strcmp(format, "text") != 0)
+        return err_set(e, ERR_USAGE, "%s is for the text, not for --format %s. Leave out one of the two.",
+                       full ? "--full" : "--checks", format);
+    *ret_which = full ? SHOW_FULL : checks ? SHOW_CHECKS : SHOW_SCREEN;
     return true;
 }
 

@@ -8,10 +8,21 @@
 #include "base/err.h"
 #include "cli/args.h"
 #include "model/result.h"
+#include "report/report.h"
 
-/* Appends a result as "text", "json" (result.json, byte for byte), "csv" or "none" (nothing), fit to be shown. Another
- * name is ERR_USAGE. */
-bool show_result(const struct result *r, const char *format, bool colour, struct buf *out, struct err *e);
+/* How much of a result's text is wanted. */
+enum show_text { SHOW_SCREEN, SHOW_FULL, SHOW_CHECKS };
+
+/* Appends a result as "text" on one screen, "json" (result.json, byte for byte), "csv" or "none" (nothing), fit to be
+ * shown. Another name is ERR_USAGE. */
+bool show_result(const struct result *r, const char *format, const struct report_options *options, struct buf *out,
+                 struct err *e);
+
+/* Appends its text. */
+void show_text(const struct result *r, enum show_text which, const struct report_options *options, struct buf *out);
+
+/* --full or --checks as it was given; both, or one beside another format than text, is ERR_USAGE. */
+bool show_wanted(bool full, bool checks, const char *format, enum show_text *ret_which, struct err *e);
 
 /* Is `format` one of them? Else ERR_USAGE, before anything is done. */
 bool show_knows(const char *format, struct err *e);

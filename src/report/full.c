@@ -53,80 +53,6 @@ static void put_head(struct report *p)
                 report_or(p, r->records_jtok_version, "(version not recorded)"));
 }
 
-/* ---- what can be trusted ---- */
-
-static const char *upper(struct report *p, const char *name)
-{
-    char *text = arena_text(&p->arena, name);
-    for (char *c = text; *c; c++)
-        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
-    return text;
-}
-
-/* A name in its look, padded by what the escapes do not count. */
-static void put_code(struct report *p, enum report_look look, const char *name, const char *text)
-{
-    enum { INDENT = 29 }; /* the longest name and two spaces */
-    buf_str(p->out, "    ");
-    report_look(p, look, name);
-    buf_fmt(p->out, "%*s", (int)(INDENT - 4 - columns_text(name)), "");
-    text_wrap(p->out, text, INDENT, INDENT, REPORT_COLUMNS);
-}
-
-static void put_excluded(struct report *p)
-{
-    const struct result *r = p->r;
-    buf_str(p->out, "  ");
-    report_look(p, LOOK_BAD, "EXCLUDED");
-    buf_fmt(p->out, "  not a formal run: %s\n", result_checks_text(r, &p->arena));
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < r->check_count; i++) {
-            const struct result_check *c = &r->checks[i];
-            if (pass == 0 && c->outcome == CHECK_FAILED)
-                put_code(p, LOOK_BAD, check_code_names[c->code], report_or(p, c->why, "failed"));
-            if (pass == 1 && c->outcome == CHECK_NOT_RECORDED)
-                put_code(p, LOOK_FAINT, check_code_names[c->code],
-                         arena_format(&p->arena, "not recorded: %s", report_or(p, c->why, "")));
-            if (pass == 1 && c->outcome == CHECK_NOT_CHECKED)
-                put_code(p, LOOK_FAINT, check_code_names[c->code],
-                         arena_format(&p->arena, "not checked%s%s", c->why ? ": " : "", report_or(p, c->why, "")));
-        }
-}
-
-static void put_trust(struct report *p)
-{
-    const struct result *r = p->r;
-    buf_byte(p->out, '\n');
-    if (r->simulated) {
-        buf_str(p->out, "  ");
-        report_look(p, LOOK_BAD, "SIMULATED");
-        buf_fmt(p->out, "  %s No figure below is a measurement of hardware.\n",
-                r->mark_count > RMARK_SIMULATED ? report_or(p, r->marks[RMARK_SIMULATED].why, "") : "");
-    }
-    if (r->formal) {
-        buf_str(p->out, "  ");
-        report_look(p, LOOK_GOOD, "FORMAL");
-        buf_fmt(p->out, "  %s\n", result_checks_text(r, &p->arena));
-    } else {
-        put_excluded(p);
-    }
-    bool any = false;
-    for (size_t i = 0; i < r->mark_count; i++) {
-        const struct result_mark *m = &r->marks[i];
-        if (m->outcome != CHECK_FAILED || m->code == RMARK_SIMULATED)
-            continue;
-        if (!any)
-            buf_str(p->out, "  marks\n");
-        any = true;
-        put_code(p, LOOK_MARK, mark_code_names[m->code], report_or(p, m->why, ""));
-    }
-    if (r->differences) {
-        buf_str(p->out, "  ");
-        report_look(p, LOOK_MARK, upper(p, "not the method's reading"));
-        buf_fmt(p->out, "  analysed with %s\n", report_or(p, r->differences, ""));
-    }
-}
-
 /* ---- metrics ---- */
 
 /* A metric is one row of one of the lists below. */
@@ -214,12 +140,13 @@ static void put_others(struct report *p)
         money, sizeof money / sizeof *money);
 }
 
-void report_full(const struct result *r, bool colour, struct buf *out)
+void report_full(const struct result *r, const struct report_options *options, struct buf *out)
 {
     struct report p;
     report_init(&p, r);
+    report_seal(&p, options);
     put_head(&p);
-    put_trust(&p);
+    full_trust(&p);
     put_tokens(&p);
     put_others(&p);
     full_latencies(&p);
@@ -230,5 +157,5 @@ void report_full(const struct result *r, bool colour, struct buf *out)
     full_estimate(&p);
     full_gpus(&p);
     full_checks(&p);
-    report_done(&p, colour, out);
+    report_done(&p, options->colour, out);
 }

@@ -557,33 +557,3 @@ void full_gpus(struct report *p)
                                  "%s s after the formal stage, the release took %s J.",
                                  seconds(p, x->first_in_band_s.value), report_cell(p, &x->first_in_band_j)));
 }
-
-/* ---- checks ---- */
-
-/* `words`: what each enum check_outcome is called here. */
-static void outcome_line(struct report *p, const char *name, int outcome, const char *const *words, const char *why)
-{
-    enum { NAME = 26, INDENT = 40 };
-    const char *word = words[outcome];
-    buf_fmt(p->out, "  %-*s", NAME - 2, name);
-    buf_str(p->out, word);
-    buf_fmt(p->out, "%*s", (int)(INDENT - NAME - columns_text(word)), "");
-    text_wrap(p->out, why ? why : "no reason was recorded", INDENT, INDENT, REPORT_COLUMNS);
-}
-
-/* What failed, or could not be decided, and the marks that the run carries stand at the top of the report. */
-void full_checks(struct report *p)
-{
-    static const char *const check_words[] = {"not checked",  "passed",     "failed",
-                                              "not recorded", "not stated", "not judged"};
-    static const char *const mark_words[] = {"not checked", "no", "yes", "not recorded", "not stated", "not judged"};
-    const struct result *r = p->r;
-    report_heading(p, "Checks that exclude nothing (docs/CHECKS.md has all of them, and what to do about each)");
-    for (size_t i = 0; i < r->check_count; i++)
-        if (!check_excludes(r->checks[i].outcome))
-            outcome_line(p, check_code_names[r->checks[i].code], r->checks[i].outcome, check_words, r->checks[i].why);
-    report_heading(p, "Other marks");
-    for (size_t i = 0; i < r->mark_count; i++)
-        if (r->marks[i].outcome != CHECK_FAILED)
-            outcome_line(p, mark_code_names[r->marks[i].code], r->marks[i].outcome, mark_words, r->marks[i].why);
-}

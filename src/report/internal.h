@@ -23,6 +23,9 @@ struct report {
 
 void report_init(struct report *p, const struct result *r);
 
+/* Says of a folder without a seal that it has none. */
+void report_seal(struct report *p, const struct report_options *options);
+
 /* Appends the text, made fit to be shown, and releases it. */
 void report_done(struct report *p, bool colour, struct buf *out);
 
@@ -53,6 +56,7 @@ const char *report_percent(struct report *p, const struct quantity *q, bool sign
 void report_reasons(struct report *p, const struct quantity *const *list, const char *const *names, size_t n);
 
 /* The sections of the whole report. */
+void full_trust(struct report *p);
 void full_stages(struct report *p);
 void full_latencies(struct report *p);
 void full_requests(struct report *p);

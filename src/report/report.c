@@ -92,6 +92,14 @@ void report_init(struct report *p, const struct result *r)
     *p = (struct report){.r = r, .out = &p->text};
 }
 
+void report_seal(struct report *p, const struct report_options *options)
+{
+    if (!options->unsealed)
+        return;
+    report_look(p, LOOK_BAD, "NOT SEALED");
+    buf_str(p->out, ": nothing proves that the following is what the run gave.\n\n");
+}
+
 void report_done(struct report *p, bool colour, struct buf *out)
 {
     put_shown(p, colour, out);

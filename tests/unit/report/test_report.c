@@ -136,7 +136,7 @@ static struct result a_result(struct arena *a)
 static const char *text_of(const struct result *r, bool colour, struct arena *a)
 {
     struct buf b = {0};
-    report_full(r, colour, &b);
+    report_full(r, &(struct report_options){.colour = colour}, &b);
     const char *text = arena_text(a, buf_text(&b));
     buf_done(&b);
     return text;

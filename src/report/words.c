@@ -1,0 +1,70 @@
+#include "report/words.h"
+
+#include "base/must.h"
+
+const struct check_words words_checks[] = {
+    {CODE_RECORDS_DAMAGED, true, "The records are damaged", "Whether the records are whole is unknown"},
+    {CODE_INTERRUPTED, true, "The run was interrupted", "Whether the run was interrupted is unknown"},
+    {CODE_ENGINE_FAILED, true, "The engine failed", "Whether the engine failed is unknown"},
+    {CODE_TOO_MANY_FAILED, true, "Too many requests failed", "How many requests failed is unknown"},
+    {CODE_GPU_MISMATCH, true, "The engine did not work on the planned GPUs alone",
+     "Which GPUs the engine used is unknown"},
+    {CODE_FOREIGN_PROCESS, true, "Another process ran on the GPUs", "Other processes on the GPUs could not be seen"},
+    {CODE_BASELINE_NOT_IDLE, true, "The GPUs were busy before the start",
+     "Whether the GPUs were idle before is unknown"},
+    {CODE_PREFLIGHT_FAILED, true, "The machine was not ready, and the run went on",
+     "The machine was not looked at before the start"},
+    {CODE_PLAN_MISMATCH, true, "What ran is not what was planned", "What ran could not be held against the plan"},
+    {CODE_IDENTITY_WRONG, true, "The engine is not what was planned", "The engine could not be asked what it is"},
+    {CODE_REQUEST_UNACCOUNTED, true, "Requests are missing, or recorded twice", "The requests could not be counted"},
+    {CODE_USAGE_DISAGREES, true, "Engine and answers disagree on the tokens",
+     "The engine's token count could not be read"},
+    {CODE_RELEASE_NOT_CLOSED, true, "The GPUs did not come to rest after the stop",
+     "Whether the GPUs came to rest is unknown"},
+    {CODE_RELEASE_TIMED_OUT, true, "The GPUs took too long to come to rest",
+     "How long the GPUs took to rest is unknown"},
+    {CODE_COUNTER_DISAGREES, false, "Energy counter and power samples disagree",
+     "The energy counter could not be checked"},
+    {CODE_GRID_DISAGREES, false, "The power read once a second misses too much",
+     "The power read once a second could not be checked"},
+    {CODE_COUNTER_VOID, false, "The energy counter stood still or jumped", "The energy counter was not read"},
+    {CODE_NOT_COVERED, false, "Power is missing where a stage begins or ends", "The power of a stage is missing"},
+    {CODE_SAMPLE_GAP, false, "Power is missing within a stage", "The power of a stage is missing"},
+    {CODE_POWER_OUT_OF_RANGE, true, "The power of a stage can't be right", "Whether the power can be right is unknown"},
+    {CODE_CLOCK_STEP, true, "The machine's clock was set during the run", "The machine's clock was not watched"},
+    {CODE_METHOD_SHORTENED, true, "Its times were shortened, as for a quick try",
+     "Whether times were shortened is unknown"},
+    {CODE_IDENTITY_UNKNOWN, true, "The model, its precision or the engine is unknown",
+     "The model, its precision or the engine is unknown"},
+};
+_Static_assert(sizeof words_checks / sizeof *words_checks == CODE_COUNT, "each check has its words");
+
+const struct flag_words words_flags[] = {
+    {RMARK_SIMULATED, "no number here is a measurement of hardware"},
+    {RMARK_DELIVERY_LAG, "the server fell behind its GPUs: tokens came late"},
+    {RMARK_THROTTLED, "the GPUs were slowed down by heat or power"},
+    {RMARK_ENGINE_OWN_REQUESTS, "the engine also ran requests of its own"},
+    {RMARK_CLIENT_LIMITED, "jtok was too slow: latencies are not the server's"},
+    {RMARK_ARRIVALS_MERGED, "tokens came in heaps: latencies are not the server's"},
+    {RMARK_AVERAGED_POWER, "this GPU blurs power over a second: start and stop, too"},
+    {RMARK_NO_BUFFER, "this GPU gives no fine power: less could be checked"},
+    {RMARK_SAMPLER_LATE, "power was read late at times"},
+    {RMARK_USAGE_NOT_VERIFIABLE, "the engine keeps no token count to check with"},
+    {RMARK_IDENTITY_NOT_VERIFIABLE, "the engine can't be asked all that was planned"},
+    {RMARK_OBSERVER_WAIT, "jtok's own waits are part of start or stop"},
+    {RMARK_HOLD_RESTARTED, "power rose again after the engine was gone"},
+    {RMARK_PAGE_CACHE_WARMED, "the weights were in memory: a first start costs more"},
+    {RMARK_REPEATED_PROMPTS, "prompts repeat: a prefix cache answers them cheaper"},
+    {RMARK_STEADY_NOT_REACHED, "energy a token never settled: mixed lengths do that"},
+};
+_Static_assert(sizeof words_flags / sizeof *words_flags == RMARK_COUNT, "each flag has its words");
+
+const char *words_stage(int stage)
+{
+    static const char *const names[STAGE_COUNT] = {
+        [STAGE_BASELINE] = "idle before",  [STAGE_STARTUP] = "start",           [STAGE_FORMAL] = "serve",
+        [STAGE_RELEASE] = "stop",          [STAGE_LIFECYCLE] = "start to stop", [STAGE_STEADY] = "in steady state",
+        [STAGE_SATURATED] = "at peak load"};
+    must(stage >= 0 && stage < STAGE_COUNT);
+    return names[stage];
+}

@@ -1,0 +1,32 @@
+/* What checks and flags say to a reader who has not read METHOD: a phrase each, without a number.
+ *
+ * A new check or flag needs a row here; without one this does not compile. */
+#ifndef JTOK_REPORT_WORDS_H
+#define JTOK_REPORT_WORDS_H
+
+#include <stdbool.h>
+#include "model/result.h"
+
+struct check_words {
+    int code;            /* enum check_code */
+    bool tells;          /* its own sentence is plain enough for one screen, and says more than the phrase */
+    const char *failed;  /* a sentence without its full stop: what is wrong */
+    const char *unknown; /* the same where it could not be told */
+};
+
+struct flag_words {
+    int code;           /* enum mark_code */
+    const char *phrase; /* of a run that carries it */
+};
+
+/* CODE_COUNT rows, the likelier cause first: what broke the run, then what makes its numbers another thing than they
+ * say. */
+extern const struct check_words words_checks[];
+
+/* RMARK_COUNT rows: what changes the numbers most first. */
+extern const struct flag_words words_flags[];
+
+/* A stage in one or two plain words: "start", "serve", "stop". */
+const char *words_stage(int stage);
+
+#endif
