@@ -167,11 +167,6 @@ static const char *j_per_token(const struct screen *s)
     return s->r->simulated ? "J/token SIMULATED" : "J/token";
 }
 
-static double scaled_or_nan(const struct quantity *q, double factor)
-{
-    return has(q) ? q->value * factor : (double)NAN;
-}
-
 /* ---- verdict ---- */
 
 static const struct result_check *check_of(const struct result *r, int code)
@@ -298,8 +293,8 @@ enum part_id { PART_START, PART_SERVE, PART_STEADY, PART_PEAK, PART_DRAIN, PART_
 
 struct part {
     const char *name;
-    double s, j; /* NaN: not there, for `state` */
-    enum q_state state;
+    double s; /* NaN: not known */
+    struct quantity energy;
     bool bracket;
     const char *remark; /* null: a bar */
 };
@@ -316,8 +311,8 @@ static struct unit unit_of(const struct part *parts)
     static const struct unit units[] = {{1e9, "GJ", 0}, {1e6, "MJ", 0}, {1e3, "kJ", 0}, {1, "J", 0}};
     double largest = 0;
     for (size_t i = 0; i < PART_COUNT; i++)
-        if (parts[i].j > largest)
-            largest = parts[i].j;
+        if (has(&parts[i].energy) && parts[i].energy.value > largest)
+            largest = parts[i].energy.value;
     size_t i = 0;
     while (i < 3 && largest < units[i].joules)
         i++;
@@ -329,25 +324,36 @@ static struct unit unit_of(const struct part *parts)
 
 static struct part part_of(const struct screen *s, enum stage_id stage, const char *name)
 {
-    struct part part = {.name = name, .s = NAN, .j = NAN, .state = Q_NOT_RECORDED, .bracket = !s->r->formal};
-    if ((size_t)stage >= s->r->stage_count)
-        return part;
-    const struct result_stage *x = &s->r->stages[stage];
-    const struct quantity *q = &x->energy.headline;
-    part.s = x->duration_s;
-    part.j = scaled_or_nan(q, 1);
-    part.state = q->state == Q_MEASURED ? Q_NOT_RECORDED : q->state;
-    part.bracket = out_of_use(s, q);
+    struct part part = {.name = name, .s = NAN, .energy = quantity_absent(Q_NOT_RECORDED, NULL)};
+    if ((size_t)stage < s->r->stage_count) {
+        part.s = s->r->stages[stage].duration_s;
+        part.energy = s->r->stages[stage].energy.headline;
+    }
+    part.bracket = out_of_use(s, &part.energy);
     return part;
 }
 
-/* What a part of the serving stage costs a token. */
+/* What a token costs in a part of serving. */
 static void part_per_token(struct screen *s, struct part *part, const struct quantity *q)
 {
     part->bracket = part->bracket || out_of_use(s, q);
     part->remark = has(q) ? arena_format(&s->p.arena, "%s %s", value_text(s, q, 8), j_per_token(s)) : "";
-    if (!has(q) && isnan(part->j))
-        part->state = q->state;
+    if (!has(&part->energy))
+        part->energy.state = q->state; /* which says why better than the stage does */
+}
+
+/* What is left of serving after its peak. */
+static struct part part_drain(struct screen *s)
+{
+    const struct result_saturated *x = &s->r->saturated;
+    const struct quantity *time = &x->tail_time_share, *share = &x->tail_energy_share, *tokens = &x->tail_token_share;
+    struct part part = part_of(s, STAGE_FORMAL, "  draining");
+    part.s *= quantity_value(time);
+    part.energy = quantity_from(quantity_value(&part.energy) * quantity_value(share),
+                                (const struct quantity *const[]){&part.energy, share}, 2);
+    part.remark =
+        has(tokens) ? arena_format(&s->p.arena, "%s %% of the tokens", fixed(s, 100 * tokens->value, 0, 8)) : "";
+    return part;
 }
 
 static void parts_make(struct screen *s, struct part *parts)
@@ -360,15 +366,7 @@ static void parts_make(struct screen *s, struct part *parts)
     bool queued = r->saturated.meaningful || !has(&r->metrics.saturated_j_per_token);
     parts[PART_PEAK] = part_of(s, STAGE_SATURATED, queued ? "  at peak load" : "  peak, no queue");
     part_per_token(s, &parts[PART_PEAK], &r->metrics.saturated_j_per_token);
-    struct part *drain = &parts[PART_DRAIN];
-    *drain = part_of(s, STAGE_FORMAL, "  draining");
-    drain->s *= scaled_or_nan(&r->saturated.tail_time_share, 1);
-    drain->j *= scaled_or_nan(&r->saturated.tail_energy_share, 1);
-    const struct quantity *tokens = &r->saturated.tail_token_share;
-    drain->remark =
-        has(tokens) ? arena_format(&s->p.arena, "%s %% of the tokens", fixed(s, 100 * tokens->value, 0, 8)) : "";
-    if (isnan(drain->j) && drain->state == Q_NOT_RECORDED && r->saturated.tail_energy_share.state != Q_MEASURED)
-        drain->state = r->saturated.tail_energy_share.state;
+    parts[PART_DRAIN] = part_drain(s);
     parts[PART_STOP] = part_of(s, STAGE_RELEASE, "stop");
     parts[PART_IDLE] = part_of(s, STAGE_BASELINE, "idle before");
     parts[PART_IDLE].remark = "not counted";
@@ -377,7 +375,8 @@ static void parts_make(struct screen *s, struct part *parts)
 /* "######## 31 %" of start, serve and stop together; nothing where they are not all known. */
 static const char *bar_text(struct screen *s, double j, const struct part *parts)
 {
-    const double all[] = {parts[PART_START].j, parts[PART_SERVE].j, parts[PART_STOP].j};
+    const double all[] = {quantity_value(&parts[PART_START].energy), quantity_value(&parts[PART_SERVE].energy),
+                          quantity_value(&parts[PART_STOP].energy)};
     double total = all[0] + all[1] + all[2], largest = fmax(fmax(all[0], all[1]), all[2]);
     if (!(total > 0) || !(j >= 0) || !isfinite(total))
         return "";
@@ -389,13 +388,13 @@ static const char *bar_text(struct screen *s, double j, const struct part *parts
 static void part_row(struct screen *s, struct rows *rows, const struct part *part, const struct part *parts,
                      struct unit u)
 {
-    bool is = !isnan(part->j);
-    double w = part->s > 0 ? part->j / part->s : (double)NAN;
+    bool is = has(&part->energy);
+    double j = quantity_value(&part->energy), w = part->s > 0 ? j / part->s : (double)NAN;
     row_cell(rows, part->name);
     row_cell(rows, fixed(s, part->s, part->s < 10000 ? 1 : 0, 7));
-    row_cell(rows, is ? fixed(s, part->j / u.joules, u.places, 7) : "");
+    row_cell(rows, is ? fixed(s, j / u.joules, u.places, 7) : "");
     row_cell(rows, fixed(s, w, w < 100 ? 1 : 0, 7));
-    row_cell(rows, !is ? quantity_state_text(part->state) : part->remark ? part->remark : bar_text(s, part->j, parts));
+    row_cell(rows, !is ? quantity_state_words(&part->energy) : part->remark ? part->remark : bar_text(s, j, parts));
     row_end(rows, part->bracket && is);
 }
 
@@ -414,7 +413,7 @@ static void put_energy(struct screen *s)
                                           "From %s such requests on, start and stop are under 10 %% of it all.",
                                           fixed(s, n->value, 0, 13))
                            : arena_format(&s->p.arena, "Requests until start and stop are under 10 %% of it all: %s",
-                                          quantity_state_text(n->state)));
+                                          quantity_state_words(n)));
 }
 
 /* ---- latency ---- */
@@ -429,7 +428,7 @@ static void latency_row(struct screen *s, struct rows *rows, const char *name, d
     row_cell(rows, name);
     for (size_t i = 0; i < 5; i++)
         row_cell(rows, has(all[i]) ? rounded(s, scale * all[i]->value, 4, 8) : "");
-    row_cell(rows, has(&x->p50) ? "" : quantity_state_text(x->p50.state));
+    row_cell(rows, has(&x->p50) ? "" : quantity_state_words(&x->p50));
     row_end(rows, bracket && has(&x->p50));
 }
 
@@ -504,8 +503,8 @@ static void care_checks(struct screen *s, struct cares *c)
 static void care_headline(struct screen *s, struct cares *c, const char *what, const struct quantity *q)
 {
     if (!has(q))
-        care_add(c, LOOK_BAD, "J/token",
-                 arena_format(&s->p.arena, "%s: %s.", what, report_or(&s->p, q->why, quantity_state_text(q->state))));
+        care_add(c, LOOK_BAD, "missing",
+                 arena_format(&s->p.arena, "%s: %s.", what, report_or(&s->p, q->why, quantity_state_words(q))));
 }
 
 static void care_method(struct screen *s, struct cares *c)
@@ -518,6 +517,9 @@ static void care_method(struct screen *s, struct cares *c)
         care_add(c, LOOK_MARK, "older method",
                  arena_format(a, "evaluated under %s; \"jtok analyze RUN\" does it anew.",
                               report_or(&s->p, r->method_id, "an unknown one")));
+    else if (r->records_method_id && strcmp(r->records_method_id, METHOD_ID) != 0)
+        care_add(c, LOOK_MARK, "older records",
+                 arena_format(a, "its records were made under %s.", report_or(&s->p, r->records_method_id, "")));
     for (size_t i = 0; i < r->stage_count; i++)
         if (r->stages[i].contradiction)
             care_add(c, LOOK_MARK, "instruments differ",

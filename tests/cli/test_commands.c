@@ -172,8 +172,15 @@ static void reports_come_in_every_format(void **state)
     struct bench *b = *state;
     struct buf stored = {0};
     assert_int_equal(CALL(b, cmd_report, b->first), EXIT_OK);
-    has(&b->out, "FORMAL  23 checks passed");
+    has(&b->out, "FORMAL  Every check");
+    has(&b->out, arena_format(&b->a, "\nRUN is %s", columns_cut_front(&b->a, b->first, 73)));
     assert_null(strchr(buf_text(&b->out), '\033'));
+    assert_int_equal(CALL(b, cmd_report, b->first, "--checks"), EXIT_OK);
+    has(&b->out, "FORMAL  23 checks passed");
+    assert_int_equal(CALL(b, cmd_report, b->first, "--full"), EXIT_OK);
+    has(&b->out, "Energy by stage");
+    assert_int_equal(CALL(b, cmd_report, b->first, "--full", "--checks"), EXIT_USAGE);
+    assert_int_equal(CALL(b, cmd_report, b->first, "--full", "--format", "csv"), EXIT_USAGE);
     assert_int_equal(CALL(b, cmd_report, b->first, "--format", "json"), EXIT_OK);
     read_whole(arena_format(&b->a, "%s/result.json", b->first), &stored);
     assert_int_equal(stored.n, b->out.n);
@@ -194,7 +201,8 @@ static void other_readings_leave_the_folder_alone(void **state)
 {
     struct bench *b = *state;
     assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "attribution=interval", "--set", "k=3"), EXIT_OK);
-    has(&b->out, "NOT THE METHOD'S READING  analysed with attribution=interval, k=3");
+    has(&b->out, "VALID  Every check passed, but under rules of your own");
+    has(&b->out, "  rules of your own      attribution=interval, k=3.\n");
     assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "k=4"), EXIT_USAGE);
     has(&b->err, "--set k: \"4\" is not allowed. Give one of: all, 1, 2, 3.");
     assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "atribution=gap"), EXIT_USAGE);
@@ -213,7 +221,7 @@ static void a_run_without_seal_is_analysed_and_excluded(void **state)
 {
     struct bench *b = *state;
     assert_int_equal(CALL(b, cmd_analyze, b->open), EXIT_EXCLUDED);
-    has(&b->out, "records_damaged          The records are not whole: the folder has no seal");
+    has(&b->out, "records_damaged        The records are not whole: the folder has no seal");
     assert_int_equal(CALL(b, cmd_verify, b->open), EXIT_RECORDS);
     has(&b->out, "seal     missing");
     has(&b->out, "there is no result.json");

@@ -13,7 +13,8 @@ static inline struct quantity q(double value, double instrument)
     return k;
 }
 
-static inline void stage(struct result *r, int id, double start_s, double end_s, double counter, double grid, double buffer)
+static inline void stage(struct result *r, int id, double start_s, double end_s, double counter, double grid,
+                         double buffer)
 {
     struct result_stage *s = &r->stages[id];
     s->stage = id;
