@@ -229,7 +229,8 @@ bool compare_same_boards(const struct result *x, const struct result *y)
 static const char *board_text(const struct result_gpu *g, struct arena *a)
 {
     const char *limit = isnan(g->power_limit_w) ? "an unknown limit" : arena_format(a, "%g W", g->power_limit_w);
-    return arena_format(a, "%s at %s%s, power by %s", text_of(g->name), limit, g->partitioned == 1 ? " with MIG on" : "",
+    return arena_format(a, "%s at %s%s, power by %s", text_of(g->name), limit,
+                        g->partitioned == 1 ? " split into parts" : "",
                         g->instant_source ? g->instant_source : "an unknown source");
 }
 

@@ -311,11 +311,11 @@ static void mark_averaged(struct verify *v)
             averaged = averaged ? averaged : verify_gpu_name(v, g);
     }
     if (averaged)
-        verify_mark(
-            v, RMARK_AVERAGED_POWER, CHECK_FAILED, none, none,
-            "%s gives no instantaneous power: PowerUsage stands in, on Ampere and later a mean of one second, so "
-            "startup and release by the grid lag by about a second.",
-            averaged);
+        verify_mark(v, RMARK_AVERAGED_POWER, CHECK_FAILED, none, none,
+                    "%s does not give its power of the moment: a mean over about one second stands in, so startup and "
+                    "release by "
+                    "the grid lag by about a second.",
+                    averaged);
     else if (unknown || !x->gpu_count)
         verify_mark(v, RMARK_AVERAGED_POWER, CHECK_NOT_RECORDED, none, none, "%s.",
                     unknown ? arena_format(v->a, "Which reading the grid of %s holds was not recorded", unknown)

@@ -155,7 +155,7 @@ static void mark_throttled(struct verify *v)
     }
     if (!read)
         verify_mark(v, RMARK_THROTTLED, CHECK_NOT_RECORDED, __builtin_nan(""), 0,
-                    "No clock event reasons were recorded in the formal stage.");
+                    "Why the clock was reduced, if it was, was not recorded in the formal stage.");
     else if (share > 0)
         verify_mark(v, RMARK_THROTTLED, CHECK_FAILED, share, 0, "%.3g %% of the formal stage under%s%s%s%s.",
                     100 * share, slowdowns & SLOWDOWN_THERMAL_SOFTWARE ? " software thermal" : "",

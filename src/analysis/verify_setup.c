@@ -183,7 +183,7 @@ static const char *gpu_fault(struct verify *v)
         if (!plan_has(&r->plan, r->gpus[i].uuid))
             return arena_format(v->a, "%s is not in the plan", verify_gpu_name(v, i));
         if (r->gpus[i].partitioned == 1)
-            return arena_format(v->a, "%s is in MIG mode", verify_gpu_name(v, i));
+            return arena_format(v->a, "%s is split into parts that share its power", verify_gpu_name(v, i));
         if (verify_holds_memory(v, i) == 0)
             return arena_format(v->a, "the engine holds no memory on %s", verify_gpu_name(v, i));
     }

@@ -143,7 +143,7 @@ static const struct field plan_limits_fields[] = {
 static const struct schema plan_limits_schema = SCHEMA(plan_limits, "Time limits.");
 
 static const struct field plan_power_fields[] = {
-    TEXT(plan_power, library, "The NVML library to load; null: libnvidia-ml.so.1."),
+    TEXT(plan_power, library, "The device library to load; null: the driver's own (libnvidia-ml.so.1)."),
     F64(plan_power, sensor_percent, "Limit of the board's power sensor, as share of the reading.", UNIT("%"),
         RANGE(0, 100), DEFAULT(6)),
     TEXT(plan_power, sensor_source, "Where that limit comes from (a calibration); null: assumed."),

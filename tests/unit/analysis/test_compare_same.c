@@ -553,7 +553,7 @@ static void boards_count_by_what_they_are(void **state)
     cases[1].gpu.power_limit_w = 600;
     cases[1].reason = "and NVIDIA H200 at 600 W";
     cases[2].gpu.partitioned = 1;
-    cases[2].reason = "and NVIDIA H200 at 700 W with MIG on";
+    cases[2].reason = "and NVIDIA H200 at 700 W split into parts";
     cases[3].gpu.instant_source = "power_usage";
     cases[3].reason = "power by power_usage";
     cases[4].gpu.power_limit_w = NAN;
