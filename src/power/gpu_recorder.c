@@ -92,7 +92,7 @@ static void read_instant(struct gpu_recorder *g, const struct step *step)
                             .width_ns = width(begin_ns, end_ns),
                             .mw = good ? mw : -1,
                             .late_ns = grid ? begin_ns - step->deadline_ns : ABSENT_I64,
-                            .tag = (uint8_t)step->tag};
+                            .tag = step->tag};
     g->o.sink->instant(g->o.sink->self, g->gpu, &r);
     if (grid) {
         g->grid_mw = r.mw;
@@ -116,7 +116,7 @@ static void read_counter(struct gpu_recorder *g, const struct step *step)
     struct rec_counter r = {.t_ns = begin_ns + (end_ns - begin_ns) / 2 - g->o.origin_ns,
                             .mj = good ? mj : -1,
                             .width_ns = width(begin_ns, end_ns),
-                            .why = (uint8_t)step->why};
+                            .why = step->why};
     g->o.sink->counter(g->o.sink->self, g->gpu, &r);
     schedule_done(&g->schedule, step, begin_ns, end_ns, r.mj);
 }

@@ -39,8 +39,11 @@ static inline struct made *made_run(struct arena *a, const char *id, int place, 
     r->formal = true;
     r->gpu_count = 1;
     r->gpus = arena_array(a, 1, sizeof *r->gpus);
-    r->gpus[0] = (struct result_gpu){
-        .uuid = "GPU-1", .name = "NVIDIA H200", .power_limit_w = 700, .partitioned = 0, .instant_source = "field 186 scope 0"};
+    r->gpus[0] = (struct result_gpu){.uuid = "GPU-1",
+                                     .name = "NVIDIA H200",
+                                     .power_limit_w = 700,
+                                     .partitioned = 0,
+                                     .instant_source = "field 186 scope 0"};
     for (size_t i = 0; i < r->check_count; i++)
         r->checks[i].outcome = CHECK_PASSED;
     for (size_t i = 0; i < r->mark_count; i++)
