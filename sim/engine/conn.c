@@ -155,23 +155,32 @@ static void answer_json(struct server *s, struct conn *c, const struct http_head
     answer(s, c, h, status, "application/json", span_of(text));
 }
 
+static void put_permission(struct buf *b, uint64_t serial, long long now_s)
+{
+    buf_fmt(b,
+            ",\"permission\":[{\"id\":\"modelperm-%016llx\",\"object\":\"model_permission\",\"created\":%lld,"
+            "\"allow_create_engine\":false,\"allow_sampling\":true,\"allow_logprobs\":true,\"allow_search_indices\":"
+            "false,\"allow_view\":true,\"allow_fine_tuning\":false,\"organization\":\"*\",\"group\":null,"
+            "\"is_blocking\":false}]",
+            (unsigned long long)serial, now_s);
+}
+
 static void answer_models(struct server *s, struct conn *c, const struct http_head *h)
 {
     const struct options *o = s->options;
+    const struct flavour *f = o->flavour;
     bool wrong_model = options_strike(o, FAULT_WRONG_MODEL, 0), wrong_length = options_strike(o, FAULT_WRONG_LENGTH, 0);
     long long now_s = clock_realtime_ns() / 1000000000;
     struct buf b = {0};
     buf_str(&b, "{\"object\":\"list\",\"data\":[{\"id\":");
     wire_text(&b, wrong_model ? "somebody/else" : o->served_name);
-    buf_fmt(&b, ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"vllm\",\"root\":", now_s);
-    wire_text(&b, wrong_model ? "/nonexistent/somebody/else" : o->model);
-    buf_fmt(&b,
-            ",\"parent\":null,\"max_model_len\":%lld,\"permission\":[{\"id\":\"modelperm-%016llx\",\"object\":"
-            "\"model_permission\",\"created\":%lld,\"allow_create_engine\":false,\"allow_sampling\":true,"
-            "\"allow_logprobs\":true,\"allow_search_indices\":false,\"allow_view\":true,\"allow_fine_tuning\":false,"
-            "\"organization\":\"*\",\"group\":null,\"is_blocking\":false}]}]}",
-            (long long)(wrong_length ? o->max_model_len / 2 : o->max_model_len), (unsigned long long)++s->serials,
-            now_s);
+    buf_fmt(&b, ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"%s\",\"root\":", now_s, f->name);
+    wire_text(&b, wrong_model ? "/nonexistent/somebody/else" : f->root_is_name ? o->served_name : o->model);
+    buf_fmt(&b, ",\"parent\":null,\"max_model_len\":%lld",
+            (long long)(wrong_length ? o->max_model_len / 2 : o->max_model_len));
+    if (f->has_permission)
+        put_permission(&b, ++s->serials, now_s);
+    buf_str(&b, "}]}");
     answer_json(s, c, h, 200, buf_text(&b));
     buf_done(&b);
 }
@@ -187,7 +196,7 @@ static double metrics_delay_s(const struct server *s)
 static void answer_metrics(struct server *s, struct conn *c, const struct http_head *h)
 {
     struct buf b = {0};
-    metrics_put(&s->shown, s->options, &b);
+    s->options->flavour->put_metrics(&s->shown, s->options, &b);
     double delay_s = metrics_delay_s(s);
     if (delay_s > 0) {
         http_answer(&c->delayed, 200, "text/plain; version=0.0.4; charset=utf-8", buf_span(&b), c->close);
@@ -256,33 +265,41 @@ static void generate(struct server *s, struct conn *c, const struct http_head *h
     buf_done(&error);
 }
 
+static bool has_metrics(const struct options *o)
+{
+    return o->enable_metrics || !o->flavour->metrics_on_demand;
+}
+
+/* What only this flavour has, or nothing. */
+static void answer_own(struct server *s, struct conn *c, const struct http_head *h)
+{
+    struct buf b = {0};
+    if (span_is(h->method, "GET") && s->options->flavour->answer(s->options, h->path, s->owed, &b))
+        answer_json(s, c, h, 200, buf_text(&b));
+    else
+        answer_json(s, c, h, 404, "{\"detail\":\"Not Found\"}");
+    buf_done(&b);
+}
+
 static void route(struct server *s, struct conn *c, const struct http_head *h, struct span body)
 {
     bool get = span_is(h->method, "GET"), post = span_is(h->method, "POST");
     bool chat = span_is(h->path, "/v1/chat/completions");
-    char text[64];
     if (chat || span_is(h->path, "/v1/completions")) {
         if (post)
             generate(s, c, h, chat, body);
         else
             answer_json(s, c, h, 405, "{\"detail\":\"Method Not Allowed\"}");
     } else if (get && span_is(h->path, "/health")) {
-        answer(s, c, h, 200, NULL, span_of(""));
+        answer(s, c, h, s->ready ? 200 : 503, NULL, span_of(""));
     } else if (span_is(h->path, "/ping")) {
         answer(s, c, h, 200, NULL, span_of(""));
-    } else if (get && span_is(h->path, "/version")) {
-        answer_json(s, c, h, 200, "{\"version\":\"" WIRE_VERSION "\"}");
-    } else if (get && s->options->sglang && span_is(h->path, "/v1/loads")) {
-        answer_json(s, c, h, 200, "{\"timestamp\":\"\",\"version\":\"" WIRE_SGLANG_VERSION "\",\"loads\":[]}");
     } else if (get && span_is(h->path, "/v1/models")) {
         answer_models(s, c, h);
-    } else if (get && span_is(h->path, "/metrics")) {
+    } else if (get && span_is(h->path, "/metrics") && has_metrics(s->options)) {
         answer_metrics(s, c, h);
-    } else if (get && span_is(h->path, "/load")) {
-        snprintf(text, sizeof text, "{\"server_load\":%lld}", (long long)s->owed);
-        answer_json(s, c, h, 200, text);
     } else {
-        answer_json(s, c, h, 404, "{\"detail\":\"Not Found\"}");
+        answer_own(s, c, h);
     }
 }
 

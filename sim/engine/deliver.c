@@ -88,7 +88,7 @@ void deliver_start(struct server *s, struct conn *c)
 }
 
 /* The tenth request is the first behind a proof of readiness and eight of a warm-up. */
-enum { OWN_LATE_AT = 9, OWN_TOKENS = 8 };
+enum { OWN_LATE_AT = 9 };
 
 static void count(struct server *s, struct conn *c, int64_t to)
 {

@@ -1,4 +1,4 @@
-/* The engine's counters and the text of /metrics. */
+/* The engine's counters, and how numbers stand in the text of /metrics. */
 #ifndef JTOK_SIM_ENGINE_METRICS_H
 #define JTOK_SIM_ENGINE_METRICS_H
 
@@ -15,9 +15,6 @@ struct metrics {
     int64_t cache_queries, cache_hits; /* tokens */
     int64_t stopped, length, aborted;  /* finished requests by reason */
 };
-
-/* Prometheus text with vLLM's names, labels engine and model_name, and Python's way of writing floats. */
-void metrics_put(const struct metrics *m, const struct options *o, struct buf *b);
 
 /* A float as prometheus_client writes it: 537.0, 1.021227e+06. */
 void metrics_put_float(struct buf *b, double value);

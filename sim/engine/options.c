@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/buf.h"
 #include "base/num.h"
+#include "flavour.h"
 #include "sim/seed.h"
 
 enum kind { TEXT, INTEGER, REAL, ON, OFF };
@@ -20,7 +21,9 @@ struct word {
 #define AT(field) offsetof(struct options, field)
 
 static const struct word words[] = {
+    {"--flavour", TEXT, AT(flavour_name), 0, 0},
     {"--model", TEXT, AT(model), 0, 0},
+    {"--model-path", TEXT, AT(model), 0, 0},
     {"--served-model-name", TEXT, AT(served_name), 0, 0},
     {"--host", TEXT, AT(host), 0, 0},
     {"--uds", TEXT, AT(uds), 0, 0},
@@ -29,13 +32,19 @@ static const struct word words[] = {
     {"--revision", TEXT, AT(revision), 0, 0},
     {"--quantization", TEXT, AT(quantization), 0, 0},
     {"--max-model-len", INTEGER, AT(max_model_len), 2, 1 << 24},
+    {"--context-length", INTEGER, AT(max_model_len), 2, 1 << 24},
     {"--api-server-count", INTEGER, AT(api_servers), 1, 64},
+    {"--tokenizer-worker-num", INTEGER, AT(api_servers), 1, 64},
     {"--max-num-seqs", INTEGER, AT(max_running), 1, 1 << 20},
     {"--max-num-batched-tokens", INTEGER, AT(batched_tokens), 1, 1 << 24},
     {"--tensor-parallel-size", INTEGER, AT(tensor_parallel), 1, SIM_GPUS_MAX},
+    {"--tp-size", INTEGER, AT(tensor_parallel), 1, SIM_GPUS_MAX},
     {"--no-enable-prefix-caching", OFF, AT(prefix_cache), 0, 0},
     {"--enable-prefix-caching", ON, AT(prefix_cache), 0, 0},
     {"--enable-force-include-usage", ON, AT(force_usage), 0, 0},
+    {"--disable-radix-cache", OFF, AT(prefix_cache), 0, 0},
+    {"--enable-metrics", ON, AT(enable_metrics), 0, 0},
+    {"--skip-server-warmup", ON, AT(skip_warmup), 0, 0},
     {"--sim-gpus", INTEGER, AT(gpus), 1, SIM_GPUS_MAX},
     {"--sim-seed", INTEGER, AT(seed), 0, 1e15},
     {"--sim-time-scale", REAL, AT(time_scale), 1e-6, 1e6},
@@ -57,7 +66,6 @@ static const struct word words[] = {
     {"--sim-front-merge", REAL, AT(front_merge), 0, 1},
     {"--sim-own-tokens", INTEGER, AT(own_tokens), 0, 1e12},
     {"--sim-own-late", INTEGER, AT(own_late), 0, 1e6},
-    {"--sim-sglang", INTEGER, AT(sglang), 1, 1e3},
     {"--sim-metrics-every-s", REAL, AT(metrics_every_s), 0, 1e3},
 };
 
@@ -175,6 +183,7 @@ static bool read_option(struct options *o, int argc, char **argv, int *at, struc
 static void defaults(struct options *o)
 {
     *o = (struct options){
+        .flavour_name = "vllm",
         .host = "127.0.0.1",
         .dtype = "bfloat16",
         .revision = "None",
@@ -205,6 +214,18 @@ static void defaults(struct options *o)
         o->fault[f] = FAULT_OFF;
 }
 
+static bool find_flavour(struct options *o, struct err *e)
+{
+    o->flavour = flavour_named(o->flavour_name);
+    if (o->flavour)
+        return true;
+    struct buf known = {0};
+    flavour_put_names(&known);
+    err_set(e, ERR_USAGE, "--flavour: '%s' is not known. Known are:%s.", o->flavour_name, buf_text(&known));
+    buf_done(&known);
+    return false;
+}
+
 bool options_read(struct options *o, int argc, char **argv, struct err *e)
 {
     defaults(o);
@@ -225,6 +246,8 @@ bool options_read(struct options *o, int argc, char **argv, struct err *e)
             return err_set(e, ERR_USAGE, "'%s' stands where an option is expected.", argv[i]);
         }
     }
+    if (!find_flavour(o, e))
+        return false;
     if (!o->model)
         return err_set(e, ERR_USAGE, "No model: jtok-sim-engine serve MODEL ...");
     if (!o->served_name)

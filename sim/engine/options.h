@@ -1,5 +1,5 @@
-/* The simulated engine's command line: vLLM's own words, which it understands or ignores as they come, and --sim-*
- * words for what a real engine draws from its hardware. */
+/* The simulated engine's command line: vLLM's or SGLang's own words, which it understands or ignores as they come, and
+ * --sim-* words for what a real engine draws from its hardware. */
 #ifndef JTOK_SIM_ENGINE_OPTIONS_H
 #define JTOK_SIM_ENGINE_OPTIONS_H
 
@@ -34,7 +34,11 @@ enum fault {
 
 enum { FAULT_OFF = -1, FAULT_ALL = -2 };
 
+struct flavour;
+
 struct options {
+    const struct flavour *flavour;
+    const char *flavour_name;
     const char *model;       /* the snapshot's path; becomes `root` */
     const char *served_name; /* default: the model */
     const char *host;        /* default 127.0.0.1: a simulation is nobody else's business */
@@ -42,12 +46,14 @@ struct options {
     const char *dtype, *revision, *quantization;
     int64_t port;
     int64_t max_model_len;
-    int64_t api_servers;
+    int64_t api_servers;    /* or SGLang's tokenizer workers */
     int64_t max_running;    /* --max-num-seqs */
     int64_t batched_tokens; /* --max-num-batched-tokens: the prefill budget of one step */
     int64_t tensor_parallel;
     bool prefix_cache;
-    bool force_usage; /* --enable-force-include-usage */
+    bool force_usage;    /* --enable-force-include-usage */
+    bool enable_metrics; /* SGLang has none without */
+    bool skip_warmup;    /* SGLang makes no request of its own */
 
     int64_t gpus; /* default: the tensor parallel size */
     uint64_t seed;
@@ -70,7 +76,6 @@ struct options {
     double front_merge; /* share of requests whose waiting chunks become one last chunk */
     int64_t own_tokens; /* generated to warm itself up, half before it is ready, half beside the first request */
     int64_t own_late;   /* requests of its own, of 8 tokens each, that end beside the tenth request */
-    int64_t sglang;     /* > 0: tells itself to be SGLang with so many tokenizer workers */
     double metrics_every_s;
 
     int64_t fault[FAULTS]; /* FAULT_OFF, FAULT_ALL, or the argument */

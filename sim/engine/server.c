@@ -210,26 +210,34 @@ static void publish(struct server *s, int64_t now_ns)
 static void log_throughput(struct server *s, int64_t now_ns)
 {
     const struct metrics m = s->shown;
-    if (now_ns - s->logged_ns < log_every_ns || s->options->api_servers > 1)
+    if (now_ns - s->logged_ns < log_every_ns)
         return;
     double seconds = (double)(now_ns - s->logged_ns) / 1e9;
     if (m.generation_tokens != s->logged.generation_tokens)
-        tree_log(&s->tree, SPEAKER_API, "INFO", "loggers.py:273",
-                 "Engine 000: Avg prompt throughput: %.1f tokens/s, Avg generation throughput: %.1f tokens/s, Running: "
-                 "%lld reqs, Waiting: %lld reqs, GPU KV cache usage: %.1f%%, Prefix cache hit rate: %.1f%%",
-                 (double)(m.prompt_tokens - s->logged.prompt_tokens) / seconds,
-                 (double)(m.generation_tokens - s->logged.generation_tokens) / seconds, (long long)m.running,
-                 (long long)m.waiting, 100 * m.kv_usage,
-                 m.cache_queries ? 100 * (double)m.cache_hits / (double)m.cache_queries : 0);
+        s->options->flavour->say_load(&s->tree, &m, &s->logged, seconds);
     s->logged = m;
     s->logged_ns = now_ns;
 }
 
-static void become_ready(struct server *s)
+static void serve(struct server *s)
 {
-    s->ready = true;
+    if (s->serves)
+        return;
+    s->serves = true;
     listen(s->listener, BACKLOG);
     watch(s, s->listener);
+}
+
+/* Its own requests are over, but for those that the options keep for later. */
+static void warm_up(struct server *s)
+{
+    const struct options *o = s->options;
+    int64_t n = o->api_servers - o->own_late;
+    if (!o->flavour->warms_itself_up || o->skip_warmup || n < 1)
+        return;
+    s->live.generation_tokens += OWN_TOKENS * n;
+    s->live.length += n;
+    s->dirty = true;
 }
 
 /* All that time alone decides. */
@@ -242,8 +250,13 @@ static void tick(struct server *s, int64_t now_ns)
     switch (start_go(&s->start, now_ns)) {
     case START_GOES_ON:
         break;
+    case START_SERVES:
+        serve(s);
+        break;
     case START_READY:
-        become_ready(s);
+        warm_up(s);
+        s->ready = true;
+        serve(s);
         break;
     case START_FAILED:
         server_stop(s, 0, (int)s->options->fault[FAULT_EXIT_AT_START]);

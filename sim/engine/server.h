@@ -9,6 +9,7 @@
 #include "batch.h"
 #include "base/buf.h"
 #include "base/span.h"
+#include "flavour.h"
 #include "gpu.h"
 #include "metrics.h"
 #include "options.h"
@@ -54,7 +55,7 @@ struct server {
     struct batch batch;
 
     int epoll, listener, timer, signals;
-    bool ready;
+    bool serves, ready;  /* listens; has started */
     struct conn **conns; /* by descriptor */
     int conn_capacity;
     struct conn *dead, *delayed;

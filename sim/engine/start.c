@@ -1,25 +1,8 @@
 #include "start.h"
 
-#include <stdio.h>
-
-#include "wire.h"
+#include "flavour.h"
 
 enum { W = 1000, CONTEXT_MIB = 553 };
-
-/* What a moment may log. */
-enum words {
-    SAY_NOTHING,
-    SAY_BANNER,
-    SAY_MODEL,
-    SAY_CORE,
-    SAY_WEIGHTS,
-    SAY_DYNAMO,
-    SAY_COMPILED,
-    SAY_KV,
-    SAY_GRAPHS,
-    SAY_INITIALIZED,
-    SAY_READY,
-};
 
 /* At a share of the start-up time: power from here on (0: as before) and memory held (GiB: context, then shares of
  * weights and KV cache; negative: as before). */
@@ -70,146 +53,9 @@ int64_t start_due_ns(const struct start *s)
     return s->began_ns + (int64_t)(moments[s->done].at * (double)s->total_ns);
 }
 
-static double seconds(const struct start *s, double share)
+double start_seconds(const struct start *s, double share)
 {
     return share * (double)s->total_ns / 1e9;
-}
-
-#define API(source, ...)  tree_log(s->tree, SPEAKER_API, "INFO", source, __VA_ARGS__)
-#define CORE(source, ...) tree_log(s->tree, SPEAKER_CORE, "INFO", source, __VA_ARGS__)
-
-static void say_banner(const struct start *s)
-{
-    const struct options *o = s->options;
-    if (o->sglang)
-        tree_log(s->tree, SPEAKER_MAIN, "", NULL,
-                 "server_args=ServerArgs(model_path='%s', tokenizer_worker_num=%lld, detokenizer_worker_num=1, "
-                 "dp_size=1, skip_server_warmup=False, enable_metrics=True)",
-                 o->model, (long long)o->sglang);
-    tree_log(s->tree, SPEAKER_MAIN, "INFO", "api_utils.py:339", "  simulated engine  version %s", WIRE_VERSION);
-    tree_log(s->tree, SPEAKER_MAIN, "INFO", "api_utils.py:339", "  model   %s", o->model);
-    tree_log(s->tree, SPEAKER_MAIN, "INFO", "api_utils.py:273",
-             "non-default args: {'model_tag': '%s', 'api_server_count': %lld, 'model': '%s', 'max_model_len': %lld, "
-             "'served_model_name': ['%s']}",
-             o->model, (long long)o->api_servers, o->model, (long long)o->max_model_len, o->served_name);
-    if (o->api_servers > 1)
-        tree_log(s->tree, SPEAKER_MAIN, "INFO", "utils.py:241", "Started %lld API server processes",
-                 (long long)o->api_servers);
-}
-
-static void say_core(const struct start *s)
-{
-    const struct options *o = s->options;
-    CORE("core.py:114",
-         "Initializing a V1 LLM engine (v%s) with config: model='%s', speculative_config=None, tokenizer='%s', "
-         "skip_tokenizer_init=False, tokenizer_mode=auto, revision=%s, tokenizer_revision=None, "
-         "trust_remote_code=False, "
-         "dtype=torch.%s, max_seq_len=%lld, download_dir=None, load_format=auto, tensor_parallel_size=%lld, "
-         "pipeline_parallel_size=1, data_parallel_size=1, decode_context_parallel_size=1, "
-         "disable_custom_all_reduce=False, quantization=%s, quantization_config=None, enforce_eager=False, "
-         "kv_cache_dtype=auto, device_config=cuda, seed=0, served_model_name=%s, enable_prefix_caching=%s, "
-         "enable_chunked_prefill=True, pooler_config=None",
-         WIRE_VERSION, o->model, o->model, o->revision, o->dtype, (long long)o->max_model_len,
-         (long long)o->tensor_parallel, o->quantization, o->served_name, o->prefix_cache ? "True" : "False");
-    CORE("parallel_state.py:1588", "world_size=%lld rank=0 local_rank=0 backend=nccl", (long long)o->tensor_parallel);
-    CORE("model_runner.py:281", "Loading model from scratch...");
-}
-
-/* 919824 as 919,824. */
-static const char *grouped(int64_t n, char *ret_text, size_t size)
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%lld", (long long)n);
-    size_t at = 0;
-    for (int i = 0; i < length && at + 2 < size; i++) {
-        if (i && (length - i) % 3 == 0)
-            ret_text[at++] = ',';
-        ret_text[at++] = digits[i];
-    }
-    ret_text[at] = 0;
-    return ret_text;
-}
-
-static void say_kv(const struct start *s)
-{
-    const struct options *o = s->options;
-    char tokens[32], length[32];
-    CORE("monitor.py:81", "Initial profiling/warmup run took %.2f s", seconds(s, 0.015));
-    CORE("gpu_worker.py:508", "Available KV cache memory: %.2f GiB", o->kv_gib);
-    CORE("kv_cache_utils.py:2146", "GPU KV cache size: %s tokens", grouped(o->kv_tokens, tokens, sizeof tokens));
-    CORE("kv_cache_utils.py:2147", "Maximum concurrency for %s tokens per request: %.2fx",
-         grouped(o->max_model_len, length, sizeof length), (double)o->kv_tokens / (double)o->max_model_len);
-}
-
-static void say_ready(const struct start *s)
-{
-    const struct options *o = s->options;
-    API("api_server.py:577", "Supported tasks: ['generate']");
-    if (o->uds)
-        API("api_server.py:581", "Starting vLLM server on unix:%s", o->uds);
-    else
-        API("api_server.py:581", "Starting vLLM server on http://%s:%lld", o->host, (long long)o->port);
-    API("launcher.py:37", "Available routes are:");
-    static const char *const routes[] = {"/load, Methods: GET",           "/version, Methods: GET",
-                                         "/health, Methods: GET",         "/metrics, Methods: GET",
-                                         "/v1/models, Methods: GET",      "/ping, Methods: GET",
-                                         "/ping, Methods: POST",          "/v1/chat/completions, Methods: POST",
-                                         "/v1/completions, Methods: POST"};
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        API("launcher.py:46", "Route: %s", routes[i]);
-    for (int i = 0; i < o->api_servers; i++) {
-        tree_log(s->tree, SPEAKER_API, "", NULL, "INFO:     Started server process [%d]",
-                 o->api_servers > 1 ? s->tree->servers[i] : s->tree->main);
-        tree_log(s->tree, SPEAKER_API, "", NULL, "INFO:     Waiting for application startup.");
-        tree_log(s->tree, SPEAKER_API, "", NULL, "INFO:     Application startup complete.");
-    }
-}
-
-static void say(const struct start *s, enum words words)
-{
-    const struct options *o = s->options;
-    switch (words) {
-    case SAY_NOTHING:
-        break;
-    case SAY_BANNER:
-        say_banner(s);
-        break;
-    case SAY_MODEL:
-        API("model.py:598", "Resolved architecture: LlamaForCausalLM");
-        API("model.py:1725", "Using max model len %lld", (long long)o->max_model_len);
-        API("scheduler.py:252", "Chunked prefill is enabled with max_num_batched_tokens=%lld.",
-            (long long)o->batched_tokens);
-        API("vllm.py:1006", "Asynchronous scheduling is enabled.");
-        break;
-    case SAY_CORE:
-        say_core(s);
-        break;
-    case SAY_WEIGHTS:
-        CORE("default_loader.py:430", "Loading weights took %.2f seconds", seconds(s, 0.04));
-        CORE("model_runner.py:302", "Model loading took %.1f GiB and %.6f seconds", o->weights_gib, seconds(s, 0.09));
-        break;
-    case SAY_DYNAMO:
-        CORE("backends.py:1089",
-             "Using cache directory: /nonexistent/torch_compile_cache/rank_0_0/backbone for vLLM's torch.compile");
-        CORE("backends.py:1148", "Dynamo bytecode transform time: %.2f s", seconds(s, 0.05));
-        break;
-    case SAY_COMPILED:
-        CORE("monitor.py:53", "torch.compile took %.2f s in total", seconds(s, 0.2));
-        break;
-    case SAY_KV:
-        say_kv(s);
-        break;
-    case SAY_GRAPHS:
-        CORE("model_runner.py:726", "Graph capturing finished in %.0f secs, took 0.98 GiB", seconds(s, 0.08));
-        break;
-    case SAY_INITIALIZED:
-        CORE("core.py:337", "init engine (profile, create kv cache, warmup model) took %.2f s (compilation: %.2f s)",
-             seconds(s, 0.43), seconds(s, 0.2));
-        break;
-    case SAY_READY:
-        say_ready(s);
-        break;
-    }
 }
 
 static void say_last_words(const struct start *s)
@@ -243,9 +89,11 @@ enum start_result start_go(struct start *s, int64_t now_ns)
             gpus_power(s->gpus, m->mw, true);
             gpus_utilisation(s->gpus, m->mw > SIM_CONTEXT_MW ? 100 : 0);
         }
-        say(s, m->say);
+        s->options->flavour->say(s, m->say);
         if (m->say == SAY_READY)
             return START_READY;
+        if (m->say == SAY_INITIALIZED && s->options->flavour->warms_itself_up)
+            return START_SERVES;
     }
     return START_GOES_ON;
 }

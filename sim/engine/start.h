@@ -12,6 +12,21 @@
 #include "options.h"
 #include "tree.h"
 
+/* What a moment of the start-up may log. */
+enum words {
+    SAY_NOTHING,
+    SAY_BANNER,
+    SAY_MODEL,
+    SAY_CORE,
+    SAY_WEIGHTS,
+    SAY_DYNAMO,
+    SAY_COMPILED,
+    SAY_KV,
+    SAY_GRAPHS,
+    SAY_INITIALIZED,
+    SAY_READY,
+};
+
 struct start {
     const struct options *options;
     const struct tree *tree;
@@ -25,10 +40,13 @@ void start_init(struct start *s, const struct options *o, const struct tree *t, 
 /* When the next moment is due; INT64_MAX when start-up is over. */
 int64_t start_due_ns(const struct start *s);
 
-enum start_result { START_GOES_ON, START_READY, START_FAILED };
+/* The duration of a share of the start-up, in seconds. */
+double start_seconds(const struct start *s, double share);
 
-/* Does the moments due by now. START_READY once, at the last: the server may listen. START_FAILED: by the fault
- * exit-at-start, its last words logged. */
+enum start_result { START_GOES_ON, START_SERVES, START_READY, START_FAILED };
+
+/* Does the moments due by now. START_SERVES once, of a flavour that serves before it is ready; START_READY once, at the
+ * last: the server may listen. START_FAILED: by the fault exit-at-start, its last words logged. */
 enum start_result start_go(struct start *s, int64_t now_ns);
 
 #endif

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+#include "flavour.h"
 
 enum { ORPHAN_S = 120 };
 
@@ -52,23 +52,28 @@ static bool spawn(const char *title, bool orphan, int argc, char **argv, pid_t *
     return true;
 }
 
+static void name(char *ret_title, size_t size, const char *stem, int i)
+{
+    snprintf(ret_title, size, "%s%d", stem, i);
+}
+
 bool tree_start(struct tree *t, const struct options *o, int argc, char **argv, struct err *e)
 {
     *t = (struct tree){.options = o, .main = getpid()};
     bool orphan = options_strike(o, FAULT_ORPHAN, 0);
     char title[40];
     fflush(NULL);
-    if (!spawn("VLLM::EngineCore", orphan, argc, argv, &t->core, e))
+    if (!spawn(o->flavour->core, orphan, argc, argv, &t->core, e))
         return false;
     t->core_alive = true;
     t->workers[0] = t->core;
     for (int i = 0; o->gpus > 1 && i < o->gpus; i++) {
-        snprintf(title, sizeof title, "VLLM::Worker_TP%d", i);
+        name(title, sizeof title, o->flavour->worker, i);
         if (!spawn(title, orphan, argc, argv, &t->workers[i], e))
             return false;
     }
     for (int i = 0; o->api_servers > 1 && i < o->api_servers; i++) {
-        snprintf(title, sizeof title, "VLLM::APIServer_%d", i);
+        name(title, sizeof title, o->flavour->server, i);
         if (!spawn(title, false, argc, argv, &t->servers[i], e))
             return false;
     }
@@ -117,27 +122,9 @@ bool tree_reap(struct tree *t)
     return core;
 }
 
-static void put_prefix(const struct tree *t, enum speaker s)
-{
-    bool many = t->options->api_servers > 1;
-    if (s == SPEAKER_CORE)
-        printf("(EngineCore pid=%d) ", t->core);
-    else if (!many)
-        printf("(APIServer pid=%d) ", t->main);
-    else if (s == SPEAKER_API)
-        printf("(ApiServer_0 pid=%d) ", t->servers[0]);
-}
-
 void tree_log(const struct tree *t, enum speaker s, const char *level, const char *source, const char *format, ...)
 {
-    put_prefix(t, s);
-    if (source) {
-        time_t now = time(NULL);
-        struct tm local;
-        char date[32];
-        strftime(date, sizeof date, "%m-%d %H:%M:%S", localtime_r(&now, &local));
-        printf("%s %s [%s] ", level, date, source);
-    }
+    t->options->flavour->put_head(t, s, level, source);
     va_list arguments;
     va_start(arguments, format);
     vfprintf(stdout, format, arguments);

@@ -36,7 +36,8 @@ enum speaker {
     SPEAKER_CORE, /* (EngineCore pid=N) */
 };
 
-/* One line in vLLM's form: prefix, level, date and time, [source], text. `source` null: prefix and text alone. */
+/* One line in the flavour's form; vLLM's: prefix, level, date and time, [source], text. `source` null: prefix and text
+ * alone. */
 void tree_log(const struct tree *t, enum speaker s, const char *level, const char *source, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 

@@ -1,5 +1,6 @@
 #include "wire.h"
 
+#include "flavour.h"
 #include "text/json.h"
 #include "words.h"
 
@@ -66,6 +67,12 @@ static void put_running_usage(const struct answer *a, int64_t tokens, struct buf
     buf_byte(b, ',');
     put_usage(a, tokens, b);
     buf_byte(b, '}');
+}
+
+static void put_fingerprint(const struct answer *a, struct buf *b)
+{
+    if (a->options->flavour->fingerprint)
+        buf_fmt(b, ",\"system_fingerprint\":\"%s\"", a->options->flavour->fingerprint);
 }
 
 /* Held back: the text of token i comes with token i + 1. */
@@ -136,7 +143,7 @@ void answer_tokens(const struct answer *a, int64_t from, int64_t to, struct buf 
         buf_str(b, last ? ",\"stop_reason\":null,\"token_ids\":null}]" : ",\"token_ids\":null}]");
     put_running_usage(a, to, b);
     if (last && (!a->ask.include_usage || a->no_usage))
-        buf_str(b, ",\"system_fingerprint\":\"" WIRE_FINGERPRINT "\"");
+        put_fingerprint(a, b);
     buf_str(b, "}\n\n");
 }
 
@@ -145,7 +152,9 @@ void answer_usage(const struct answer *a, struct buf *b)
     put_event_start(a, b);
     buf_str(b, "],");
     put_usage(a, a->total_tokens, b);
-    buf_str(b, "},\"system_fingerprint\":\"" WIRE_FINGERPRINT "\"}\n\n");
+    buf_byte(b, '}');
+    put_fingerprint(a, b);
+    buf_str(b, "}\n\n");
 }
 
 void answer_done(struct buf *b)
@@ -180,7 +189,8 @@ void answer_whole(const struct answer *a, struct buf *b)
     buf_fmt(b, ",\"finish_reason\":\"%s\",\"stop_reason\":null,", a->stopped ? "stop" : "length");
     buf_str(b, a->ask.chat ? "\"token_ids\":null,\"routed_experts\":null}],"
                            : "\"token_ids\":null,\"prompt_logprobs\":null,\"prompt_token_ids\":null}],");
-    buf_str(b, "\"service_tier\":null,\"system_fingerprint\":\"" WIRE_FINGERPRINT "\"");
+    buf_str(b, "\"service_tier\":null");
+    put_fingerprint(a, b);
     if (!a->no_usage) {
         buf_byte(b, ',');
         put_usage(a, a->total_tokens, b);

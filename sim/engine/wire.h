@@ -12,9 +12,6 @@
 #define WIRE_VERSION     "0.24.0-simulated"
 #define WIRE_FINGERPRINT "vllm-" WIRE_VERSION "-51a7ed0c"
 
-/* With --sim-sglang. */
-#define WIRE_SGLANG_VERSION "0.5.16"
-
 struct answer {
     const struct options *options;
     struct ask ask;

@@ -1,0 +1,49 @@
+/* What the engines that are simulated differ in: how they write their log and what they say in it, how their processes
+ * are called, the names of their metrics, and the paths that only one of them has. All else is one machine. A flavour
+ * is one file and one row in flavour.c. */
+#ifndef JTOK_SIM_ENGINE_FLAVOUR_H
+#define JTOK_SIM_ENGINE_FLAVOUR_H
+
+#include <stdbool.h>
+#include "base/buf.h"
+#include "base/span.h"
+#include "metrics.h"
+#include "options.h"
+#include "start.h"
+#include "tree.h"
+
+struct flavour {
+    const char *name;        /* also "owned_by" of its models */
+    const char *fingerprint; /* of its streams; null: they have none */
+    bool root_is_name;       /* a model's "root" is the served name, not the path */
+    bool has_permission;     /* a model has a "permission" */
+    bool metrics_on_demand;  /* /metrics is there with --enable-metrics only */
+
+    /* Its processes' names; workers and servers are numbered. */
+    const char *core, *worker, *server;
+
+    /* It serves before it is ready, and says 503 on /health, while each front end makes one request of OWN_TOKENS. */
+    bool warms_itself_up;
+
+    /* The front of a log line, before its text. `source`: where in the engine's code it is written; null: plain. */
+    void (*put_head)(const struct tree *t, enum speaker s, const char *level, const char *source);
+    void (*say)(const struct start *s, enum words words);
+    void (*say_load)(const struct tree *t, const struct metrics *now, const struct metrics *before, double seconds);
+
+    void (*put_metrics)(const struct metrics *m, const struct options *o, struct buf *b);
+
+    /* A GET of a path of its own, as JSON; false: it has no such path. `owed`: requests not yet answered. */
+    bool (*answer)(const struct options *o, struct span path, int64_t owed, struct buf *b);
+};
+
+enum { OWN_TOKENS = 8 }; /* of one request of an engine's own warm-up, as SGLang's were recorded */
+
+extern const struct flavour flavour_vllm, flavour_sglang;
+
+/* The flavour of this name; null: none. */
+const struct flavour *flavour_named(const char *name);
+
+/* All names, a space before each. */
+void flavour_put_names(struct buf *b);
+
+#endif
