@@ -8,29 +8,6 @@
 
 enum { LINE_MAX_BYTES = 8 * 1024, HEAD_MAX_BYTES = 64 * 1024, INTERIM_MAX = 100 };
 
-/* Zero is the state of a fresh decoder. */
-enum {
-    LINE_START, /* of a line of the head: only its first byte tells whether it continues the one before */
-    LINE,
-    BODY_LENGTH,
-    BODY_CLOSE,
-    BODY_CODED,
-    CHUNK_START,
-    CHUNK_SIZE,
-    CHUNK_SPACE,
-    CHUNK_EXTENSION,
-    CHUNK_LINE_LF,
-    CHUNK_DATA,
-    CHUNK_DATA_CR,
-    CHUNK_DATA_LF,
-    TRAILER_START,
-    TRAILER,
-    TRAILER_CR,
-    TRAILER_END_LF,
-    DONE,
-    FAILED,
-};
-
 void http1_init(struct http1 *h)
 {
     *h = (struct http1){.length = -1};
@@ -38,9 +15,9 @@ void http1_init(struct http1 *h)
 
 static void drop_line(struct http1 *h)
 {
-    free(h->line);
-    h->line = NULL;
-    h->line_n = h->line_capacity = 0;
+    free(h->line.p);
+    h->line.p = NULL;
+    h->line.n = h->line.capacity = 0;
 }
 
 void http1_done(struct http1 *h)
@@ -50,7 +27,7 @@ void http1_done(struct http1 *h)
 
 static enum http1_event failed(struct http1 *h, const char *fault)
 {
-    h->state = FAILED;
+    h->state = H1_FAILED;
     h->fault = fault;
     return HTTP1_ERROR;
 }
@@ -100,8 +77,8 @@ static bool parse_status(struct http1 *h, struct span line)
         return false;
     }
     h->status = (rest.p[0] - '0') * 100 + (rest.p[1] - '0') * 10 + (rest.p[2] - '0');
-    h->old_version = line.p[7] == '0';
-    return h->have_status = true;
+    h->seen.old_version = line.p[7] == '0';
+    return h->seen.status = true;
 }
 
 /* Takes the next element off a comma-separated list. */
@@ -121,9 +98,9 @@ static const char *take_length(struct http1 *h, struct span list)
         int64_t length;
         if (element.n == 0 || !is_digit(*element.p) || !num_i64(element, &length))
             return "a Content-Length that is no number up to 2^63-1";
-        if (h->have_length && length != h->length)
+        if (h->seen.length && length != h->length)
             return "two Content-Lengths that differ";
-        h->have_length = true;
+        h->seen.length = true;
         h->length = length;
     }
     return NULL;
@@ -131,7 +108,7 @@ static const char *take_length(struct http1 *h, struct span list)
 
 static const char *take_encoding(struct http1 *h, struct span list)
 {
-    h->have_encoding = true;
+    h->seen.encoding = true;
     for (struct span element; next_element(&list, &element);) {
         if (element.n == 0)
             continue;
@@ -149,7 +126,7 @@ static void take_connection(struct http1 *h, struct span list)
 {
     for (struct span element; next_element(&list, &element);) {
         h->close |= span_is_nocase(element, "close");
-        h->keep_alive |= span_is_nocase(element, "keep-alive");
+        h->seen.keep_alive |= span_is_nocase(element, "keep-alive");
     }
 }
 
@@ -174,7 +151,7 @@ static const char *take_field(struct http1 *h, struct span name, struct span val
     else if (span_is_nocase(name, "content-type"))
         take_type(h, value);
     else if (span_is_nocase(name, "content-encoding"))
-        h->coded |= value.n && !span_is_nocase(value, "identity");
+        h->seen.coded |= value.n && !span_is_nocase(value, "identity");
     else if (span_is_nocase(name, "location") && !h->location[0])
         utf8_ascii(value, h->location, sizeof h->location);
     return NULL;
@@ -209,29 +186,30 @@ static enum http1_event skip_interim(struct http1 *h)
 {
     if (h->interim == INTERIM_MAX)
         return too_large(h, "more than 100 interim responses");
-    *h = (struct http1){.length = -1, .interim = h->interim + 1, .line = h->line, .line_capacity = h->line_capacity};
+    *h =
+        (struct http1){.length = -1, .interim = h->interim + 1, .line = {.p = h->line.p, .capacity = h->line.capacity}};
     return HTTP1_MORE;
 }
 
 static enum http1_event end_head(struct http1 *h)
 {
-    if (h->have_length && h->have_encoding)
+    if (h->seen.length && h->seen.encoding)
         return failed(h, "both Transfer-Encoding and Content-Length");
     if (h->status / 100 == 1 && h->status != 101)
         return skip_interim(h);
-    h->close |= h->old_version && !h->keep_alive;
+    h->close |= h->seen.old_version && !h->seen.keep_alive;
     h->remaining = h->length;
     if (h->status == 101 || h->status == 204 || h->status == 304)
-        h->state = DONE;
+        h->state = H1_DONE;
     else if (h->chunked)
-        h->state = CHUNK_START;
-    else if (h->have_length)
-        h->state = h->length ? BODY_LENGTH : DONE;
+        h->state = H1_CHUNK_START;
+    else if (h->seen.length)
+        h->state = h->length ? H1_BODY_LENGTH : H1_DONE;
     else
-        h->state = BODY_CLOSE;
-    h->close |= h->state == BODY_CLOSE || h->status == 101;
-    if (h->coded && h->state != DONE)
-        h->state = BODY_CODED;
+        h->state = H1_BODY_CLOSE;
+    h->close |= h->state == H1_BODY_CLOSE || h->status == 101;
+    if (h->seen.coded && h->state != H1_DONE)
+        h->state = H1_BODY_CODED;
     h->head_bytes = 0;
     drop_line(h);
     return HTTP1_HEAD;
@@ -239,27 +217,27 @@ static enum http1_event end_head(struct http1 *h)
 
 static void append_line(struct http1 *h, const char *p, size_t n)
 {
-    while (h->line_capacity - h->line_n < n) {
-        h->line_capacity = h->line_capacity ? h->line_capacity * 2 : 256;
-        h->line = mem_grow(h->line, h->line_capacity, 1);
+    while (h->line.capacity - h->line.n < n) {
+        h->line.capacity = h->line.capacity ? h->line.capacity * 2 : 256;
+        h->line.p = mem_grow(h->line.p, h->line.capacity, 1);
     }
     if (n)
-        memcpy(h->line + h->line_n, p, n);
-    h->line_n += (uint32_t)n;
+        memcpy(h->line.p + h->line.n, p, n);
+    h->line.n += (uint32_t)n;
 }
 
 /* A line of the head is complete in h->line, without its LF. HTTP1_MORE: go on. */
 static enum http1_event end_line(struct http1 *h)
 {
-    if (h->line_n && h->line[h->line_n - 1] == '\r')
-        h->line_n--;
-    if (h->line_n > LINE_MAX_BYTES)
+    if (h->line.n && h->line.p[h->line.n - 1] == '\r')
+        h->line.n--;
+    if (h->line.n > LINE_MAX_BYTES)
         return too_large(h, "a header line over 8 KiB");
-    h->state = LINE_START;
-    if (h->have_status)
-        return h->line_n ? HTTP1_MORE : end_head(h); /* a header line waits: the next one may continue it */
-    struct span line = {h->line, h->line_n};
-    h->line_n = 0;
+    h->state = H1_LINE_START;
+    if (h->seen.status)
+        return h->line.n ? HTTP1_MORE : end_head(h); /* a header line waits: the next one may continue it */
+    struct span line = {h->line.p, h->line.n};
+    h->line.n = 0;
     return parse_status(h, line) ? HTTP1_MORE : HTTP1_ERROR;
 }
 
@@ -268,17 +246,17 @@ static bool begin_line(struct http1 *h, char first)
 {
     bool continues = first == ' ' || first == '\t';
     const char *fault = NULL;
-    if (continues && h->line_n == 0)
+    if (continues && h->line.n == 0)
         fault = "white space before the first header";
-    else if (!continues && h->line_n)
-        fault = parse_field(h, (struct span){h->line, h->line_n});
+    else if (!continues && h->line.n)
+        fault = parse_field(h, (struct span){h->line.p, h->line.n});
     if (fault) {
         failed(h, fault);
         return false;
     }
     if (!continues)
-        h->line_n = 0;
-    h->state = LINE;
+        h->line.n = 0;
+    h->state = H1_LINE;
     return true;
 }
 
@@ -286,11 +264,11 @@ static bool begin_line(struct http1 *h, char first)
 static const char *check_first_bytes(const struct http1 *h, struct span input)
 {
     char begun[FIRST_BYTES];
-    size_t n = h->line_n;
-    if (h->have_status || n >= FIRST_BYTES)
+    size_t n = h->line.n;
+    if (h->seen.status || n >= FIRST_BYTES)
         return NULL;
     if (n)
-        memcpy(begun, h->line, n);
+        memcpy(begun, h->line.p, n);
     for (size_t i = 0; n < FIRST_BYTES && i < input.n && input.p[i] != '\n'; i++) {
         begun[n++] = input.p[i];
         const char *fault = first_bytes_fault((struct span){begun, n});
@@ -303,7 +281,7 @@ static const char *check_first_bytes(const struct http1 *h, struct span input)
 static enum http1_event feed_head(struct http1 *h, struct span *input)
 {
     h->head_started = true;
-    if (h->state == LINE_START && !begin_line(h, *input->p))
+    if (h->state == H1_LINE_START && !begin_line(h, *input->p))
         return HTTP1_ERROR;
     const char *fault = check_first_bytes(h, *input);
     if (fault)
@@ -311,7 +289,7 @@ static enum http1_event feed_head(struct http1 *h, struct span *input)
     const char *lf = memchr(input->p, '\n', input->n);
     size_t n = lf ? (size_t)(lf - input->p) : input->n;
     size_t used = n + (lf != NULL);
-    if (n > LINE_MAX_BYTES + 1 - h->line_n) /* 1 for its CR */
+    if (n > LINE_MAX_BYTES + 1 - h->line.n) /* 1 for its CR */
         return too_large(h, "a header line over 8 KiB");
     if (used > HEAD_MAX_BYTES - h->head_bytes)
         return too_large(h, "a head over 64 KiB");
@@ -330,7 +308,7 @@ static enum http1_event give_body(struct http1 *h, struct span *input, size_t n)
     return HTTP1_BODY;
 }
 
-static enum http1_event feed_counted(struct http1 *h, struct span *input, uint8_t after)
+static enum http1_event feed_counted(struct http1 *h, struct span *input, enum http1_state after)
 {
     size_t n = (uint64_t)h->remaining < input->n ? (size_t)h->remaining : input->n;
     h->remaining -= (int64_t)n;
@@ -342,18 +320,18 @@ static enum http1_event feed_counted(struct http1 *h, struct span *input, uint8_
 /* One byte of a chunk's size line. HTTP1_MORE: go on. */
 static enum http1_event size_byte(struct http1 *h, char c)
 {
-    int digit = h->state <= CHUNK_SIZE ? scan_hex(c) : -1;
-    if (h->state == CHUNK_START) {
+    int digit = h->state <= H1_CHUNK_SIZE ? scan_hex(c) : -1;
+    if (h->state == H1_CHUNK_START) {
         if (digit < 0)
             return failed(h, "a chunk without a size");
         h->remaining = 0;
         h->line_bytes = 0;
-        h->state = CHUNK_SIZE;
+        h->state = H1_CHUNK_SIZE;
     }
-    if (h->state == CHUNK_LINE_LF) {
+    if (h->state == H1_CHUNK_LINE_LF) {
         if (c != '\n')
             return failed(h, "a chunk size line with a bare CR");
-        h->state = h->remaining ? CHUNK_DATA : TRAILER_START;
+        h->state = h->remaining ? H1_CHUNK_DATA : H1_TRAILER_START;
         h->line_bytes = 0;
         return HTTP1_MORE;
     }
@@ -366,13 +344,13 @@ static enum http1_event size_byte(struct http1 *h, char c)
             return failed(h, "a chunk size over 2^63-1");
         h->remaining = h->remaining << 4 | digit;
     } else if (c == '\r') {
-        h->state = CHUNK_LINE_LF;
-    } else if (h->state == CHUNK_EXTENSION) {
+        h->state = H1_CHUNK_LINE_LF;
+    } else if (h->state == H1_CHUNK_EXTENSION) {
         return HTTP1_MORE;
     } else if (c == ';') {
-        h->state = CHUNK_EXTENSION;
+        h->state = H1_CHUNK_EXTENSION;
     } else if (c == ' ' || c == '\t') {
-        h->state = CHUNK_SPACE;
+        h->state = H1_CHUNK_SPACE;
     } else {
         return failed(h, "a chunk size that is no hexadecimal number");
     }
@@ -384,9 +362,9 @@ static enum http1_event trailer_byte(struct http1 *h, char c)
 {
     if (++h->head_bytes > HEAD_MAX_BYTES)
         return too_large(h, "trailers over 64 KiB");
-    bool after_cr = h->state == TRAILER_CR || h->state == TRAILER_END_LF;
+    bool after_cr = h->state == H1_TRAILER_CR || h->state == H1_TRAILER_END_LF;
     if (c == '\n' && after_cr) {
-        h->state = h->state == TRAILER_CR ? TRAILER_START : DONE;
+        h->state = h->state == H1_TRAILER_CR ? H1_TRAILER_START : H1_DONE;
         h->line_bytes = 0;
         return HTTP1_MORE;
     }
@@ -394,12 +372,12 @@ static enum http1_event trailer_byte(struct http1 *h, char c)
         return failed(h, "a bare LF in chunk framing");
     if (++h->line_bytes > LINE_MAX_BYTES + 1)
         return too_large(h, "a trailer over 8 KiB");
-    if (h->state == TRAILER_END_LF)
+    if (h->state == H1_TRAILER_END_LF)
         return failed(h, "a bare CR in chunk framing");
     if (c == '\r')
-        h->state = h->state == TRAILER_START ? TRAILER_END_LF : TRAILER_CR;
+        h->state = h->state == H1_TRAILER_START ? H1_TRAILER_END_LF : H1_TRAILER_CR;
     else
-        h->state = TRAILER;
+        h->state = H1_TRAILER;
     return HTTP1_MORE;
 }
 
@@ -407,13 +385,13 @@ static enum http1_event framing_byte(struct http1 *h, struct span *input)
 {
     char c = *input->p++;
     input->n--;
-    if (h->state <= CHUNK_LINE_LF)
+    if (h->state <= H1_CHUNK_LINE_LF)
         return size_byte(h, c);
-    if (h->state >= TRAILER_START)
+    if (h->state >= H1_TRAILER_START)
         return trailer_byte(h, c);
-    if (c != (h->state == CHUNK_DATA_CR ? '\r' : '\n'))
+    if (c != (h->state == H1_CHUNK_DATA_CR ? '\r' : '\n'))
         return failed(h, "a chunk that is longer than its size");
-    h->state = h->state == CHUNK_DATA_CR ? CHUNK_DATA_LF : CHUNK_START;
+    h->state = h->state == H1_CHUNK_DATA_CR ? H1_CHUNK_DATA_LF : H1_CHUNK_START;
     return HTTP1_MORE;
 }
 
@@ -428,7 +406,7 @@ static bool plain_size(struct http1 *h, struct span *input)
     if (size == 0 || n + 1 >= input->n || input->p[n] != '\r' || input->p[n + 1] != '\n')
         return false;
     h->remaining = size;
-    h->state = CHUNK_DATA;
+    h->state = H1_CHUNK_DATA;
     input->p += n + 2;
     input->n -= n + 2;
     return true;
@@ -438,7 +416,7 @@ static bool plain_line_end(struct http1 *h, struct span *input)
 {
     if (!span_starts(*input, "\r\n"))
         return false;
-    h->state = CHUNK_START;
+    h->state = H1_CHUNK_START;
     input->p += 2;
     input->n -= 2;
     return true;
@@ -447,19 +425,31 @@ static bool plain_line_end(struct http1 *h, struct span *input)
 static enum http1_event step(struct http1 *h, struct span *input)
 {
     switch (h->state) {
-    case LINE_START:
-    case LINE:
+    case H1_LINE_START:
+    case H1_LINE:
         return feed_head(h, input);
-    case BODY_LENGTH:
-        return feed_counted(h, input, DONE);
-    case BODY_CLOSE:
+    case H1_BODY_LENGTH:
+        return feed_counted(h, input, H1_DONE);
+    case H1_BODY_CLOSE:
         return give_body(h, input, input->n);
-    case CHUNK_DATA:
-        return feed_counted(h, input, CHUNK_DATA_CR);
-    case CHUNK_DATA_CR:
+    case H1_CHUNK_DATA:
+        return feed_counted(h, input, H1_CHUNK_DATA_CR);
+    case H1_CHUNK_DATA_CR:
         return plain_line_end(h, input) ? HTTP1_MORE : framing_byte(h, input);
-    case CHUNK_START:
+    case H1_CHUNK_START:
         return plain_size(h, input) ? HTTP1_MORE : framing_byte(h, input);
+    case H1_BODY_CODED:
+    case H1_CHUNK_SIZE:
+    case H1_CHUNK_SPACE:
+    case H1_CHUNK_EXTENSION:
+    case H1_CHUNK_LINE_LF:
+    case H1_CHUNK_DATA_LF:
+    case H1_TRAILER_START:
+    case H1_TRAILER:
+    case H1_TRAILER_CR:
+    case H1_TRAILER_END_LF:
+    case H1_DONE:
+    case H1_FAILED:
     default:
         return framing_byte(h, input);
     }
@@ -468,11 +458,11 @@ static enum http1_event step(struct http1 *h, struct span *input)
 enum http1_event http1_feed(struct http1 *h, struct span *input)
 {
     for (;;) {
-        if (h->state == DONE)
+        if (h->state == H1_DONE)
             return HTTP1_DONE;
-        if (h->state == FAILED)
+        if (h->state == H1_FAILED)
             return HTTP1_ERROR;
-        if (h->state == BODY_CODED)
+        if (h->state == H1_BODY_CODED)
             return failed(h, "a compressed body, though none was asked for");
         if (input->n == 0)
             return HTTP1_MORE;
@@ -484,11 +474,11 @@ enum http1_event http1_feed(struct http1 *h, struct span *input)
 
 enum http1_event http1_eof(struct http1 *h)
 {
-    if (h->state == BODY_CLOSE)
-        h->state = DONE;
-    if (h->state == DONE)
+    if (h->state == H1_BODY_CLOSE)
+        h->state = H1_DONE;
+    if (h->state == H1_DONE)
         return HTTP1_DONE;
-    if (h->state == FAILED)
+    if (h->state == H1_FAILED)
         return HTTP1_ERROR;
-    return failed(h, h->state == BODY_CODED ? "a compressed body, though none was asked for" : "truncated");
+    return failed(h, h->state == H1_BODY_CODED ? "a compressed body, though none was asked for" : "truncated");
 }

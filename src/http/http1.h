@@ -25,6 +25,30 @@ enum http1_event {
     HTTP1_ERROR, /* and for ever after: `fault` says what, `too_large` whether a limit was passed */
 };
 
+/* Private. Their order matters: all up to H1_CHUNK_LINE_LF belong to a size line, all from H1_TRAILER_START to the
+ * trailers. Zero is the state of a fresh decoder. */
+enum http1_state {
+    H1_LINE_START, /* of a line of the head: only its first byte tells whether it continues the one before */
+    H1_LINE,
+    H1_BODY_LENGTH,
+    H1_BODY_CLOSE,
+    H1_BODY_CODED,
+    H1_CHUNK_START,
+    H1_CHUNK_SIZE,
+    H1_CHUNK_SPACE,
+    H1_CHUNK_EXTENSION,
+    H1_CHUNK_LINE_LF,
+    H1_CHUNK_DATA,
+    H1_CHUNK_DATA_CR,
+    H1_CHUNK_DATA_LF,
+    H1_TRAILER_START,
+    H1_TRAILER,
+    H1_TRAILER_CR,
+    H1_TRAILER_END_LF,
+    H1_DONE,
+    H1_FAILED,
+};
+
 struct http1 {
     /* Valid from HTTP1_HEAD on. */
     int status;
@@ -39,14 +63,19 @@ struct http1 {
     const char *fault;     /* with HTTP1_ERROR: a phrase ("a chunk size over 2^63-1") */
     bool too_large;
     /* Private from here. */
-    uint8_t state;
+    enum http1_state state;
     int interim; /* 1xx responses skipped so far */
-    bool have_status, have_encoding, have_length, coded;
-    bool old_version, keep_alive; /* HTTP/1.0; Connection: keep-alive */
+    struct {
+        bool status, encoding, length;
+        bool coded;                   /* a Content-Encoding that nobody asked for */
+        bool old_version, keep_alive; /* HTTP/1.0; Connection: keep-alive */
+    } seen;                           /* in the head */
     uint32_t head_bytes, line_bytes;
     int64_t remaining; /* of the body or the chunk */
-    char *line;        /* one header line, unfolded; held from the first byte of a head to its end */
-    uint32_t line_n, line_capacity;
+    struct {
+        char *p;
+        uint32_t n, capacity;
+    } line; /* one header line, unfolded; held from the first byte of a head to its end */
 };
 
 /* Ready for one response; the next one on the same connection needs a fresh decoder. A zeroed struct may be given to

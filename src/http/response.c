@@ -18,14 +18,14 @@ void response_init(struct response *r, size_t event_max)
     q->text_bytes = q->received_bytes = q->events = q->token_chunks = q->shared_stamps = q->comments = 0;
     http1_init(&r->http);
     sse_init(&r->sse, event_max);
-    buf_init(&r->plain, RESPONSE_ERROR_BODY_MAX);
+    buf_init(&r->plain.bytes, RESPONSE_ERROR_BODY_MAX);
 }
 
 void response_done(struct response *r)
 {
     http1_done(&r->http);
     sse_done(&r->sse);
-    buf_done(&r->plain);
+    buf_done(&r->plain.bytes);
     free(r->detail);
     r->detail = NULL;
     r->record.detail = NULL;
@@ -87,21 +87,21 @@ static void fail_with_error(struct response *r, int64_t t_ns, struct span json, 
 
 static void judge_tokens_and_usage(struct response *r, int64_t t_ns)
 {
-    if (!r->have_tokens && r->have_usage && r->usage_count >= 1)
+    if (!r->have_tokens && r->usage.have && r->usage.count >= 1)
         response_fail(
             r, VERDICT_NO_OUTPUT, t_ns,
             "The engine counts %lld output tokens, but no chunk carried any: the first token ended the answer, or "
             "a parser held it all back.",
-            (long long)r->usage_count);
+            (long long)r->usage.count);
     else if (!r->have_tokens)
         response_fail(r, VERDICT_NO_TOKENS, t_ns, "The stream ended without an output token.");
-    else if (!r->have_usage)
+    else if (!r->usage.have)
         response_fail(
             r, VERDICT_NO_USAGE, t_ns,
             "The stream ended without `usage`: the engine must be asked for it (stream_options.include_usage).");
-    else if (r->usage_fault)
+    else if (r->usage.fault)
         response_fail(r, VERDICT_BAD_USAGE, t_ns, "The last `usage` can't be used: completion_tokens is %s.",
-                      r->usage_fault);
+                      r->usage.fault);
 }
 
 static void judge_done(struct response *r, int64_t t_ns)
@@ -116,7 +116,7 @@ static void judge_done(struct response *r, int64_t t_ns)
  * the connection*. */
 static bool is_whole(const struct response *r)
 {
-    return r->record.finish_reason[0] && r->usage_after_finish;
+    return r->record.finish_reason[0] && r->usage.after_finish;
 }
 
 /* A stream that ended, in order or whole, without [DONE]. */
@@ -126,8 +126,8 @@ static void judge_end(struct response *r, int64_t t_ns)
         return;
     if (!r->sse.any_data_line) {
         struct event_said said;
-        struct span body = buf_span(&r->plain);
-        if (r->gather && !r->plain.overflow && event_read(body, &said) && said.error)
+        struct span body = buf_span(&r->plain.bytes);
+        if (r->plain.gather && !r->plain.bytes.overflow && event_read(body, &said) && said.error)
             fail_with_error(r, t_ns, body, "as its answer");
         else
             response_fail(r, VERDICT_NOT_STREAMED, t_ns,
@@ -140,7 +140,7 @@ static void judge_end(struct response *r, int64_t t_ns)
         response_fail(r, VERDICT_NO_FINISH, t_ns,
                       "The stream ended without [DONE] and without a finish reason after %lld events.",
                       (long long)r->record.events);
-    else if (tokens && r->have_usage && !r->usage_after_finish)
+    else if (tokens && r->usage.have && !r->usage.after_finish)
         response_fail(r, VERDICT_NO_USAGE, t_ns,
                       "The stream ended without [DONE], and no `usage` came with or after its finish reason.");
     else
@@ -181,9 +181,9 @@ static int64_t count_told(int64_t count)
 
 static void take_usage(struct response *r, const struct event_usage *u, int64_t t_ns)
 {
-    r->have_usage = true;
-    r->usage_fault = count_fault(r, u);
-    r->usage_count = u->count_kind == USAGE_COUNT_INTEGER ? u->count : 0;
+    r->usage.have = true;
+    r->usage.fault = count_fault(r, u);
+    r->usage.count = u->count_kind == USAGE_COUNT_INTEGER ? u->count : 0;
     struct rec_request *q = &r->record;
     q->completion_tokens = u->count_kind == USAGE_COUNT_INTEGER ? u->count : ABSENT_I64;
     q->prompt_tokens = count_told(u->prompt);
@@ -197,7 +197,7 @@ static void take_finish(struct response *r, const struct event_said *said, int64
     utf8_ascii(said->choices.finish, r->finish, sizeof r->finish);
     r->record.finish_reason = r->finish;
     r->record.finish_ns = t_ns;
-    r->usage_after_finish = false;
+    r->usage.after_finish = false;
 }
 
 /* What kind of chunk this is; `rose`: its running count is above an earlier one. */
@@ -248,7 +248,7 @@ static void take_event(struct response *r, const struct event_said *said, struct
         take_finish(r, said, c->t_ns);
     if (u->present) {
         take_usage(r, u, c->t_ns);
-        r->usage_after_finish |= r->record.finish_reason[0] != 0;
+        r->usage.after_finish |= r->record.finish_reason[0] != 0;
     }
     if (counted && (r->running == ABSENT_I64 || u->count > r->running))
         r->running = u->count;
@@ -332,26 +332,26 @@ static bool is_space(char c)
 /* Only a body that begins with a brace can be an error in JSON without a `data:` line. */
 static void gather_plain(struct response *r, struct span piece)
 {
-    if (!r->body_begun) {
+    if (!r->plain.begun) {
         while (piece.n && is_space(*piece.p)) {
             piece.p++;
             piece.n--;
         }
         if (!piece.n)
             return;
-        r->body_begun = true;
-        r->gather = *piece.p == '{';
+        r->plain.begun = true;
+        r->plain.gather = *piece.p == '{';
     }
-    if (r->gather && !r->sse.any_data_line)
-        buf_add(&r->plain, piece.p, piece.n);
+    if (r->plain.gather && !r->sse.any_data_line)
+        buf_add(&r->plain.bytes, piece.p, piece.n);
     else
-        buf_done(&r->plain);
+        buf_done(&r->plain.bytes);
 }
 
 static void gather_error(struct response *r, struct span piece)
 {
-    size_t room = RESPONSE_ERROR_BODY_MAX - r->plain.n;
-    buf_add(&r->plain, piece.p, piece.n < room ? piece.n : room);
+    size_t room = RESPONSE_ERROR_BODY_MAX - r->plain.bytes.n;
+    buf_add(&r->plain.bytes, piece.p, piece.n < room ? piece.n : room);
     if (piece.n >= room)
         r->closing = true;
 }
@@ -410,11 +410,11 @@ static void on_head(struct response *r, int64_t t_ns)
 void response_close(struct response *r)
 {
     r->closing = true;
-    if (r->record.verdict != VERDICT_HTTP_STATUS || r->done_seen || !r->plain.n)
+    if (r->record.verdict != VERDICT_HTTP_STATUS || r->done_seen || !r->plain.bytes.n)
         return;
     struct buf words = {0}, text = {0};
-    event_error_text(buf_span(&r->plain), &words);
-    struct span said = words.n ? buf_span(&words) : buf_span(&r->plain);
+    event_error_text(buf_span(&r->plain.bytes), &words);
+    struct span said = words.n ? buf_span(&words) : buf_span(&r->plain.bytes);
     buf_str(&text, r->detail);
     if (text.n && text.p[text.n - 1] == '.')
         text.n--;
@@ -423,7 +423,7 @@ void response_close(struct response *r)
     set_detail(r, buf_span(&text));
     buf_done(&words);
     buf_done(&text);
-    buf_done(&r->plain);
+    buf_done(&r->plain.bytes);
 }
 
 /* An event that lacks only its empty line is completed by the end of the stream; an `orderly` one, which the server

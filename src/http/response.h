@@ -70,14 +70,19 @@ struct response {
     /* Private from here. */
     struct http1 http;
     struct sse sse;
-    struct buf plain;   /* the body, while it may be an error in JSON */
+    struct {
+        struct buf bytes;
+        bool begun, gather;
+    } plain;            /* the body, while it may be an error in JSON */
     int64_t body_bytes; /* until the verdict stands */
     char finish[24];
     char *detail;
-    bool done_seen, body_begun, gather, framing_apart, event_at_edge;
-    bool have_usage, usage_after_finish;
-    const char *usage_fault;
-    int64_t usage_count;
+    bool done_seen, framing_apart, event_at_edge;
+    struct {
+        bool have, after_finish;
+        const char *fault;
+        int64_t count;
+    } usage; /* the last one */
 };
 
 /* Ready for one response. The record's id, stage, max_tokens and prompt_digest are the owner's to set, before the first
