@@ -1,6 +1,7 @@
 #include "http/address.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -8,9 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
+#include "base/must.h"
 
 static bool unix_address(const char *path, struct address *ret_address, struct err *e)
 {
+    assert(path);
     struct address a = {0};
     struct sockaddr_un *u = (struct sockaddr_un *)&a.storage;
     size_t n = strlen(path);
@@ -29,6 +32,7 @@ static bool unix_address(const char *path, struct address *ret_address, struct e
 
 static struct address inet_address(const struct sockaddr *s, socklen_t length, const char *name, int port)
 {
+    assert(port > 0 && port <= 65535);
     struct address a = {.length = length};
     memcpy(&a.storage, s, length);
     char number[INET6_ADDRSTRLEN + IF_NAMESIZE + 1] = "?";
@@ -43,6 +47,7 @@ static struct address inet_address(const struct sockaddr *s, socklen_t length, c
 /* The hosts file by hand: getaddrinfo would go on to a name server for a name that isn't in it. */
 static int from_hosts_file(const char *name, int port, struct address list[ADDRESSES_MAX])
 {
+    assert(name[0]);
     int count = 0;
     FILE *f = fopen("/etc/hosts", "re");
     char line[1024];
@@ -79,6 +84,7 @@ static int loopback(int port, struct address list[ADDRESSES_MAX])
 
 bool address_resolve(const char *host, int port, struct address ret_list[ADDRESSES_MAX], int *ret_count, struct err *e)
 {
+    must(host && ret_list && ret_count);
     if (strncmp(host, "unix:", 5) == 0) {
         if (!unix_address(host + 5, &ret_list[0], e))
             return false;

@@ -1,15 +1,16 @@
 #include "http/client.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
 #include "base/must.h"
 #include "base/utf8.h"
-#include "model/limits.h"
 #include "http/exchange.h"
 #include "http/limits.h"
 #include "loop/hist.h"
+#include "model/limits.h"
 
 /* A slice of the sweep, after which the loop reads; a pause between waves, in which a busy server can accept. */
 static const int64_t SLICE_NS = 500000, WAVE_GAP_NS = 10000000;
@@ -126,6 +127,7 @@ static void flush_chunks(struct client *c)
 static void on_chunk(void *self, const struct rec_chunk *chunk)
 {
     struct client *c = self;
+    assert(c->batch_count <= CHUNK_BATCH);
     c->seen.record.events++;
     c->seen.record.stamps_kernel += chunk->stamp == STAMP_KERNEL;
     c->seen.record.stamps_shared += chunk->stamp == STAMP_SHARED;
@@ -147,6 +149,7 @@ static void on_fingerprint(void *self, struct span fingerprint)
 /* Bytes at the front of `text` that stand together somewhere in the key, at most. O(key * length). */
 static size_t key_piece(const char *text, const char *key)
 {
+    assert(key);
     size_t most = 0;
     for (; *key; key++) {
         size_t n = 0;
@@ -201,6 +204,7 @@ static void freeze(struct client *c)
 void client_on_submitted(struct exchange *x, int64_t now_ns)
 {
     struct client *c = x->terms->client;
+    assert(c->submission.begun);
     if (c->submission.first_ns == ABSENT_I64)
         c->submission.first_ns = now_ns;
     c->submission.last_ns = now_ns;
@@ -218,6 +222,7 @@ void client_on_read(struct exchange *x, const struct conn_read *r)
 void client_on_ended(struct exchange *x)
 {
     struct client *c = x->terms->client;
+    must(c->ends.ended < c->count);
     const struct rec_request *r = &x->response.record;
     c->ends.ended++;
     c->progress.running -= r->submit_ns != ABSENT_I64;
@@ -240,6 +245,7 @@ void client_on_ended(struct exchange *x)
 void client_on_gone(struct exchange *x)
 {
     struct client *c = x->terms->client;
+    must(c->ends.gone < c->ends.ended); /* each ends first, and once */
     deliver_request(x);
     if (++c->ends.gone == c->count) {
         loop_timer_stop(c->loop, &c->clock_timer);
@@ -261,6 +267,7 @@ static void on_clock(struct timer *t)
 static void on_wave(struct timer *t)
 {
     struct client *c = t->owner;
+    assert(c->opening.over + c->opening.pending <= c->count);
     if (c->opening.over == c->count) {
         if (c->o.connected)
             c->o.connected(c->o.self);
@@ -299,6 +306,7 @@ void client_on_opened(struct exchange *x)
 
 void client_connect(struct client *c)
 {
+    must(c->o.connect == CONNECT_AHEAD && !c->opening.active && c->opening.next == 0);
     c->opening.active = true;
     c->opening.start_ns = clock_now_ns();
     loop_timer_set(c->loop, &c->opening.timer, c->opening.start_ns);
@@ -326,6 +334,7 @@ static void on_sweep(struct timer *t)
 
 int64_t client_submit(struct client *c)
 {
+    must(!c->submission.begun);
     c->submission.begun = true;
     c->opening.active = false;
     loop_timer_stop(c->loop, &c->opening.timer);
@@ -425,6 +434,7 @@ static void make_exchanges(struct client *c)
 bool client_open(struct loop *l, const struct client_options *o, const struct client_request *requests, size_t count,
                  struct client **ret_client, struct err *e)
 {
+    must(o->sink && o->sink->request && o->path && o->wave > 0 && o->event_max > 0);
     int64_t files;
     if (count == 0)
         return err_set(e, ERR_PLAN, "The load has no request: give it at least one.");

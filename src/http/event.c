@@ -1,5 +1,6 @@
 #include "http/event.h"
 
+#include <assert.h>
 #include "base/num.h"
 #include "text/json.h"
 
@@ -269,6 +270,7 @@ static void read_members(struct json *j, struct event_said *said)
 
 bool event_read(struct span text, struct event_said *ret_said)
 {
+    assert(text.p || text.n == 0);
     struct event_said said = {0};
     struct json j;
     json_init(&j, text);
@@ -298,6 +300,7 @@ static void take_text(const struct json *j, struct buf *b)
 
 void event_error_text(struct span text, struct buf *b)
 {
+    assert(b);
     struct json j;
     json_init(&j, text);
     json_next(&j);

@@ -1,5 +1,6 @@
 #include "http/event_shape.h"
 
+#include <assert.h>
 #include <string.h>
 #include "text/json.h"
 
@@ -46,6 +47,7 @@ static const char *read_number_hole(const char *p, const char *end, int64_t *ret
  * can't be left too early. *said is spoilt on failure. */
 static bool fill(const struct event_shape *s, struct span text, struct event_said *said)
 {
+    assert(s->holes <= SHAPE_HOLES && s->n <= SHAPE_BYTES);
     const char *p = text.p, *end = text.p + text.n;
     size_t at = 0;
     *said = s->said;
@@ -109,6 +111,7 @@ struct learner {
 
 static bool add_literal(struct learner *l, const char *to)
 {
+    assert(to >= l->from);
     size_t n = (size_t)(to - l->from);
     struct event_shape *s = l->shape;
     if (n > sizeof s->text - s->n)
@@ -163,6 +166,7 @@ static bool learn_object(struct learner *l, enum place in);
 /* The value just read, of a key with rule i. */
 static bool learn_value(struct learner *l, int i)
 {
+    assert(i < RULES);
     struct json *j = &l->j;
     enum place into = rules[i].into;
     if (into == NOWHERE)
@@ -202,6 +206,7 @@ static bool worth_learning(const struct event_said *said)
 
 static void learn(struct event_shapes *all, struct span text, const struct event_said *said)
 {
+    assert(all->next < SHAPES);
     struct event_shape shape = {.said = *said};
     struct learner l = {.from = text.p, .shape = &shape};
     json_init(&l.j, text);
@@ -226,6 +231,7 @@ static bool is_power_of_two(uint32_t n)
  */
 bool event_shapes_read(struct event_shapes *s, struct span text, struct event_said *ret_said)
 {
+    assert(s->count <= SHAPES);
     for (unsigned i = 0; i < s->count; i++) {
         unsigned k = (s->latest + i) % s->count;
         if (fill(&s->shape[k], text, ret_said)) {

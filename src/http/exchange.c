@@ -1,6 +1,8 @@
 #include "http/exchange.h"
 
+#include <assert.h>
 #include <stdio.h>
+#include "base/must.h"
 
 enum { REOPEN_MAX = 3 }; /* a server that keeps closing what is opened ahead */
 
@@ -24,6 +26,7 @@ struct limit {
 
 static void sooner(struct limit *l, int64_t from_ns, double limit_s, enum verdict v)
 {
+    assert(from_ns != ABSENT_I64);
     if (!(limit_s > 0) || limit_s > 1e9)
         return;
     int64_t at = from_ns + (int64_t)(limit_s * 1e9);
@@ -71,6 +74,7 @@ static void arm(struct exchange *x)
 
 static void close_all(struct exchange *x)
 {
+    must(x->response.over); /* each request has a verdict before it is gone */
     response_close(&x->response);
     conn_close(&x->conn);
     loop_timer_stop(loop_of(x), &x->timer);
@@ -145,6 +149,7 @@ static void on_failed(struct conn *k, int number)
 static void on_opened(struct conn *k)
 {
     struct exchange *x = k->owner;
+    assert(!x->response.over);
     x->response.record.connected_ns = run_time(x, clock_now_ns());
     loop_timer_stop(loop_of(x), &x->timer);
     client_on_opened(x);
@@ -161,6 +166,7 @@ static void handshake_begins(struct exchange *x)
 
 void exchange_open(struct exchange *x)
 {
+    must(x->conn.state == CONN_NEW);
     handshake_begins(x);
     conn_open(&x->conn, &x->terms->options->address);
     if (x->conn.state == CONN_CONNECTING)
@@ -190,12 +196,14 @@ static void on_spoilt(struct conn *k)
 static void on_written(struct conn *k)
 {
     struct exchange *x = k->owner;
+    assert(x->response.record.submit_ns != ABSENT_I64);
     x->response.record.sent_ns = run_time(x, k->progress_ns);
     arm(x);
 }
 
 void exchange_submit(struct exchange *x)
 {
+    must(!x->response.over);
     struct conn *k = &x->conn;
     x->wanted = true;
     int64_t now = clock_now_ns();
@@ -221,6 +229,7 @@ void exchange_submit(struct exchange *x)
 
 static bool on_received(struct conn *k, const struct conn_read *read)
 {
+    assert(read->bytes.n > 0);
     struct exchange *x = k->owner;
     struct response *r = &x->response;
     client_on_read(x, read);
@@ -263,6 +272,7 @@ const struct conn_events exchange_events = {
 
 void exchange_init(struct exchange *x, const struct exchange_terms *t, const struct client_request *r)
 {
+    must(t->client && t->options && t->head.n && r);
     *x = (struct exchange){.terms = t, .request = r};
     conn_init(&x->conn, &t->means, x);
     x->timer = (struct timer){.fire = on_timer, .owner = x};

@@ -1,5 +1,6 @@
 #include "http/http1.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include "base/arena.h"
 #include "base/num.h"
@@ -27,6 +28,7 @@ void http1_done(struct http1 *h)
 
 static enum http1_event failed(struct http1 *h, const char *fault)
 {
+    assert(fault);
     h->state = H1_FAILED;
     h->fault = fault;
     return HTTP1_ERROR;
@@ -51,6 +53,7 @@ enum { FIRST_BYTES = sizeof http2_preface - 1 };
  * (its length in three bytes, the first of them 0); no text begins with them. */
 static const char *first_bytes_fault(struct span begun)
 {
+    assert(begun.n > 0 && begun.n <= FIRST_BYTES);
     static const char status[] = "HTTP/1.";
     size_t known = begun.n < sizeof status - 1 ? begun.n : sizeof status - 1;
     bool fits = memcmp(begun.p, status, known) == 0 && (begun.n < 8 || is_digit(begun.p[7])) &&
@@ -66,6 +69,7 @@ static const char *first_bytes_fault(struct span begun)
 
 static bool parse_status(struct http1 *h, struct span line)
 {
+    assert(!h->seen.status);
     if (!span_starts(line, "HTTP/1.") || line.n < 9 || !is_digit(line.p[7]) || line.p[8] != ' ') {
         failed(h, "no HTTP/1 status line");
         return false;
@@ -193,6 +197,7 @@ static enum http1_event skip_interim(struct http1 *h)
 
 static enum http1_event end_head(struct http1 *h)
 {
+    assert(h->seen.status);
     if (h->seen.length && h->seen.encoding)
         return failed(h, "both Transfer-Encoding and Content-Length");
     if (h->status / 100 == 1 && h->status != 101)
@@ -217,6 +222,7 @@ static enum http1_event end_head(struct http1 *h)
 
 static void append_line(struct http1 *h, const char *p, size_t n)
 {
+    assert(h->line.n <= h->line.capacity);
     while (h->line.capacity - h->line.n < n) {
         h->line.capacity = h->line.capacity ? h->line.capacity * 2 : 256;
         h->line.p = mem_grow(h->line.p, h->line.capacity, 1);
@@ -229,6 +235,7 @@ static void append_line(struct http1 *h, const char *p, size_t n)
 /* A line of the head is complete in h->line, without its LF. HTTP1_MORE: go on. */
 static enum http1_event end_line(struct http1 *h)
 {
+    assert(h->line.p || h->line.n == 0);
     if (h->line.n && h->line.p[h->line.n - 1] == '\r')
         h->line.n--;
     if (h->line.n > LINE_MAX_BYTES)
@@ -244,6 +251,7 @@ static enum http1_event end_line(struct http1 *h)
 /* Is the byte that begins a line of the head in order? Parses the line before it, which it may have continued. */
 static bool begin_line(struct http1 *h, char first)
 {
+    assert(h->state == H1_LINE_START);
     bool continues = first == ' ' || first == '\t';
     const char *fault = NULL;
     if (continues && h->line.n == 0)
@@ -280,6 +288,7 @@ static const char *check_first_bytes(const struct http1 *h, struct span input)
 
 static enum http1_event feed_head(struct http1 *h, struct span *input)
 {
+    assert(input->n > 0);
     h->head_started = true;
     if (h->state == H1_LINE_START && !begin_line(h, *input->p))
         return HTTP1_ERROR;
@@ -302,6 +311,7 @@ static enum http1_event feed_head(struct http1 *h, struct span *input)
 
 static enum http1_event give_body(struct http1 *h, struct span *input, size_t n)
 {
+    assert(n > 0 && n <= input->n);
     h->body = (struct span){input->p, n};
     input->p += n;
     input->n -= n;
@@ -310,6 +320,7 @@ static enum http1_event give_body(struct http1 *h, struct span *input, size_t n)
 
 static enum http1_event feed_counted(struct http1 *h, struct span *input, enum http1_state after)
 {
+    assert(h->remaining > 0);
     size_t n = (uint64_t)h->remaining < input->n ? (size_t)h->remaining : input->n;
     h->remaining -= (int64_t)n;
     if (h->remaining == 0)
@@ -320,6 +331,7 @@ static enum http1_event feed_counted(struct http1 *h, struct span *input, enum h
 /* One byte of a chunk's size line. HTTP1_MORE: go on. */
 static enum http1_event size_byte(struct http1 *h, char c)
 {
+    assert(h->state >= H1_CHUNK_START && h->state <= H1_CHUNK_LINE_LF);
     int digit = h->state <= H1_CHUNK_SIZE ? scan_hex(c) : -1;
     if (h->state == H1_CHUNK_START) {
         if (digit < 0)
@@ -360,6 +372,7 @@ static enum http1_event size_byte(struct http1 *h, char c)
 /* One byte of the trailer section, whose lines are skipped. HTTP1_MORE: go on. */
 static enum http1_event trailer_byte(struct http1 *h, char c)
 {
+    assert(h->state >= H1_TRAILER_START && h->state <= H1_TRAILER_END_LF);
     if (++h->head_bytes > HEAD_MAX_BYTES)
         return too_large(h, "trailers over 64 KiB");
     bool after_cr = h->state == H1_TRAILER_CR || h->state == H1_TRAILER_END_LF;
@@ -383,6 +396,7 @@ static enum http1_event trailer_byte(struct http1 *h, char c)
 
 static enum http1_event framing_byte(struct http1 *h, struct span *input)
 {
+    assert(input->n > 0);
     char c = *input->p++;
     input->n--;
     if (h->state <= H1_CHUNK_LINE_LF)
@@ -399,6 +413,7 @@ static enum http1_event framing_byte(struct http1 *h, struct span *input)
  * nothing but at most seven digits. */
 static bool plain_size(struct http1 *h, struct span *input)
 {
+    assert(h->state == H1_CHUNK_START);
     size_t n = 0;
     int64_t size = 0;
     for (int digit; n < 7 && n + 1 < input->n && (digit = scan_hex(input->p[n])) >= 0; n++)
@@ -414,6 +429,7 @@ static bool plain_size(struct http1 *h, struct span *input)
 
 static bool plain_line_end(struct http1 *h, struct span *input)
 {
+    assert(h->state == H1_CHUNK_DATA_CR);
     if (!span_starts(*input, "\r\n"))
         return false;
     h->state = H1_CHUNK_START;
@@ -457,6 +473,7 @@ static enum http1_event step(struct http1 *h, struct span *input)
 
 enum http1_event http1_feed(struct http1 *h, struct span *input)
 {
+    assert(input->p || input->n == 0);
     for (;;) {
         if (h->state == H1_DONE)
             return HTTP1_DONE;

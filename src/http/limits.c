@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include "base/must.h"
 
 bool limits_files(size_t count, int64_t *ret_limit, struct err *e)
 {
+    must(count > 0 && ret_limit);
     struct rlimit r;
     rlim_t need = (rlim_t)count + LIMITS_SPARE_FILES;
     if (getrlimit(RLIMIT_NOFILE, &r))
@@ -29,6 +31,7 @@ bool limits_files(size_t count, int64_t *ret_limit, struct err *e)
 
 bool limits_ports(const struct address *to, size_t count, struct err *e)
 {
+    must(to->length > 0);
     if (address_is_unix(to))
         return true;
     unsigned low, high;

@@ -1,11 +1,13 @@
 #include "http/response.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
+#include "base/must.h"
 #include "base/utf8.h"
 #include "http/event.h"
 
@@ -13,6 +15,7 @@ static const int64_t COUNT_MAX = INT32_MAX;
 
 void response_init(struct response *r, size_t event_max)
 {
+    must(event_max > 0);
     *r = (struct response){.record = rec_request_absent(), .last_event_ns = ABSENT_I64, .running = ABSENT_I64};
     struct rec_request *q = &r->record;
     q->text_bytes = q->received_bytes = q->events = q->token_chunks = q->shared_stamps = q->comments = 0;
@@ -53,6 +56,7 @@ static void set_detail(struct response *r, struct span text)
 
 static void end(struct response *r, enum verdict v, int64_t t_ns)
 {
+    assert(!r->over);
     r->over = true;
     r->record.verdict = (uint8_t)v;
     r->record.end_ns = t_ns;
@@ -60,6 +64,7 @@ static void end(struct response *r, enum verdict v, int64_t t_ns)
 
 void response_fail(struct response *r, enum verdict v, int64_t t_ns, const char *format, ...)
 {
+    assert(format && v != VERDICT_OK);
     if (r->over)
         return;
     char text[1024];
@@ -106,6 +111,7 @@ static void judge_tokens_and_usage(struct response *r, int64_t t_ns)
 
 static void judge_done(struct response *r, int64_t t_ns)
 {
+    assert(!r->over);
     r->done_seen = true;
     judge_tokens_and_usage(r, t_ns);
     if (!r->over)
@@ -218,6 +224,7 @@ static enum chunk_kind chunk_kind_of(const struct event_said *said, bool rose)
 
 static void take_token(struct response *r, const struct rec_chunk *c)
 {
+    assert(chunk_has_tokens(c));
     struct rec_request *q = &r->record;
     if (!r->have_tokens)
         q->first_ns = c->t_ns;
@@ -273,6 +280,7 @@ static enum chunk_stamp stamp_of(struct response_arrival a, bool edge)
 /* One event; `edge`: its last byte was the last of its read. */
 static void on_event(struct response *r, struct response_arrival a, bool edge, const struct response_out *out)
 {
+    assert(!r->over && r->head_ended);
     struct span data = r->sse.data, word = span_trim(data);
     r->last_event_ns = a.t_ns;
     if (r->sse.has_data && !r->http.event_stream)
@@ -350,6 +358,7 @@ static void gather_plain(struct response *r, struct span piece)
 
 static void gather_error(struct response *r, struct span piece)
 {
+    assert(r->over);
     size_t room = RESPONSE_ERROR_BODY_MAX - r->plain.bytes.n;
     buf_add(&r->plain.bytes, piece.p, piece.n < room ? piece.n : room);
     if (piece.n >= room)
@@ -358,6 +367,7 @@ static void gather_error(struct response *r, struct span piece)
 
 static void on_body(struct response *r, struct span wire, struct response_arrival a, const struct response_out *out)
 {
+    assert(r->head_ended);
     struct span rest = r->http.body;
     if (r->done_seen) {
         note_after_done(r, rest);
@@ -391,6 +401,7 @@ static void on_body(struct response *r, struct span wire, struct response_arriva
 
 static void on_head(struct response *r, int64_t t_ns)
 {
+    assert(!r->head_ended);
     r->head_ended = true;
     r->record.head_ns = t_ns;
     r->record.status = r->http.status;
@@ -456,6 +467,7 @@ static void on_http_error(struct response *r, int64_t t_ns)
 
 void response_feed(struct response *r, struct span bytes, struct response_arrival a, const struct response_out *out)
 {
+    assert(out && (bytes.p || bytes.n == 0));
     r->record.received_bytes += (int64_t)bytes.n;
     if (a.no_stamp && !r->over)
         r->record.notes |= NOTE_STAMP_MISSING;
@@ -486,6 +498,7 @@ void response_feed(struct response *r, struct span bytes, struct response_arriva
 
 void response_eof(struct response *r, int64_t t_ns, const struct response_out *out)
 {
+    must(out);
     if (r->record.closed_ns == ABSENT_I64)
         r->record.closed_ns = t_ns;
     struct response_arrival a = {.t_ns = t_ns, .no_stamp = true};
@@ -507,6 +520,7 @@ void response_eof(struct response *r, int64_t t_ns, const struct response_out *o
 
 void response_broken(struct response *r, int64_t t_ns, int number)
 {
+    must(number != 0);
     if (r->record.closed_ns == ABSENT_I64)
         r->record.closed_ns = t_ns;
     if (r->done_seen)
@@ -524,6 +538,7 @@ void response_broken(struct response *r, int64_t t_ns, int number)
 
 void response_timeout(struct response *r, enum verdict v, int64_t t_ns, double limit_s)
 {
+    must(limit_s > 0 && v != VERDICT_OK);
     if (r->over)
         return;
     if (is_whole(r)) {

@@ -1,5 +1,7 @@
 #include "http/sse.h"
 
+#include <assert.h>
+#include "base/must.h"
 #include "text/scan.h"
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -9,6 +11,7 @@ enum { KEEP_BYTES = 64 * 1024 };
 
 void sse_init(struct sse *s, size_t event_max)
 {
+    must(event_max > 0);
     *s = (struct sse){.event_max = event_max};
 }
 
@@ -85,6 +88,7 @@ static struct span without_bom(struct sse *s, struct span line)
 /* Takes the next line off the input, joined with what was held of it; false where it is not complete. */
 static bool take_line(struct sse *s, struct span *input, struct span *ret_line)
 {
+    assert(input->n > 0);
     const char *end = input->p + input->n, *stop = line_end(input->p, end);
     struct span line = {input->p, (size_t)(stop - input->p)};
     if (!fits(s, line.n))
@@ -109,6 +113,7 @@ static bool take_line(struct sse *s, struct span *input, struct span *ret_line)
 
 static void take_data(struct sse *s, struct span value)
 {
+    assert(value.p);
     s->any_data_line = true;
     if (!s->has_data) { /* in place of an error line's value, too */
         s->has_data = true;
@@ -155,6 +160,7 @@ static void take_field(struct sse *s, struct span line)
 /* An empty line: is there an event to report? */
 static bool complete(struct sse *s)
 {
+    assert(!s->reported);
     s->is_error |= s->event[0] && strcmp(s->event, "error") == 0;
     if (!s->has_data && !s->is_error) {
         begin_event(s);
@@ -166,6 +172,7 @@ static bool complete(struct sse *s)
 
 enum sse_event_kind sse_feed(struct sse *s, struct span *input)
 {
+    assert(input->p || input->n == 0);
     if (s->reported)
         begin_event(s);
     if (s->skip_lf && input->n) {

@@ -1,10 +1,12 @@
 #include "http/stamp.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/must.h"
 
 static const int64_t STEP_NS = 1000000, GIVE_NS = SECOND_NS, OLD_NS = 100000000, EARLY_NS = 20000;
 
@@ -20,12 +22,14 @@ static void give(struct stamps *s, struct clock_pair p)
 
 bool stamps_ask(int fd)
 {
+    assert(fd >= 0);
     int on = 1;
     return setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0;
 }
 
 void stamps_open(struct stamps *s, int64_t origin_ns, const struct record_sink *sink)
 {
+    must(sink && origin_ns >= 0);
     *s = (struct stamps){.origin_ns = origin_ns, .sink = sink, .pair = clock_pair_read()};
     s->hold_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (s->hold_fd >= 0)
@@ -82,6 +86,7 @@ static bool convert(struct stamps *s, int64_t realtime_ns, int64_t now, int64_t 
 ssize_t stamps_receive(struct stamps *s, int fd, void *buffer, size_t n, int64_t *ret_ns, int64_t *ret_read_ns,
                        bool *ret_stamped)
 {
+    assert(fd >= 0 && n > 0);
     char control[CMSG_SPACE(sizeof(struct timespec)) + 32] __attribute__((aligned(16)));
     struct iovec part = {buffer, n};
     struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};

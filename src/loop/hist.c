@@ -1,8 +1,12 @@
 #include "loop/hist.h"
 
+#include <assert.h>
+#include "base/must.h"
+
 /* The largest value that falls into bucket i. */
 static int64_t bucket_top(unsigned i)
 {
+    assert(i < HIST_BUCKETS);
     unsigned shift = i >> HIST_FINE_BITS;
     if (shift <= 1) /* the first two blocks hold single values */
         return i;
@@ -13,6 +17,7 @@ static int64_t bucket_top(unsigned i)
 
 int64_t hist_quantile(const struct hist *h, double q)
 {
+    must(q >= 0 && q <= 1);
     if (!h->count)
         return 0;
     int64_t rank = (int64_t)(q * (double)h->count), seen = 0;

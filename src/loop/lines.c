@@ -1,10 +1,13 @@
 #include "loop/lines.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include "base/arena.h"
+#include "base/must.h"
 
 void lines_init(struct lines *l, void (*give)(void *self, int64_t t_ns, struct span line, bool cut), void *self)
 {
+    must(give);
     *l = (struct lines){.give = give, .self = self, .held = mem_alloc(LINES_MAX)};
 }
 
@@ -16,12 +19,14 @@ void lines_done(struct lines *l)
 
 char *lines_room(struct lines *l, size_t *ret_n)
 {
+    assert(l->held && l->n < LINES_MAX);
     *ret_n = LINES_MAX - l->n;
     return l->held + l->n;
 }
 
 void lines_added(struct lines *l, size_t n, int64_t t_ns)
 {
+    assert(n <= LINES_MAX - l->n);
     size_t start = 0, i = l->n; /* what was held before has no line end */
     l->n += n;
     if (l->after_cr && n) {

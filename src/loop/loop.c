@@ -1,5 +1,6 @@
 #include "loop/loop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/must.h"
 #include "loop/hist.h"
 
 enum { BATCH = 1024, FETCH_LINES = 16 };
@@ -37,12 +39,14 @@ struct loop {
 
 static void place(struct loop *l, uint32_t at, struct timer *t)
 {
+    assert(at < l->timer_capacity && t);
     l->heap[at] = t;
     t->heap_index = at + 1;
 }
 
 static void sift_up(struct loop *l, uint32_t at, struct timer *t)
 {
+    assert(at < l->timers);
     while (at > 0) {
         uint32_t parent = (at - 1) / 2;
         if (l->heap[parent]->deadline_ns <= t->deadline_ns)
@@ -55,6 +59,7 @@ static void sift_up(struct loop *l, uint32_t at, struct timer *t)
 
 static void sift_down(struct loop *l, uint32_t at, struct timer *t)
 {
+    assert(at < l->timers);
     for (;;) {
         uint32_t child = 2 * at + 1;
         if (child >= l->timers)
@@ -71,6 +76,7 @@ static void sift_down(struct loop *l, uint32_t at, struct timer *t)
 
 void loop_timer_set(struct loop *l, struct timer *t, int64_t deadline_ns)
 {
+    assert(t->fire && t->heap_index <= l->timers);
     if (!t->heap_index) {
         if (l->timers == l->timer_capacity) {
             l->timer_capacity = l->timer_capacity ? 2 * l->timer_capacity : 64;
@@ -90,6 +96,7 @@ void loop_timer_set(struct loop *l, struct timer *t, int64_t deadline_ns)
 
 void loop_timer_stop(struct loop *l, struct timer *t)
 {
+    assert(t->heap_index <= l->timers);
     if (!t->heap_index)
         return;
     uint32_t at = t->heap_index - 1;
@@ -139,6 +146,7 @@ static void on_tick(struct watch *w, uint32_t events)
 
 bool loop_add(struct loop *l, struct watch *w, uint32_t epoll_events, struct err *e)
 {
+    must(w->fd >= 0 && w->ready);
     struct epoll_event ev = {.events = epoll_events, .data.ptr = w};
     if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, w->fd, &ev))
         return err_set_errno(e, ERR_SYSTEM, errno, "Descriptor %d can't be watched by epoll", w->fd);
@@ -147,12 +155,14 @@ bool loop_add(struct loop *l, struct watch *w, uint32_t epoll_events, struct err
 
 void loop_change(struct loop *l, struct watch *w, uint32_t epoll_events)
 {
+    assert(w->fd >= 0);
     struct epoll_event ev = {.events = epoll_events, .data.ptr = w};
     epoll_ctl(l->epoll_fd, EPOLL_CTL_MOD, w->fd, &ev);
 }
 
 void loop_remove(struct loop *l, struct watch *w)
 {
+    must(w->fd >= 0); /* before its descriptor is closed */
     epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
     for (int i = l->event_at; i < l->event_count; i++)
         if (l->events[i].data.ptr == w)
@@ -261,6 +271,7 @@ void loop_stop(struct loop *l)
 
 void loop_pause(struct loop *l, int64_t pause_ns)
 {
+    must(pause_ns >= 0);
     l->pause_ns = pause_ns;
 }
 
@@ -293,37 +304,41 @@ struct loop_lag loop_lag_read(struct loop *l)
 
 /* ---- opening ---- */
 
+static bool not_made(struct err *e, const char *call)
+{
+    return err_set_errno(e, ERR_SYSTEM, errno, "The event loop can't be made, as %s failed", call);
+}
+
+static bool open_descriptors(struct loop *l, struct err *e)
+{
+    l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (l->epoll_fd < 0)
+        return not_made(e, "epoll_create1");
+    l->waker.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (l->waker.fd < 0)
+        return not_made(e, "eventfd");
+    if (!loop_add(l, &l->waker, EPOLLIN, e))
+        return false;
+    if (has_epoll_pwait2(l->epoll_fd))
+        return true;
+    l->ticker.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (l->ticker.fd < 0)
+        return not_made(e, "timerfd_create");
+    return loop_add(l, &l->ticker, EPOLLIN, e);
+}
+
 bool loop_open(struct loop **ret_loop, struct err *e)
 {
+    must(ret_loop);
     struct loop *l = mem_zero(1, sizeof *l);
     l->waker = (struct watch){.fd = -1, .ready = on_wake, .owner = l};
     l->ticker = (struct watch){.fd = -1, .ready = on_tick, .owner = l};
-    l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (l->epoll_fd < 0) {
-        err_set_errno(e, ERR_SYSTEM, errno, "The event loop can't be made: epoll_create1 failed");
-        goto failed;
-    }
-    l->waker.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (l->waker.fd < 0) {
-        err_set_errno(e, ERR_SYSTEM, errno, "The event loop can't be made: eventfd failed");
-        goto failed;
-    }
-    if (!loop_add(l, &l->waker, EPOLLIN, e))
-        goto failed;
-    if (!has_epoll_pwait2(l->epoll_fd)) {
-        l->ticker.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (l->ticker.fd < 0) {
-            err_set_errno(e, ERR_SYSTEM, errno, "The event loop can't be made: timerfd_create failed");
-            goto failed;
-        }
-        if (!loop_add(l, &l->ticker, EPOLLIN, e))
-            goto failed;
+    if (!open_descriptors(l, e)) {
+        loop_close(l);
+        return false;
     }
     *ret_loop = l;
     return true;
-failed:
-    loop_close(l);
-    return false;
 }
 
 void loop_close(struct loop *l)

@@ -1,5 +1,6 @@
 #include "proc/child.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,8 +21,8 @@
 #include "base/clock.h"
 #include "base/must.h"
 #include "base/num.h"
-#include "proc/guardian.h"
 #include "loop/lines.h"
+#include "proc/guardian.h"
 #include "proc/tree.h"
 
 enum {
@@ -102,6 +103,7 @@ static void remember(struct child *c, const struct proc *p)
 
 int child_owns_pid(struct child *c, int64_t pid)
 {
+    must(c);
     struct proc p;
     bool exists = proc_read(pid, &p);
     if (exists && proc_is_below(&p, c->root)) {
@@ -121,6 +123,7 @@ int child_owns_pid(struct child *c, int64_t pid)
 
 bool child_list(struct child *c, struct arena *a, struct child_process **ret_list, size_t *ret_n, struct err *e)
 {
+    must(a && ret_list && ret_n);
     if (access("/proc/self/stat", R_OK) < 0)
         return err_set_errno(e, ERR_SYSTEM, errno, "The engine's processes can't be listed: /proc is not readable");
     struct proc *found = NULL;
@@ -235,6 +238,7 @@ static int64_t pause_of(const struct child *c, enum phase phase)
 
 static void report_stuck(struct child *c)
 {
+    assert(!c->gone);
     struct arena a = {0};
     struct child_process *list = NULL;
     size_t n = 0;
@@ -245,6 +249,7 @@ static void report_stuck(struct child *c)
 
 static void enter(struct child *c, enum phase phase, int64_t now_ns)
 {
+    assert(phase > c->phase);
     c->phase = phase;
     c->phase_end_ns = phase == PHASE_STUCK ? INT64_MAX : after(now_ns, pause_of(c, phase));
     if (phase == PHASE_MAIN)
@@ -259,6 +264,7 @@ static void enter(struct child *c, enum phase phase, int64_t now_ns)
 
 void child_stop(struct child *c, const struct child_stop_times *t)
 {
+    must(t->main_ns >= 0 && t->group_ns >= 0 && t->kill_ns >= 0);
     if (c->main_pid == ABSENT_I64 || c->gone)
         return;
     int64_t now_ns = clock_now_ns();
@@ -284,6 +290,7 @@ void child_kill(struct child *c)
 
 static void main_exited(struct child *c, int64_t t_ns, int status)
 {
+    assert(c->exit_status == ABSENT_I64);
     drain(c);
     c->exit_status = status;
     if (c->events.exited)
@@ -292,6 +299,7 @@ static void main_exited(struct child *c, int64_t t_ns, int status)
 
 static void all_gone(struct child *c, int64_t t_ns)
 {
+    assert(!c->gone);
     drain(c);
     close_output(&c->out);
     close_output(&c->err);
@@ -315,6 +323,7 @@ static bool kill_and_reap(struct child *c)
 
 static void take_over(struct child *c)
 {
+    assert(c->guardian_pid > 0);
     if (c->loop)
         loop_remove(c->loop, &c->socket);
     close_fd(&c->socket.fd);
@@ -398,6 +407,7 @@ static int strings_file(const struct child_spec *s, const char *const *env, stru
 
 static bool send_start(struct child *c, const struct guardian_order_message *order, const int *fds)
 {
+    assert(fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0);
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(3 * sizeof(int))];
@@ -459,6 +469,7 @@ static int exec_fault(const char *path)
  * empty element is the engine's working folder, which is empty.) */
 bool child_can_start(const struct child_spec *s, struct err *e)
 {
+    must(s->argv && s->argv[0]);
     const char *command = s->argv[0], *path = search_path(s);
     if (strchr(command, '/')) {
         int fault = *command == '/' ? exec_fault(command) : 0;
@@ -536,6 +547,7 @@ static bool order_start(struct child *c, const struct child_spec *s, int *ret_ou
 
 static void take_pipe(struct output *o, int fd)
 {
+    assert(o->watch.fd < 0 && fd >= 0);
     o->watch.fd = fd;
     fcntl(fd, F_SETFL, O_NONBLOCK);
     fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* refused to users over their quota, who keep the 64 KiB of a plain pipe */
@@ -586,6 +598,7 @@ static void timer_fired(struct timer *t)
 
 bool child_attach(struct child *c, struct loop *l, struct err *e)
 {
+    must(!c->loop && l);
     if (c->socket.fd >= 0 && !loop_add(l, &c->socket, EPOLLIN, e))
         return false;
     c->loop = l;
@@ -627,6 +640,7 @@ static bool in_first_pid_namespace(void)
 
 bool child_open(struct child **ret_child, const struct child_events *events, struct err *e)
 {
+    must(ret_child && events);
     int ends[2];
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return err_set_errno(e, ERR_SYSTEM, errno, "The guardian process can't be set up");
@@ -662,6 +676,7 @@ bool child_open(struct child **ret_child, const struct child_events *events, str
  * killed itself, its orphans have come to jtok. What can't be killed by limit_ns is left to the guardian. */
 static void end_tree(struct child *c, int64_t limit_ns)
 {
+    assert(!c->loop);
     close_fd(&c->socket.fd);
     for (;;) {
         int status;

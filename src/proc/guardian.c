@@ -1,5 +1,6 @@
 #include "proc/guardian.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/must.h"
 #include "proc/tree.h"
 
 enum { START_FDS = 3, KILL_PAUSE_MS = 10, KILL_PAUSE_MAX_MS = 200 };
@@ -80,6 +82,7 @@ static _Noreturn void become_engine(pid_t guardian, const int *fds, int report_f
 static bool split(char *bytes, size_t n, const struct guardian_order_message *m, char **ret_folder, char **argv,
                   char **env)
 {
+    assert(n > 0);
     char *at = bytes, *end = bytes + n;
     size_t want = (size_t)m->value + (size_t)m->more + (m->has_folder ? 1 : 0);
     *ret_folder = NULL;
@@ -101,6 +104,7 @@ static bool split(char *bytes, size_t n, const struct guardian_order_message *m,
 
 static void fork_engine(struct guardian *g, const int *fds, const char *folder, char **argv, char **env)
 {
+    assert(argv[0] && !g->main_pid);
     int pipe_fds[2];
     if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
         report(g, REPORT_FAILED, errno, STEP_FORK, clock_now_ns());
@@ -148,6 +152,7 @@ static void start(struct guardian *g, const struct guardian_order_message *m, co
 
 static void signal_group(struct guardian *g, int number)
 {
+    assert(g->main_pid > 0);
     /* Only while somebody of the tree is in the group is its number surely ours. */
     struct proc *list;
     size_t n = proc_below(getpid(), &list);
@@ -161,6 +166,7 @@ static void signal_group(struct guardian *g, int number)
 
 static void kill_all(struct guardian *g)
 {
+    assert(!g->gone);
     if (g->main_pid)
         signal_group(g, SIGKILL);
     proc_kill_below(getpid());
@@ -276,6 +282,7 @@ static void prepare(struct guardian *g)
 
 void guardian_run(int socket, int64_t jtok_pid)
 {
+    must(socket >= 0 && jtok_pid > 0);
     struct guardian g = {.socket = socket, .jtok_pid = jtok_pid, .pause_ms = KILL_PAUSE_MS};
     prepare(&g);
     if (getppid() != jtok_pid) /* it died before PDEATHSIG was set */

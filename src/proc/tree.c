@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/must.h"
 
 static ssize_t read_small(const char *path, char *bytes, size_t size)
 {
@@ -27,6 +28,7 @@ static ssize_t read_small(const char *path, char *bytes, size_t size)
 
 bool proc_read(int64_t pid, struct proc *ret_proc)
 {
+    must(ret_proc);
     char path[64], line[1024];
     snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
     ssize_t n = read_small(path, line, sizeof line - 1);
@@ -85,6 +87,7 @@ static size_t scan_all(struct proc **ret_list)
 
 size_t proc_below(int64_t root, struct proc **ret_list)
 {
+    must(root > 0 && ret_list);
     struct proc *all = NULL;
     size_t n = scan_all(&all), kept = 0;
     bool *below = mem_zero(n + 1, sizeof *below);
@@ -113,6 +116,7 @@ size_t proc_below(int64_t root, struct proc **ret_list)
 
 bool proc_is_below(const struct proc *p, int64_t root)
 {
+    must(root > 0);
     struct proc at = *p;
     for (int level = 0; level < 128; level++) {
         if (at.ppid == root)
@@ -125,6 +129,7 @@ bool proc_is_below(const struct proc *p, int64_t root)
 
 void proc_signal(const struct proc *p, int number)
 {
+    must(p->pid > 1 && number > 0); /* 0 and -1 would mean whole groups */
     /* The pidfd pins the process; only then is it compared with the one that was seen. */
     int fd = (int)syscall(SYS_pidfd_open, (pid_t)p->pid, 0);
     struct proc now;
@@ -139,6 +144,7 @@ void proc_signal(const struct proc *p, int number)
 
 void proc_kill_below(int64_t root)
 {
+    must(root > 0);
     struct proc *list;
     size_t n = proc_below(root, &list);
     for (size_t i = 0; i < n; i++)
@@ -162,6 +168,7 @@ bool proc_reap(int64_t pid, bool *ret_ended, int *ret_status)
 
 void proc_command(int64_t pid, size_t max, struct buf *b)
 {
+    must(pid > 0);
     char path[64], bytes[4096];
     snprintf(path, sizeof path, "/proc/%lld/cmdline", (long long)pid);
     ssize_t n = read_small(path, bytes, max < sizeof bytes ? max : sizeof bytes);
