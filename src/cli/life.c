@@ -89,14 +89,16 @@ int life_run(const struct life *l)
         .progress = progress_show,
     };
     struct run *run = NULL;
+    const struct plan *plan = NULL;
     int code;
-    bool ready = show_knows(l->format, &e) && run_open(l->plan, l->arena, &options, &run, &e) && run_resolve(run, &e);
+    bool ready =
+        show_knows(l->format, &e) && run_open(l->plan, l->arena, &options, &run, &e) && run_resolve(run, &plan, &e);
     if (ready)
         tell_warnings(run);
     if (!ready)
         code = exit_with(&e);
     else if (l->dry_run)
-        code = print_plan(l->plan);
+        code = print_plan(plan);
     else
         code = execute(l, run, &progress);
     run_close(run);

@@ -99,7 +99,7 @@ void progress_show(void *self, const struct run_view *v)
         progress_break(p);
         fputs("jtok: stopping the engine and watching its release; Ctrl-C again cuts that short.\n", stderr);
     }
-    bool fresh = v->stage != p->stage;
+    bool fresh = (int)v->stage != p->stage;
     p->stage = v->stage;
     if (!p->terminal) {
         if (fresh)

@@ -189,6 +189,8 @@ static void deliver_request(struct exchange *x)
     }
     flush_chunks(c);
     c->o.sink->request(c->o.sink->self, &r);
+    if (c->o.request)
+        c->o.request(c->o.self, &r);
     buf_done(&detail);
 }
 

@@ -63,7 +63,8 @@ struct client_options {
     int64_t silence_ns;             /* after the last handshake: 0.3 s */
     int64_t linger_ns;              /* after the end of a request, for the rest of an answer and the close: 0.25 s */
     void *self;                     /* first argument of the callbacks, each of which may be null */
-    void (*connected)(void *self);  /* connections that could not be opened have failed by then, with their reason */
+    void (*request)(void *self, const struct rec_request *r); /* each one, behind the sink's; from client_close, too */
+    void (*connected)(void *self); /* connections that could not be opened have failed by then, with their reason */
     void (*ended)(void *self, int64_t end_ns); /* run time of the latest end */
     void (*closed)(void *self);                /* everything has been given to the sink */
 };

@@ -1,67 +1,56 @@
-/* Requests of the three kinds as a client's load, and what comes back counted on its way to the records. */
-#include "run/internal.h"
+#include "run/load.h"
 
 #include <stdlib.h>
+#include "base/must.h"
+#include "engine/engine.h"
 #include "text/json.h"
 
 enum { READY_TOKENS = 8 };
 
-static void count_request(void *self, const struct rec_request *q)
+/* ---- what comes back ---- */
+
+static void on_request(void *self, const struct rec_request *q)
 {
-    struct run *r = self;
-    struct load *l = q->stage == REQUEST_FORMAL ? &r->formal : &r->other;
+    struct load *l = self;
     if (q->verdict == VERDICT_OK) {
         l->succeeded++;
     } else if (l->failed++ == 0) {
         l->first_failure = *q;
-        l->first_failure.detail = q->detail ? arena_text(r->arena, q->detail) : NULL;
+        l->first_failure.detail = q->detail ? arena_text(l->site->machine->arena, q->detail) : NULL;
     }
-    r->recorders.request(r->recorders.self, q);
 }
 
-static void forward_chunk(void *self, const struct rec_chunk *c, size_t n)
+static void on_connected(void *self)
 {
-    struct run *r = self;
-    r->recorders.chunk(r->recorders.self, c, n);
+    struct load *l = self;
+    l->connected = true;
+    stage_wake(l->site->machine);
 }
 
-static void forward_clock(void *self, const struct rec_clock *c)
+static void on_ended(void *self, int64_t end_ns)
 {
-    struct run *r = self;
-    r->recorders.clock(r->recorders.self, c);
-}
-
-static void load_connected(void *self)
-{
-    struct run *r = self;
-    (r->formal.client ? &r->formal : &r->other)->connected = true;
-    loop_stop(r->loop);
-}
-
-static void load_ended(void *self, int64_t end_ns)
-{
-    struct run *r = self;
-    struct load *l = r->formal.client ? &r->formal : &r->other;
+    struct load *l = self;
+    must(!l->ended);
     l->ended = true;
     l->end_ns = end_ns;
-    const char *fingerprint = client_fingerprint(l->client);
-    if (fingerprint && !r->identity.fingerprint)
-        r->identity.fingerprint = arena_text(r->arena, fingerprint);
-    loop_stop(r->loop);
+    stage_wake(l->site->machine);
 }
 
-static void load_closed(void *self)
+static void on_closed(void *self)
 {
-    struct run *r = self;
-    (r->formal.client ? &r->formal : &r->other)->closed = true;
-    loop_stop(r->loop);
+    struct load *l = self;
+    must(l->ended);
+    l->closed = true;
+    stage_wake(l->site->machine);
 }
 
-static struct engine_request formal_request(struct run *r, size_t i, struct buf *text)
+/* ---- bytes ---- */
+
+static struct engine_request formal_request(const struct load_site *site, size_t i, struct buf *text)
 {
-    const struct request_row *row = request_set_row(&r->set, i);
+    const struct request_row *row = request_set_row(site->set, i);
     struct engine_request q = {
-        .max_tokens = r->set.max_tokens[i], .forced = r->plan->requests.lengths.ignore_eos, .extra = row->extra};
+        .max_tokens = site->set->max_tokens[i], .forced = site->plan->requests.lengths.ignore_eos, .extra = row->extra};
     if (row->messages.n) {
         q.has_messages = true;
         q.messages = row->messages;
@@ -76,32 +65,35 @@ static struct engine_request formal_request(struct run *r, size_t i, struct buf 
     return q;
 }
 
-static struct engine_request plain_request(struct run *r, int stage, size_t i)
+static struct engine_request plain_request(const struct plan *plan, enum request_stage stage, size_t i)
 {
     /* METHOD: warm-up answers have 64 tokens, whatever the formal ones have. */
-    bool forced = stage == REQUEST_WARMUP ? engine_forces_warmup(r->plan) : r->plan->requests.lengths.ignore_eos;
+    bool forced = stage == REQUEST_WARMUP ? engine_forces_warmup(plan) : plan->requests.lengths.ignore_eos;
     return (struct engine_request){
         .prompt = span_of(stage == REQUEST_READY ? "Say that you are ready." : engine_warmup_prompt(i)),
-        .max_tokens = stage == REQUEST_READY ? READY_TOKENS : r->plan->method.warmup_tokens,
+        .max_tokens = stage == REQUEST_READY ? READY_TOKENS : plan->method.warmup_tokens,
         .forced = forced,
         .plain = true,
     };
 }
 
-void load_make(struct run *r, struct load *l, int stage, size_t count)
+void load_make(struct load *l, const struct load_site *site, enum request_stage stage, size_t count)
 {
-    *l = (struct load){.stage = stage, .count = count, .start_ns = ABSENT_I64, .end_ns = ABSENT_I64};
+    must(!l->client && !l->requests);
+    must(stage != REQUEST_FORMAL || count <= site->set->count);
+    *l = (struct load){.site = site, .stage = stage, .count = count, .start_ns = ABSENT_I64, .end_ns = ABSENT_I64};
     l->requests = mem_zero(count, sizeof *l->requests);
     size_t *offsets = mem_zero(count + 1, sizeof *offsets);
     struct buf text = {0};
     for (size_t i = 0; i < count; i++) {
-        struct engine_request q = stage == REQUEST_FORMAL ? formal_request(r, i, &text) : plain_request(r, stage, i);
+        struct engine_request q =
+            stage == REQUEST_FORMAL ? formal_request(site, i, &text) : plain_request(site->plan, stage, i);
         l->requests[i] = (struct client_request){
             .id = (uint32_t)i,
             .max_tokens = q.max_tokens,
-            .prompt_digest = stage == REQUEST_FORMAL ? request_set_row(&r->set, i)->digest : 0,
+            .prompt_digest = stage == REQUEST_FORMAL ? request_set_row(site->set, i)->digest : 0,
         };
-        engine_put_body(r->plan, &q, &l->bodies);
+        engine_put_body(site->plan, &q, &l->bodies);
         offsets[i + 1] = l->bodies.n;
     }
     /* Spans only now: the buffer moves while it grows. */
@@ -111,38 +103,188 @@ void load_make(struct run *r, struct load *l, int stage, size_t count)
     buf_done(&text);
 }
 
-bool load_open(struct run *r, struct load *l, struct err *e)
+/* ---- sending ---- */
+
+static bool connects_ahead(const struct load *l)
 {
-    struct client_options o;
-    client_defaults(&o);
-    struct address list[ADDRESSES_MAX];
-    int addresses = 0;
-    if (!address_resolve(r->plan->engine.host, (int)r->plan->engine.port, list, &addresses, e))
-        return false;
-    o.address = list[0];
-    if (r->poll_address_known)
-        o.address = r->poll_address;
-    r->sink = (struct record_sink){.self = r, .request = count_request, .chunk = forward_chunk, .clock = forward_clock};
-    o.path = engine_request_path(r->plan);
-    o.api_key = r->api_key;
-    o.stage = l->stage;
-    o.connect = l->stage == REQUEST_FORMAL ? r->plan->requests.connect : CONNECT_WITH_REQUEST;
-    o.limits = r->plan->limits;
-    o.origin_ns = r->origin_ns;
-    o.sink = &r->sink;
-    o.chunks = l->stage == REQUEST_FORMAL;
-    o.self = r;
-    o.connected = load_connected;
-    o.ended = load_ended;
-    o.closed = load_closed;
-    return client_open(r->loop, &o, l->requests, l->count, &l->client, e);
+    return l->stage == REQUEST_FORMAL && l->site->plan->requests.connect == CONNECT_AHEAD;
 }
 
-void load_done(struct load *l)
+bool load_open(struct load *l, const struct address *known, struct err *e)
+{
+    must(l->requests && !l->client);
+    const struct load_site *site = l->site;
+    const struct plan_engine *engine = &site->plan->engine;
+    struct address list[ADDRESSES_MAX];
+    int addresses = 0;
+    if (!address_resolve(engine->host, (int)engine->port, list, &addresses, e))
+        return false;
+    struct client_options o;
+    client_defaults(&o);
+    o.address = l->address = known ? *known : list[0];
+    o.path = engine_request_path(site->plan);
+    o.api_key = site->api_key;
+    o.stage = l->stage;
+    o.connect = connects_ahead(l) ? CONNECT_AHEAD : CONNECT_WITH_REQUEST;
+    o.limits = site->plan->limits;
+    o.origin_ns = site->machine->origin_ns;
+    o.sink = &site->machine->records;
+    o.chunks = l->stage == REQUEST_FORMAL;
+    o.self = l;
+    o.request = on_request;
+    o.connected = on_connected;
+    o.ended = on_ended;
+    o.closed = on_closed;
+    return client_open(site->machine->loop, &o, l->requests, l->count, &l->client, e);
+}
+
+void load_connect(struct load *l)
+{
+    must(l->client && l->start_ns == ABSENT_I64);
+    if (connects_ahead(l))
+        client_connect(l->client);
+}
+
+bool load_is_connected(const struct load *l)
+{
+    return l->connected || !connects_ahead(l);
+}
+
+bool load_submit(struct load *l)
+{
+    must(l->client && l->start_ns == ABSENT_I64);
+    l->start_ns = client_submit(l->client);
+    return l->start_ns != ABSENT_I64;
+}
+
+void load_cancel(struct load *l)
+{
+    must(l->client);
+    client_cancel(l->client);
+}
+
+void load_close(struct load *l)
 {
     client_close(l->client);
     l->client = NULL;
     free(l->requests);
     l->requests = NULL;
     buf_done(&l->bodies);
+}
+
+struct client_progress load_progress(const struct load *l)
+{
+    return l->client ? client_progress_read(l->client) : (struct client_progress){0};
+}
+
+const char *load_fingerprint(const struct load *l)
+{
+    const char *text = l->client ? client_fingerprint(l->client) : NULL;
+    return text ? arena_text(l->site->machine->arena, text) : NULL;
+}
+
+/* ---- a list ---- */
+
+struct client_progress load_list_progress(const struct load_list *l)
+{
+    struct client_progress sum = {0};
+    for (size_t i = 0; i < l->count; i++) {
+        struct client_progress p = load_progress(&l->items[i]);
+        sum.total += p.total;
+        sum.running += p.running;
+        sum.succeeded += p.succeeded;
+        sum.failed += p.failed;
+        sum.token_chunks += p.token_chunks;
+        sum.tokens += p.tokens;
+    }
+    return sum;
+}
+
+size_t load_list_answered(const struct load_list *l)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->count; i++)
+        n += l->items[i].succeeded + l->items[i].failed;
+    return n;
+}
+
+bool load_list_is_connected(const struct load_list *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (!load_is_connected(&l->items[i]))
+            return false;
+    return true;
+}
+
+int64_t load_list_start_ns(const struct load_list *l)
+{
+    return l->count ? l->items[0].start_ns : ABSENT_I64;
+}
+
+int64_t load_list_end_ns(const struct load_list *l)
+{
+    int64_t end = ABSENT_I64;
+    for (size_t i = 0; i < l->count; i++) {
+        if (!l->items[i].ended)
+            return ABSENT_I64;
+        end = l->items[i].end_ns > end ? l->items[i].end_ns : end; /* ABSENT_I64 is the lowest */
+    }
+    return end;
+}
+
+bool load_list_is_closed(const struct load_list *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        if (l->items[i].client && !l->items[i].closed)
+            return false;
+    return true;
+}
+
+static void raise_to(int64_t *most, int64_t value)
+{
+    *most = value > *most ? value : *most;
+}
+
+static void add_condition(struct rec_client *sum, const struct rec_client *c)
+{
+    raise_to(&sum->submit_spread_ns, c->submit_spread_ns);
+    sum->connect_wall_ns += c->connect_wall_ns;
+    sum->wakeups += c->wakeups;
+    sum->reads += c->reads;
+    sum->events += c->events;
+    raise_to(&sum->lag_p50_ns, c->lag_p50_ns);
+    raise_to(&sum->lag_p99_ns, c->lag_p99_ns);
+    raise_to(&sum->lag_max_ns, c->lag_max_ns);
+    raise_to(&sum->handle_p50_ns, c->handle_p50_ns);
+    raise_to(&sum->handle_p99_ns, c->handle_p99_ns);
+    raise_to(&sum->handle_max_ns, c->handle_max_ns);
+    sum->cpu_ns += c->cpu_ns;
+    sum->wall_ns += c->wall_ns;
+    sum->stamps_kernel += c->stamps_kernel;
+    sum->stamps_shared += c->stamps_shared;
+    sum->stamps_read += c->stamps_read;
+    raise_to(&sum->open_files_limit, c->open_files_limit);
+}
+
+struct rec_client load_list_condition(const struct load_list *l)
+{
+    struct rec_client sum = {0};
+    bool first = true;
+    for (size_t i = 0; i < l->count; i++) {
+        if (!l->items[i].client)
+            continue;
+        struct rec_client c = client_read(l->items[i].client);
+        if (first)
+            sum = c; /* as it is, what is absent too */
+        else
+            add_condition(&sum, &c);
+        first = false;
+    }
+    return sum;
+}
+
+void load_list_close(struct load_list *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        load_close(&l->items[i]);
 }

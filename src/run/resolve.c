@@ -1,110 +1,125 @@
-/* From the user's plan to the frozen one: everything that can be known before anything starts. */
-#include <stdio.h>
+#include "run/resolve.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/must.h"
+#include "engine/engine.h"
+#include "http/address.h"
 #include "http/limits.h"
-#include "run/internal.h"
+#include "proc/child.h"
+#include "proc/tree.h"
+#include "rules/tick.h"
+#include "run/gpu_check.h"
 #include "store/plan_yaml.h"
 #include "store/work_digest.h"
 
 extern char **environ;
 
-static bool load_requests(struct run *r, struct err *e)
+/* A plan on its way: `plan` is still being completed, `r` takes what it stands for. */
+struct resolving {
+    const struct resolve_options *o;
+    struct arena *arena;
+    struct plan *plan;
+    struct resolved *r;
+};
+
+static bool load_requests(struct resolving *v, struct err *e)
 {
-    struct plan_requests *q = &r->plan->requests;
+    struct plan_requests *q = &v->plan->requests;
+    struct request_set *set = &v->r->set;
     struct problems problems;
-    problems_init(&problems, r->arena, NULL);
-    if (!engine_check_extra_body(r->plan, e))
+    problems_init(&problems, v->arena, NULL);
+    if (!engine_check_extra_body(v->plan, e))
         return false;
     struct stat st;
     bool piped = stat(q->file, &st) == 0 && !S_ISREG(st.st_mode);
-    if (!request_set_load(&r->set, r->plan, r->signals.fd, &problems) || problems.count)
-        return run_signalled(r, e) ? false : problems_none(&problems, ERR_PLAN, e);
-    if (q->lengths.kind == LENGTH_LINES && !r->set.has_lengths)
+    if (!request_set_load(set, v->plan, v->o->signals->watch.fd, &problems) || problems.count)
+        return signals_none(v->o->signals, e) && problems_none(&problems, ERR_PLAN, e);
+    if (q->lengths.kind == LENGTH_LINES && !set->has_lengths)
         q->lengths.kind = LENGTH_NATURAL;
-    q->sha256 = arena_text(r->arena, r->set.sha256);
-    q->count = (int64_t)r->set.count;
+    q->sha256 = arena_text(v->arena, set->sha256);
+    q->count = (int64_t)set->count;
     const char *slash = strrchr(q->file, '/');
-    if (!r->plan->scenario)
-        r->plan->scenario = piped ? "piped requests" : slash ? slash + 1 : q->file;
+    if (!v->plan->scenario)
+        v->plan->scenario = piped ? "piped requests" : slash ? slash + 1 : q->file;
     char work[DIGEST_HEX];
-    work_digest(r->plan, &r->set, work);
-    q->work_sha256 = arena_text(r->arena, work);
+    work_digest(v->plan, set, work);
+    q->work_sha256 = arena_text(v->arena, work);
     return true;
 }
 
 /* A compute process on a GPU of the plan would be in every joule: told at once, not after two minutes of waiting for
  * idle. */
-static bool gpus_are_free(struct run *r, struct err *e)
+static bool gpus_are_free(struct resolving *v, struct err *e)
 {
-    for (size_t g = 0; g < r->gpu_count; g++) {
+    const struct device *d = v->r->device;
+    for (size_t g = 0; g < v->r->gpu_count; g++) {
         struct device_process list[DEVICE_PROCESSES_MAX];
         size_t n = 0;
-        if (r->device->ops->processes(r->device->self, r->gpu_list[g], list, &n) != READ_OK || n == 0)
+        if (d->ops->processes(d->self, v->r->gpus[g], list, &n) != READ_OK || n == 0)
             continue;
+        must(n <= DEVICE_PROCESSES_MAX);
         struct buf b = {0};
         for (size_t i = 0; i < n; i++) {
-            char path[64], name[64] = "not visible from here";
-            snprintf(path, sizeof path, "/proc/%lld/comm", (long long)list[i].pid);
-            FILE *f = fopen(path, "re");
-            if (f) {
-                if (fgets(name, sizeof name, f))
-                    name[strcspn(name, "\n")] = 0;
-                fclose(f);
-            }
-            buf_fmt(&b, "%spid %lld (%s)", i ? ", " : "", (long long)list[i].pid, name);
+            struct proc p;
+            bool seen = proc_read(list[i].pid, &p);
+            buf_fmt(&b, "%spid %lld (%s)", i ? ", " : "", (long long)list[i].pid,
+                    seen ? p.name : "not visible from here");
         }
         err_set(
             e, ERR_BUSY,
             "%s is in use by %zu compute process%s: %s. Stop %s, or choose other GPUs with --gpus; an idle machine is "
             "part of the measurement.",
-            run_gpu_name(r, (uint32_t)g), n, n == 1 ? "" : "es", buf_text(&b), n == 1 ? "it" : "them");
+            gpu_name(&d->gpus[v->r->gpus[g]].info, v->arena), n, n == 1 ? "" : "es", buf_text(&b),
+            n == 1 ? "it" : "them");
         buf_done(&b);
         return false;
     }
     return true;
 }
 
-static bool open_gpus(struct run *r, struct err *e)
+static bool open_gpus(struct resolving *v, struct err *e)
 {
-    if (!device_open(&r->plan->power, &r->device, e) ||
-        !device_select(r->device, r->plan->gpus, r->plan->gpu_count, r->gpu_list, &r->gpu_count, e))
+    struct plan *p = v->plan;
+    struct resolved *r = v->r;
+    if (!device_open(&p->power, &r->device, e) ||
+        !device_select(r->device, p->gpus, p->gpu_count, r->gpus, &r->gpu_count, e))
         return false;
     if (r->gpu_count > TICK_GPUS_MAX)
         return err_set(e, ERR_PLAN, "The plan names %zu GPUs; at most %d can be measured in one run.", r->gpu_count,
                        TICK_GPUS_MAX);
-    r->plan->gpus = arena_array(r->arena, r->gpu_count, sizeof *r->plan->gpus);
-    r->plan->gpu_count = r->gpu_count;
+    p->gpus = arena_array(v->arena, r->gpu_count, sizeof *p->gpus);
+    p->gpu_count = r->gpu_count;
     for (size_t g = 0; g < r->gpu_count; g++)
-        r->plan->gpus[g] = r->device->gpus[r->gpu_list[g]].info.uuid;
+        p->gpus[g] = r->device->gpus[r->gpus[g]].info.uuid;
     return true;
 }
 
-static bool resolve_port(struct run *r, struct err *e)
+static bool resolve_port(struct resolving *v, struct err *e)
 {
-    const char *host = r->plan->engine.host;
-    if (strncmp(host, "unix:", 5) == 0)
-        return preflight_unix_socket(&r->preflight, host + 5, e);
-    if (r->plan->engine.port < 0 || r->plan->engine.port > 65535)
+    struct plan_engine *engine = &v->plan->engine;
+    if (strncmp(engine->host, "unix:", 5) == 0)
+        return preflight_unix_socket(&v->r->preflight, engine->host + 5, e);
+    if (engine->port < 0 || engine->port > 65535)
         return err_set(e, ERR_PLAN, "The engine's port %lld is not between 1 and 65535. Correct --port or engine.port.",
-                       (long long)r->plan->engine.port);
-    if (r->plan->engine.port != 0)
-        return preflight_port(&r->preflight, host, r->plan->engine.port, e);
-    if (!engine_port_is_free(r->plan))
+                       (long long)engine->port);
+    if (engine->port != 0)
+        return preflight_port(&v->r->preflight, engine->host, engine->port, e);
+    if (!engine_port_is_free(v->plan))
         return err_set(e, ERR_PLAN,
                        "The plan does not say which port the engine listens on. Set engine.port, or write "
                        "{port} in the command where it belongs.");
-    return preflight_free_port(host, &r->plan->engine.port, e);
+    return preflight_free_port(engine->host, &engine->port, e);
 }
 
 /* What would stop the formal requests after an hour of starting is told now. */
-static bool can_connect(struct run *r, struct err *e)
+static bool can_connect(const struct resolving *v, struct err *e)
 {
     struct address list[ADDRESSES_MAX];
     int n;
-    return address_resolve(r->plan->engine.host, (int)r->plan->engine.port, list, &n, e) &&
-           limits_ports(&list[0], r->set.count, e);
+    return address_resolve(v->plan->engine.host, (int)v->plan->engine.port, list, &n, e) &&
+           limits_ports(&list[0], v->r->set.count, e);
 }
 
 /* Where digests of large files are remembered; null: the user has no place for caches. */
@@ -124,49 +139,53 @@ static const char *digest_memory(struct arena *a)
 
 static bool hashing_stopped(void *self)
 {
-    return run_signalled(self, NULL);
+    return !signals_none(self, NULL);
 }
 
-static bool resolve_snapshot(struct run *r, struct err *e)
+static bool resolve_snapshot(struct resolving *v, struct err *e)
 {
-    if (!r->plan->model.snapshot)
+    struct plan_model *model = &v->plan->model;
+    struct snapshot *s = &v->r->snapshot;
+    struct preflight *preflight = &v->r->preflight;
+    if (!model->snapshot)
         return true;
-    r->preflight.digests =
-        (struct weights_memory){.path = digest_memory(r->arena), .stopped = hashing_stopped, .self = r};
-    bool hashed = preflight_snapshot(&r->preflight, r->plan, &r->snapshot, e);
-    r->preflight.digests.stopped = NULL; /* what is read again later is small */
+    preflight->digests =
+        (struct weights_memory){.path = digest_memory(v->arena), .stopped = hashing_stopped, .self = v->o->signals};
+    bool hashed = preflight_snapshot(preflight, v->plan, s, e);
+    preflight->digests.stopped = NULL; /* what is read again later is small */
     if (!hashed)
         return false;
-    r->has_snapshot = true;
-    r->plan->model.snapshot_digest = arena_text(r->arena, r->snapshot.digest);
-    r->plan->model.snapshot_sha256 = arena_text(r->arena, r->snapshot.sha256);
-    if (!r->plan->model.revision)
-        r->plan->model.revision = r->snapshot.revision;
+    model->snapshot_digest = arena_text(v->arena, s->digest);
+    model->snapshot_sha256 = arena_text(v->arena, s->sha256);
+    if (!model->revision)
+        model->revision = s->revision;
     return true;
 }
 
 /* The engine runs in a folder of its own: words of its command that name something here are made absolute. */
-static void make_paths_absolute(struct run *r)
+static void make_paths_absolute(struct resolving *v)
 {
-    struct plan_engine *e = &r->plan->engine;
+    struct plan_engine *e = &v->plan->engine;
+    const char **words = arena_array(v->arena, e->command_count, sizeof *words);
     for (size_t i = 0; i < e->command_count; i++) {
-        char *absolute = e->command[i][0] != '/' && strchr(e->command[i], '/') ? realpath(e->command[i], NULL) : NULL;
-        if (absolute)
-            e->command[i] = arena_text(r->arena, absolute);
+        const char *word = e->command[i];
+        char *absolute = word[0] != '/' && strchr(word, '/') ? realpath(word, NULL) : NULL;
+        words[i] = absolute ? arena_text(v->arena, absolute) : word;
         free(absolute);
     }
+    e->command = words;
 }
 
-const char *const *run_warnings(const struct run *r, size_t *ret_count)
+const char *const *resolved_warnings(const struct resolved *r, struct arena *a, size_t *ret_count)
 {
-    const char **list = arena_array(r->arena, r->preflight.fact_count + r->set.warning_count + 1, sizeof *list);
+    const char **list = arena_array(a, r->preflight.fact_count + r->set.warning_count + 1, sizeof *list);
     size_t n = 0;
     for (size_t i = 0; i < r->set.warning_count; i++)
         list[n++] = r->set.warnings[i];
     for (size_t i = 0; i < r->preflight.fact_count; i++) {
         const struct rec_fact *f = &r->preflight.facts[i];
         if (f->outcome == CHECK_FAILED)
-            list[n++] = arena_format(r->arena,
+            list[n++] = arena_format(a,
                                      "The machine is not in a normal state, so this run will be excluded "
                                      "(preflight_failed). Expected: %s. Seen: %s",
                                      f->expected, f->seen);
@@ -177,56 +196,88 @@ const char *const *run_warnings(const struct run *r, size_t *ret_count)
 
 /* GPUs that the engine will leave alone, or that it lacks, would exclude the run: told before the baseline where the
  * plan's parallel sizes say so. */
-static bool sizes_fit(const struct run *r, struct err *e)
+static bool sizes_fit(const struct resolving *v, struct err *e)
 {
-    const struct plan_engine *g = &r->plan->engine;
+    const struct plan_engine *g = &v->plan->engine;
+    size_t gpus = v->r->gpu_count;
     int64_t tensor = g->tensor_parallel, pipeline = g->pipeline_parallel, data = g->data_parallel;
-    if (!engine_states_sizes(r->plan) || tensor < 1 || pipeline < 1 || data < 1 || tensor > 1024 || pipeline > 1024 ||
-        data > 1024 || tensor * pipeline * data == (int64_t)r->gpu_count)
+    if (!engine_states_sizes(v->plan) || tensor < 1 || pipeline < 1 || data < 1 || tensor > 1024 || pipeline > 1024 ||
+        data > 1024 || tensor * pipeline * data == (int64_t)gpus)
         return true;
     return err_set(
         e, ERR_PLAN,
         "The plan names %zu GPU%s, but the engine's sizes (tensor %lld, pipeline %lld, data %lld) make it use "
         "%lld. Name as many GPUs with --gpus as the engine uses, or change its sizes.",
-        r->gpu_count, r->gpu_count == 1 ? "" : "s", (long long)tensor, (long long)pipeline, (long long)data,
+        gpus, gpus == 1 ? "" : "s", (long long)tensor, (long long)pipeline, (long long)data,
         (long long)(tensor * pipeline * data));
 }
 
 /* What would stop the engine's start is told now, not after the baseline. */
-static bool can_launch(struct run *r, struct err *e)
+static bool can_launch(const struct resolving *v, struct err *e)
 {
     struct engine_site site = {.cache_folder = "/", .environment = (const char *const *)environ};
     struct engine_launch launch;
-    if (!engine_launch_make(r->plan, &site, r->arena, &launch, e))
+    if (!engine_launch_make(v->plan, &site, v->arena, &launch, e))
         return false;
     struct child_spec spec = {.argv = launch.argv, .env = launch.env};
     return child_can_start(&spec, e);
 }
 
-bool run_resolve(struct run *r, struct err *e)
+/* Before anything of the machine is looked at: what plan, command and request set say. */
+static bool resolve_texts(struct resolving *v, struct err *e)
 {
     struct problems problems;
-    problems_init(&problems, r->arena, NULL);
-    make_paths_absolute(r);
-    if (!engine_complete_plan(r->plan, r->arena, e))
+    problems_init(&problems, v->arena, NULL);
+    make_paths_absolute(v);
+    if (!engine_complete_plan(v->plan, v->arena, e))
         return false;
-    plan_check(r->plan, &problems);
-    if (!problems_none(&problems, ERR_PLAN, e) || !load_requests(r, e) || run_signalled(r, e))
+    plan_check(v->plan, &problems);
+    if (!problems_none(&problems, ERR_PLAN, e) || !load_requests(v, e) || !signals_none(v->o->signals, e))
         return false;
+    struct resolved *r = v->r;
     /* Never stored. The caller's own counts before the one that the server was told to ask for. */
-    r->api_key = r->options->api_key ? r->options->api_key : engine_api_key(r->plan, (const char *const *)environ);
+    r->api_key = v->o->api_key ? v->o->api_key : engine_api_key(v->plan, (const char *const *)environ);
     secrets_add_environ(&r->secrets, environ);
-    secrets_add_plan(&r->secrets, r->plan);
+    secrets_add_plan(&r->secrets, v->plan);
     if (r->api_key)
         secrets_add(&r->secrets, "api_key", span_of(r->api_key));
-    if (!open_gpus(r, e) || !sizes_fit(r, e) || run_signalled(r, e))
+    return true;
+}
+
+static bool resolve_gpus(struct resolving *v, struct err *e)
+{
+    if (!open_gpus(v, e) || !sizes_fit(v, e) || !signals_none(v->o->signals, e))
         return false;
-    bool free_gpus = gpus_are_free(r, e);
-    preflight_fact(&r->preflight, "preflight.gpu_busy", free_gpus ? CHECK_PASSED : CHECK_FAILED, "no compute process",
-                   free_gpus ? "none" : arena_text(r->arena, e->text));
-    if (!free_gpus && !r->options->despite_preflight)
+    bool free_gpus = gpus_are_free(v, e);
+    preflight_fact(&v->r->preflight, "preflight.gpu_busy", free_gpus ? CHECK_PASSED : CHECK_FAILED,
+                   "no compute process", free_gpus ? "none" : arena_text(v->arena, e->text));
+    return free_gpus || v->o->despite_preflight;
+}
+
+bool resolve(const struct plan *given, const struct resolve_options *o, struct arena *a, struct resolved *r,
+             struct err *e)
+{
+    must(given && e && o->signals && !r->plan);
+    struct plan *plan = arena_alloc(a, sizeof *plan);
+    *plan = *given;
+    *r = (struct resolved){0};
+    preflight_init(&r->preflight, a);
+    struct resolving v = {.o = o, .arena = a, .plan = plan, .r = r};
+    if (!resolve_texts(&v, e) || !resolve_gpus(&v, e))
         return false;
     preflight_leftovers(&r->preflight, NULL);
-    return preflight_open_files(&r->preflight, (int64_t)r->set.count, NULL, e) && resolve_port(r, e) &&
-           can_connect(r, e) && can_launch(r, e) && resolve_snapshot(r, e) && !run_signalled(r, e);
+    if (!preflight_open_files(&r->preflight, (int64_t)r->set.count, NULL, e) || !resolve_port(&v, e) ||
+        !can_connect(&v, e) || !can_launch(&v, e) || !resolve_snapshot(&v, e) || !signals_none(o->signals, e))
+        return false;
+    r->plan = plan;
+    return true;
+}
+
+void resolved_done(struct resolved *r)
+{
+    device_close(r->device);
+    request_set_done(&r->set);
+    preflight_done(&r->preflight);
+    secrets_done(&r->secrets);
+    *r = (struct resolved){0};
 }

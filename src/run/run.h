@@ -1,7 +1,7 @@
 /* One run: a service's whole life, observed and written down (METHOD section 3).
  *
  *     run_open      forks the guardian: before anything that may start a thread
- *     run_resolve   fills in the plan: GPUs as UUIDs, hashes, port, names; nothing is started yet
+ *     run_resolve   gives the plan as it will run: GPUs as UUIDs, hashes, port, names; nothing is started yet
  *     run_execute   makes the run folder and takes the service through its stages
  *     run_close
  *
@@ -35,7 +35,7 @@ extern const char *const run_stage_names[RUN_COUNT + 1];
 
 /* What a progress line shows. Valid during the call. */
 struct run_view {
-    int stage; /* enum run_stage */
+    enum run_stage stage;
     int64_t elapsed_ns, stage_elapsed_ns;
     double watts;                            /* last grid samples of all GPUs, summed; NaN: none yet */
     int64_t requests, done, running, failed; /* formal ones; requests 0 before they are submitted */
@@ -63,14 +63,15 @@ struct run_outcome {
 
 struct run;
 
-/* Call from a process without threads. `plan`, its texts and `o` are borrowed until run_close; resolving changes the
- * plan. */
-bool run_open(struct plan *plan, struct arena *a, const struct run_options *o, struct run **ret_run, struct err *e);
+/* Call from a process without threads. `plan`, its texts and `o` are borrowed until run_close. */
+bool run_open(const struct plan *plan, struct arena *a, const struct run_options *o, struct run **ret_run,
+              struct err *e);
 
 /* Reads the request set, opens the GPUs, takes from the engine's command what the plan leaves open, hashes the
- * snapshot. Errors are of kind ERR_PLAN, ERR_DEVICE, ERR_BUSY, ERR_SYSTEM or ERR_INTERRUPTED; nothing was started and
- * nothing written. */
-bool run_resolve(struct run *r, struct err *e);
+ * snapshot (run/resolve.h). *ret_plan: the resolved, frozen plan, which is what will run; of the arena. Once. Errors
+ * are of kind ERR_PLAN, ERR_DEVICE, ERR_BUSY, ERR_SYSTEM or ERR_INTERRUPTED; nothing was started and nothing written.
+ */
+bool run_resolve(struct run *r, const struct plan **ret_plan, struct err *e);
 
 /* After run_resolve: what was found that does not stop the run but that its user must know (what excludes it, what of
  * the request set is not sent), a sentence each. The list is the run's own. */

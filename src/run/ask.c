@@ -1,0 +1,91 @@
+#include "run/ask.h"
+
+#include "base/must.h"
+
+enum { BODY_MAX = 4 << 20 };
+
+void ask_open(struct ask *k, struct stage_machine *m, const struct plan_engine *engine, const char *api_key)
+{
+    must(m && engine && engine->host);
+    *k = (struct ask){.machine = m, .engine = engine, .api_key = api_key};
+}
+
+void ask_close(struct ask *k)
+{
+    if (k->pending)
+        http_get_cancel(k->pending);
+    k->pending = NULL;
+}
+
+bool ask_start(struct ask *k, const char *path, int64_t timeout_ns,
+               void (*done)(void *self, const struct http_get_result *r), void *self, struct http_get **ret_get,
+               struct err *e)
+{
+    must(path && timeout_ns > 0);
+    struct buf header = {0};
+    if (k->api_key)
+        buf_fmt(&header, "Authorization: Bearer %s", k->api_key);
+    struct http_get_options o = {.host = k->engine->host,
+                                 .port = (int)k->engine->port,
+                                 .path = path,
+                                 .header = k->api_key ? buf_text(&header) : NULL,
+                                 .timeout_ns = timeout_ns,
+                                 .body_max = BODY_MAX,
+                                 .done = done,
+                                 .self = self};
+    bool started = http_get_start(k->machine->loop, &o, ret_get, e);
+    buf_done(&header);
+    return started;
+}
+
+static void take_answer(void *self, const struct http_get_result *result)
+{
+    struct ask *k = self;
+    struct answer *a = k->answer;
+    struct arena *texts = k->machine->arena;
+    k->pending = NULL;
+    a->outcome = result->outcome;
+    a->status = result->status;
+    a->sent_ns = result->sent_ns;
+    a->done_ns = result->done_ns;
+    buf_clear(&a->body);
+    buf_add(&a->body, result->body.p, result->body.n);
+    a->detail = result->detail ? arena_text(texts, result->detail) : NULL;
+    a->location = result->location ? arena_text(texts, result->location) : NULL;
+    if (result->outcome == HTTP_GET_ANSWERED && result->address) {
+        k->address = *result->address;
+        k->address_known = true;
+    }
+    k->answered = true;
+    stage_wake(k->machine);
+}
+
+static bool is_answered(void *self)
+{
+    const struct ask *k = self;
+    return k->answered;
+}
+
+bool ask_wait(struct ask *k, const char *path, int64_t timeout_ns, struct answer *answer)
+{
+    must(!k->pending && answer);
+    struct err e;
+    k->answered = false;
+    k->answer = answer;
+    if (!ask_start(k, path, timeout_ns, take_answer, k, &k->pending, &e))
+        return stage_fail_with(k->machine, &e);
+    bool answered = stage_wait(k->machine, is_answered, k, INT64_MAX);
+    ask_close(k);
+    k->answer = NULL;
+    return answered;
+}
+
+int answer_status(const struct answer *answer)
+{
+    return answer->outcome == HTTP_GET_ANSWERED ? answer->status : 0;
+}
+
+const struct address *ask_address(const struct ask *k)
+{
+    return k->address_known ? &k->address : NULL;
+}

@@ -1,0 +1,93 @@
+/* A load: requests of one kind that are sent at once, and what came of them. The formal stage sends a list of loads,
+ * one behind the other (today: one burst); readiness and warm-up are a load each.
+ *
+ *     load_make    the bytes of all requests: before anything is measured
+ *     load_open    a client for them: limits checked, no packet yet
+ *     load_connect connections ahead, where the plan says so
+ *     load_submit  all of them, now
+ *     load_close
+ *
+ * The client's callbacks get the load itself: whatever comes back is this load's. Requests and chunks go to the
+ * machine's records directly. */
+#ifndef JTOK_RUN_LOAD_H
+#define JTOK_RUN_LOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/buf.h"
+#include "http/client.h"
+#include "model/plan.h"
+#include "model/record.h"
+#include "run/stage.h"
+#include "store/request_set.h"
+
+/* What all loads of a run have in common. Borrowed, and outlives them. */
+struct load_site {
+    struct stage_machine *machine;
+    const struct plan *plan;
+    const struct request_set *set;
+    const char *api_key; /* null: none */
+};
+
+struct load {
+    const struct load_site *site;
+    enum request_stage stage;
+    struct client_request *requests;
+    size_t count;
+    struct buf bodies;
+    struct client *client;            /* null until it is opened, and once it is closed */
+    struct address address;           /* that it is sent to; valid once it is opened */
+    size_t succeeded, failed;         /* as they went to the records */
+    struct rec_request first_failure; /* valid where failed is not 0; texts of the run's arena */
+    bool connected, ended, closed;
+    int64_t start_ns, end_ns; /* run time of the first submission and the last end; ABSENT_I64: not yet */
+};
+
+/* Makes the bytes of `count` requests: of the request set in its order with REQUEST_FORMAL (count: the set's), else of
+ * jtok's own. O(bytes). `site` is borrowed until load_close. */
+void load_make(struct load *l, const struct load_site *site, enum request_stage stage, size_t count);
+
+/* `known`: the address that has answered so far; null: the first of the host's. */
+bool load_open(struct load *l, const struct address *known, struct err *e);
+
+/* Opens the connections ahead; load_is_connected says when. Nothing where the plan connects with each request. */
+void load_connect(struct load *l);
+bool load_is_connected(const struct load *l);
+
+/* Sends. False: no request was left to send, since no connection could be opened. */
+bool load_submit(struct load *l);
+
+/* Ends everything still open as cancelled; `ended` and `closed` follow. */
+void load_cancel(struct load *l);
+
+/* Closes the client (what it has not recorded yet is recorded now) and frees the bytes. Counts and times stay. A zeroed
+ * load is accepted, and one that was closed. */
+void load_close(struct load *l);
+
+/* Counts so far; zeros without a client. O(1). */
+struct client_progress load_progress(const struct load *l);
+
+/* What the responses named as the model's fingerprint, a text of the run's arena; null: none did. */
+const char *load_fingerprint(const struct load *l);
+
+/* ---- a list ---- */
+
+struct load_list {
+    struct load *items;
+    size_t count;
+};
+
+/* Of all loads of the list together. O(loads). */
+struct client_progress load_list_progress(const struct load_list *l);
+size_t load_list_answered(const struct load_list *l);   /* requests that were recorded */
+bool load_list_is_connected(const struct load_list *l); /* every one */
+int64_t load_list_start_ns(const struct load_list *l);  /* of the first; ABSENT_I64: not yet */
+int64_t load_list_end_ns(const struct load_list *l);    /* of the last; ABSENT_I64: some load has not ended */
+bool load_list_is_closed(const struct load_list *l);    /* every one that was opened */
+
+/* The clients' own condition: counts and times added, percentiles, peaks and limits the largest. */
+struct rec_client load_list_condition(const struct load_list *l);
+void load_list_close(struct load_list *l);
+
+#endif

@@ -1,0 +1,54 @@
+/* From the user's plan to the frozen one: everything that can be known before anything starts.
+ *
+ * This is the one place that completes a plan. Whoever comes behind it gets it as const: what is in `plan` is what
+ * runs, what is written down, and what the run is held to at its end. */
+#ifndef JTOK_RUN_RESOLVE_H
+#define JTOK_RUN_RESOLVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/plan.h"
+#include "power/device.h"
+#include "run/preflight.h"
+#include "run/signals.h"
+#include "store/request_set.h"
+#include "store/secrets.h"
+
+/* A plan with all that it stands for. */
+struct resolved {
+    const struct plan
+        *plan; /* frozen: GPUs as UUIDs, hashes, port, names; of the arena, texts of the given one's too */
+    struct request_set set;
+    struct device *device;
+    uint32_t gpus[DEVICE_GPUS_MAX]; /* places in the device, in the plan's order */
+    size_t gpu_count;
+    struct preflight preflight;
+    struct snapshot snapshot; /* folder null: the plan names none */
+    struct secrets secrets;
+    const char *api_key; /* null: none */
+};
+
+struct resolve_options {
+    const char *api_key;     /* that the caller gives; null: the command's or the environment's */
+    bool despite_preflight;  /* go on although a GPU is busy */
+    struct signals *signals; /* asked between steps; must be open */
+};
+
+/* Reads the request set, opens the GPUs, takes from the engine's command what the plan leaves open, hashes the
+ * snapshot. `given` is not changed. Errors are of kind ERR_PLAN, ERR_DEVICE, ERR_BUSY, ERR_SYSTEM or ERR_INTERRUPTED.
+ * Nothing was started and nothing written. resolved_done afterwards, also where it fails. O(bytes of the request set,
+ * and of those of the snapshot that are not known yet). */
+bool resolve(const struct plan *given, const struct resolve_options *o, struct arena *a, struct resolved *r,
+             struct err *e);
+
+/* A zeroed struct is accepted. */
+void resolved_done(struct resolved *r);
+
+/* What was found that does not stop the run but that its user must know (what excludes it, what of the request set is
+ * not sent), a sentence each, of the arena. */
+const char *const *resolved_warnings(const struct resolved *r, struct arena *a, size_t *ret_count);
+
+#endif

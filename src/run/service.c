@@ -1,0 +1,312 @@
+#include "run/service.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/must.h"
+#include "base/utf8.h"
+#include "rules/usage.h"
+
+extern char **environ;
+
+enum { TAIL_SHOWN = 1400 }; /* bytes that an error's text has room for: the end of the output is what matters */
+
+/* ---- its output ---- */
+
+const char *service_log_tail(const struct service *s)
+{
+    if (s->tail_count == 0)
+        return "It wrote nothing.";
+    struct buf b = {0};
+    buf_str(&b, "The end of its output:");
+    size_t first = s->tail_count, bytes = 0;
+    while (first > 0 && s->tail_count - first < SERVICE_TAIL_LINES) {
+        bytes += strlen(s->tail[(first - 1) % SERVICE_TAIL_LINES]) + 3;
+        if (bytes > TAIL_SHOWN && first < s->tail_count)
+            break;
+        first--;
+    }
+    for (size_t i = first; i < s->tail_count; i++)
+        buf_fmt(&b, "\n  %s", s->tail[i % SERVICE_TAIL_LINES]);
+    const char *text = arena_text(s->machine->arena, buf_text(&b));
+    buf_done(&b);
+    return text;
+}
+
+/* The first line that tells each step of the start. */
+static void note_milestone(struct service *s, int64_t t_ns, struct span line)
+{
+    int milestone = s->machine->stage < RUN_FORMAL ? engine_milestone(line) : -1;
+    if (milestone < 0 || s->milestones[milestone])
+        return;
+    s->milestones[milestone] = true;
+    struct rec_fact fact = {.t_ns = t_ns,
+                            .name = milestone_names[milestone],
+                            .outcome = CHECK_NOT_JUDGED,
+                            .seen = arena_copy(s->machine->arena, line.p, line.n)};
+    s->machine->records.fact(s->machine->records.self, &fact);
+}
+
+static const char *add_to_tail(struct service *s, struct span line)
+{
+    struct buf masked = {0};
+    secrets_replace(s->secrets, line, &masked);
+    utf8_show_from(&masked, 0, false);
+    char *slot = s->tail[s->tail_count++ % SERVICE_TAIL_LINES];
+    snprintf(slot, SERVICE_TAIL_BYTES, "%.*s", SPAN_ARG(buf_span(&masked)));
+    buf_done(&masked);
+    return slot;
+}
+
+static void on_line(void *self, int64_t t_ns, char stream, struct span line, bool cut)
+{
+    (void)cut;
+    struct service *s = self;
+    if (!s->machine->records.log) /* the records are closed: a process that could not be ended still writes */
+        return;
+    int64_t t = t_ns - s->machine->origin_ns;
+    s->machine->records.log(s->machine->records.self, t, stream, line);
+    engine_read_log(s->plan, &s->identity, line);
+    note_milestone(s, t, line);
+    const char *shown = add_to_tail(s, line);
+    const char *progress = engine_progress(s->plan, shown);
+    if (progress)
+        snprintf(s->note, sizeof s->note, "%s", progress);
+}
+
+/* ---- its end ---- */
+
+static void on_exited(void *self, int64_t t_ns, int status)
+{
+    (void)t_ns;
+    struct service *s = self;
+    struct stage_machine *m = s->machine;
+    s->exit_status = status;
+    if (!m->leaving)
+        stage_fail(m, ERR_ENGINE, "The engine ended by itself with %s %d in the stage \"%s\". %s",
+                   status >= 128 ? "signal" : "exit status", status >= 128 ? status - 128 : status,
+                   run_stage_names[m->stage], service_log_tail(s));
+    stage_wake(m);
+}
+
+static void on_gone(void *self, int64_t t_ns)
+{
+    struct service *s = self;
+    must(s->gone_ns == ABSENT_I64);
+    s->gone_ns = t_ns - s->machine->origin_ns;
+    stage_wake(s->machine);
+}
+
+static void on_stuck(void *self, const struct child_process *left, size_t n)
+{
+    struct service *s = self;
+    for (size_t i = 0; i < n; i++)
+        stage_fact(s->machine, "release.survivor", CHECK_FAILED, "no process of the engine",
+                   arena_format(s->machine->arena, "pid %lld (%s), state %c", (long long)left[i].pid, left[i].name,
+                                left[i].state));
+}
+
+static void on_orphaned(void *self, const char *why)
+{
+    struct service *s = self;
+    stage_fail(s->machine, ERR_SYSTEM, "%s", why);
+}
+
+/* ---- life ---- */
+
+bool service_open(struct service *s, struct stage_machine *m, struct err *e)
+{
+    must(m && m->loop);
+    *s = (struct service){.machine = m, .exit_status = ABSENT_I64, .gone_ns = ABSENT_I64};
+    engine_identity_init(&s->identity, m->arena);
+    struct child_events events = {
+        .self = s, .line = on_line, .exited = on_exited, .gone = on_gone, .stuck = on_stuck, .orphaned = on_orphaned};
+    if (!child_open(&s->child, &events, e))
+        return false;
+    if (child_attach(s->child, m->loop, e))
+        return true;
+    service_close(s);
+    return false;
+}
+
+void service_close(struct service *s)
+{
+    child_close(s->child);
+    s->child = NULL;
+}
+
+void service_plan(struct service *s, const struct plan *plan, const struct secrets *secrets)
+{
+    must(plan && secrets);
+    must(!service_is_started(s));
+    s->plan = plan;
+    s->secrets = secrets;
+}
+
+bool service_prepare(struct service *s, const char *run_folder, struct err *e)
+{
+    must(s->plan);
+    struct arena *a = s->machine->arena;
+    char *absolute = realpath(run_folder, NULL);
+    if (!absolute)
+        return err_set(e, ERR_SYSTEM, "%s: the run folder has gone.", run_folder);
+    struct engine_site site = {.cache_folder = arena_format(a, "%s/" ENGINE_CACHE, absolute),
+                               .environment = (const char *const *)environ};
+    s->work_folder = arena_format(a, "%s/" ENGINE_WORK, absolute);
+    free(absolute);
+    if (mkdir(site.cache_folder, 0777) != 0 || mkdir(s->work_folder, 0777) != 0)
+        return err_set(e, ERR_SYSTEM, "%s: the engine's own folders could not be made there. Check the free space.",
+                       run_folder);
+    if (!engine_launch_make(s->plan, &site, a, &s->launch, e))
+        return false;
+    for (const char **f = s->launch.cache_folders; f && *f; f++)
+        mkdir(*f, 0777);
+    return true;
+}
+
+bool service_start(struct service *s, struct err *e)
+{
+    must(s->work_folder && !service_is_started(s));
+    struct child_spec spec = {.argv = s->launch.argv, .env = s->launch.env, .folder = s->work_folder};
+    return child_start(s->child, &spec, NULL, e);
+}
+
+bool service_is_started(const struct service *s)
+{
+    return child_is_started(s->child);
+}
+
+int8_t service_owns(void *self, int64_t pid)
+{
+    struct service *s = self;
+    return (int8_t)child_owns_pid(s->child, pid);
+}
+
+void service_note_tree(struct service *s)
+{
+    struct child_process *list;
+    size_t n;
+    if (!child_list(s->child, s->machine->arena, &list, &n, NULL))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct buf b = {0};
+        buf_fmt(&b, "process tree: pid %lld, parent %lld, %s, %s", (long long)list[i].pid, (long long)list[i].ppid,
+                list[i].name, list[i].command);
+        s->machine->records.log(s->machine->records.self, stage_now_ns(s->machine), 'j', buf_span(&b));
+        buf_done(&b);
+    }
+}
+
+/* ---- what it says ---- */
+
+/* Looks once. ENGINE_WRONG: the run has failed, or was interrupted. */
+static enum engine_answer look_whether_ready(struct service *s, struct ask *ask, int64_t limit_ns,
+                                             struct answer *answer)
+{
+    struct stage_machine *m = s->machine;
+    const char *path = engine_health_path(s->plan);
+    if (!ask_wait(ask, path, 5 * SECOND_NS, answer))
+        return ENGINE_WRONG;
+    struct err e = {0};
+    int status = answer_status(answer);
+    enum engine_answer said = engine_health_answer(s->plan, status, &e);
+    if (said == ENGINE_WRONG)
+        stage_fail_with(m, &e);
+    if (said != ENGINE_NOT_YET || stage_now_ns(m) < limit_ns)
+        return said;
+    stage_fail(m, ERR_ENGINE, "The engine was not ready after %.0f s (limits.ready_s): %s%s answered %s. %s",
+               s->plan->limits.ready_s, s->plan->engine.host, path,
+               status ? arena_format(m->arena, "%d", status) : "nothing", service_log_tail(s));
+    return ENGINE_WRONG;
+}
+
+bool service_wait_ready(struct service *s, struct ask *ask)
+{
+    struct stage_machine *m = s->machine;
+    int64_t limit = stage_now_ns(m) + seconds_ns(s->plan->limits.ready_s);
+    struct answer answer = {0};
+    enum engine_answer said = ENGINE_NOT_YET;
+    while (said == ENGINE_NOT_YET) {
+        int64_t next = stage_now_ns(m) + ENGINE_POLL_NS;
+        said = look_whether_ready(s, ask, limit, &answer);
+        if (said == ENGINE_NOT_YET && !stage_pause(m, next - stage_now_ns(m)))
+            said = ENGINE_WRONG;
+    }
+    buf_done(&answer.body);
+    return said == ENGINE_READY;
+}
+
+static bool read_models(struct service *s, struct ask *ask, struct answer *answer)
+{
+    struct err e;
+    return ask_wait(ask, "/v1/models", 10 * SECOND_NS, answer) &&
+           (engine_read_models(s->plan, &s->identity, answer_status(answer), buf_span(&answer->body), &e) ||
+            stage_fail_with(s->machine, &e));
+}
+
+static bool read_about(struct service *s, struct ask *ask, struct answer *answer)
+{
+    struct err e;
+    const char *path = engine_about_path(s->plan, &s->identity);
+    if (!path)
+        return true;
+    return ask_wait(ask, path, 10 * SECOND_NS, answer) &&
+           (engine_read_about(s->plan, &s->identity, answer_status(answer), buf_span(&answer->body), &e) ||
+            stage_fail_with(s->machine, &e));
+}
+
+bool service_identify(struct service *s, struct ask *ask)
+{
+    struct answer answer = {0};
+    bool read = read_models(s, ask, &answer) && read_about(s, ask, &answer);
+    buf_done(&answer.body);
+    if (!read)
+        return false;
+    struct rec_fact *facts;
+    size_t n;
+    engine_identity_facts(s->plan, &s->identity, stage_now_ns(s->machine), &facts, &n);
+    for (size_t i = 0; i < n; i++)
+        s->machine->records.fact(s->machine->records.self, &facts[i]);
+    struct err e;
+    return engine_identity_judge(facts, n, &e) || stage_fail_with(s->machine, &e);
+}
+
+void service_take_fingerprint(struct service *s, const char *fingerprint)
+{
+    if (fingerprint && !s->identity.fingerprint)
+        s->identity.fingerprint = fingerprint;
+}
+
+struct usage_own service_own_usage(const struct service *s)
+{
+    return (struct usage_own){engine_own_request_tokens(&s->identity), s->identity.own_requests_max};
+}
+
+/* ---- stopping ---- */
+
+bool service_is_gone(const struct service *s)
+{
+    return s->gone_ns != ABSENT_I64;
+}
+
+static bool is_gone(void *self)
+{
+    return service_is_gone(self);
+}
+
+bool service_stop(struct service *s)
+{
+    must(service_is_started(s));
+    struct stage_machine *m = s->machine;
+    struct child_stop_times times = {
+        .main_ns = seconds_ns(s->plan->limits.stop_s), .group_ns = 10 * SECOND_NS, .kill_ns = 30 * SECOND_NS};
+    child_stop(s->child, &times);
+    if (!stage_wait(m, is_gone, s, stage_now_ns(m) + times.main_ns + times.group_ns + times.kill_ns + SECOND_NS))
+        child_kill(s->child);
+    /* Deaf to interrupts: after SIGKILL this is short, and what is left behind would hold the GPU. */
+    return stage_wait_deaf(m, is_gone, s, stage_now_ns(m) + 5 * SECOND_NS) ||
+           stage_fail(m, ERR_ENGINE,
+                      "Processes of the engine are still there after SIGTERM and SIGKILL: see release.survivor "
+                      "in facts.csv. They hold the GPU; a process in state D usually needs a reboot.");
+}
