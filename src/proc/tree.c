@@ -60,7 +60,7 @@ static int by_pid(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static size_t scan_all(struct proc **ret_list)
+size_t proc_all(struct proc **ret_list)
 {
     DIR *folder = opendir("/proc");
     if (!folder)
@@ -89,7 +89,7 @@ size_t proc_below(int64_t root, struct proc **ret_list)
 {
     must(root > 0 && ret_list);
     struct proc *all = NULL;
-    size_t n = scan_all(&all), kept = 0;
+    size_t n = proc_all(&all), kept = 0;
     bool *below = mem_zero(n + 1, sizeof *below);
     for (bool more = true; more;) {
         more = false;

@@ -17,6 +17,10 @@ struct proc {
 /* One process; false when there is none. One small read. */
 bool proc_read(int64_t pid, struct proc *ret_proc);
 
+/* All processes that can be seen, in order of pid. The list is malloc'd; null where /proc can't be read. O(processes).
+ */
+size_t proc_all(struct proc **ret_list);
+
 /* All processes below `root` (not root itself, its children's children included), in order of pid. The list is
  * malloc'd; empty: null. O(processes of the machine * depth). */
 size_t proc_below(int64_t root, struct proc **ret_list);

@@ -14,7 +14,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "base/must.h"
 #include "engine/engine.h"
+#include "proc/tree.h"
 
 enum {
     BYTES_A_TOKEN = 40,
@@ -36,8 +38,10 @@ void preflight_done(struct preflight *p)
     p->fact_count = p->fact_capacity = 0;
 }
 
-void preflight_fact(struct preflight *p, const char *name, int outcome, const char *expected, const char *seen)
+void preflight_fact(struct preflight *p, const char *name, enum check_outcome outcome, const char *expected,
+                    const char *seen)
 {
+    must(name && outcome < CHECK_OUTCOME_COUNT);
     if (p->fact_count == p->fact_capacity) {
         p->fact_capacity = p->fact_capacity ? 2 * p->fact_capacity : 16;
         p->facts = mem_grow(p->facts, p->fact_capacity, sizeof *p->facts);
@@ -47,6 +51,7 @@ void preflight_fact(struct preflight *p, const char *name, int outcome, const ch
 
 int64_t preflight_record_bytes(int64_t requests, int64_t tokens)
 {
+    must(requests >= 0 && (tokens >= 0 || tokens == ABSENT_I64));
     if (tokens == ABSENT_I64)
         tokens = TOKENS_A_REQUEST * requests;
     return BYTES_A_TOKEN * tokens + BYTES_A_REQUEST * requests + BYTES_BESIDE;
@@ -150,10 +155,10 @@ static uint64_t listener_inode(int64_t port)
     return 0;
 }
 
-static bool holds_inode(const char *pid, const char *link)
+static bool holds_inode(int64_t pid, const char *link)
 {
-    char folder[280];
-    snprintf(folder, sizeof folder, "/proc/%s/fd", pid);
+    char folder[64];
+    snprintf(folder, sizeof folder, "/proc/%lld/fd", (long long)pid);
     DIR *d = opendir(folder);
     bool found = false;
     for (struct dirent *f; d && !found && (f = readdir(d));) {
@@ -169,42 +174,26 @@ static bool holds_inode(const char *pid, const char *link)
     return found;
 }
 
-static bool read_line(const char *path, char *ret_text, size_t size)
-{
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(ret_text, 1, size - 1, f) : 0;
-    if (f)
-        fclose(f);
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)ret_text[i] < ' ')
-            ret_text[i] = i + 1 == n ? 0 : ' ';
-    ret_text[n] = 0;
-    return n > 0;
-}
-
+/* " by pid 12 (name)"; "" where /proc does not tell. */
 static const char *port_holder(struct arena *a, int64_t port)
 {
     uint64_t inode = listener_inode(port);
+    if (!inode)
+        return "";
     char link[64];
     snprintf(link, sizeof link, "socket:[%" PRIu64 "]", inode);
-    DIR *proc = inode ? opendir("/proc") : NULL;
-    const char *holder = "";
-    for (struct dirent *d; proc && (d = readdir(proc));) {
-        if (d->d_name[0] < '1' || d->d_name[0] > '9' || !holds_inode(d->d_name, link))
-            continue;
-        char path[280], name[64];
-        snprintf(path, sizeof path, "/proc/%s/comm", d->d_name);
-        if (read_line(path, name, sizeof name))
-            holder = arena_format(a, " by pid %s (%s)", d->d_name, name);
-        break;
-    }
-    if (proc)
-        closedir(proc);
+    struct proc *all = NULL;
+    size_t n = proc_all(&all), at = 0;
+    while (at < n && !holds_inode(all[at].pid, link))
+        at++;
+    const char *holder = at < n ? arena_format(a, " by pid %lld (%s)", (long long)all[at].pid, all[at].name) : "";
+    free(all);
     return holder;
 }
 
 bool preflight_port(struct preflight *p, const char *host, int64_t port, struct err *e)
 {
+    must(port > 0 && port <= 65535);
     int fd = bind_port(host, port, e);
     if (fd == -2)
         return false;
@@ -268,59 +257,47 @@ bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e)
 
 /* ---- leftovers ---- */
 
-static long parent_of(long pid)
-{
-    char path[64], stat[512];
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    long parent = 0;
-    if (read_line(path, stat, sizeof stat) && strrchr(stat, ')') &&
-        sscanf(strrchr(stat, ')') + 1, " %*c %ld", &parent) != 1)
-        parent = 0;
-    return parent;
-}
-
 /* jtok carries the engine's command among its arguments, and so do the shells and drivers above it, and another jtok.
  */
-static bool is_jtok(long pid, const char *command)
+static bool is_jtok(const struct proc *p, const char *command)
 {
-    for (long at = getpid(); at > 0; at = parent_of(at))
-        if (at == pid)
-            return true;
+    struct proc self;
+    if (p->pid == getpid() || (proc_read(getpid(), &self) && proc_is_below(&self, p->pid)))
+        return true;
     size_t n = strcspn(command, " ");
     return n >= 4 && strncmp(command + n - 4, "jtok", 4) == 0 && (n == 4 || command[n - 5] == '/');
 }
 
 /* An engine below a living guardian is another run's, and dies with it: nobody left it behind. */
-static bool is_guarded(long pid)
+static bool is_guarded(const struct proc *p)
 {
-    for (long at = parent_of(pid); at > 1; at = parent_of(at)) {
-        char path[64], name[64];
-        snprintf(path, sizeof path, "/proc/%ld/comm", at);
-        if (read_line(path, name, sizeof name) && strcmp(name, "jtok-guardian") == 0)
+    struct proc at = *p;
+    while (at.ppid > 1 && proc_read(at.ppid, &at))
+        if (strcmp(at.name, "jtok-guardian") == 0)
             return true;
-    }
     return false;
+}
+
+static bool is_left_behind(const struct proc *p)
+{
+    enum { COMMAND_BYTES = 512 };
+    struct buf command = {0};
+    proc_command(p->pid, COMMAND_BYTES, &command);
+    const char *text = buf_text(&command);
+    bool left = engine_is_process(p->name, text) && !is_jtok(p, text) && !is_guarded(p);
+    buf_done(&command);
+    return left;
 }
 
 void preflight_leftovers(struct preflight *p, size_t *ret_n)
 {
-    DIR *proc = opendir("/proc");
+    struct proc *all = NULL;
+    size_t count = proc_all(&all), n = 0;
     struct buf b = {0};
-    size_t n = 0;
-    for (struct dirent *d; proc && (d = readdir(proc));) {
-        long pid = strtol(d->d_name, NULL, 10);
-        if (pid <= 0)
-            continue;
-        char path[280], name[64] = "", command[512] = "";
-        snprintf(path, sizeof path, "/proc/%ld/comm", pid);
-        read_line(path, name, sizeof name);
-        snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
-        read_line(path, command, sizeof command);
-        if (engine_is_process(name, command) && !is_jtok(pid, command) && !is_guarded(pid))
-            buf_fmt(&b, "%spid %ld (%s)", n++ ? ", " : "", pid, name);
-    }
-    if (proc)
-        closedir(proc);
+    for (size_t i = 0; i < count; i++)
+        if (is_left_behind(&all[i]))
+            buf_fmt(&b, "%spid %lld (%s)", n++ ? ", " : "", (long long)all[i].pid, all[i].name);
+    free(all);
     preflight_fact(p, "preflight.leftovers", n ? CHECK_FAILED : CHECK_PASSED, "no engine left behind",
                    n ? arena_text(p->arena, buf_text(&b)) : "none");
     buf_done(&b);

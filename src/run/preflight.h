@@ -25,7 +25,8 @@ void preflight_init(struct preflight *p, struct arena *a);
 void preflight_done(struct preflight *p);
 
 /* Adds a fact; its texts are borrowed. */
-void preflight_fact(struct preflight *p, const char *name, int outcome, const char *expected, const char *seen);
+void preflight_fact(struct preflight *p, const char *name, enum check_outcome outcome, const char *expected,
+                    const char *seen);
 
 /* preflight.disk: is there room for the records below `folder`, which must exist? Needs `bytes`, by
  * preflight_record_bytes. */
