@@ -65,23 +65,23 @@ static void describe(struct work *w)
     const struct rec_run *run = &w->r.run;
     const struct plan *p = &w->r.plan;
     struct result *ret = w->ret;
-    ret->run_id = run->id;
-    ret->jtok_version = JTOK_VERSION;
-    ret->records_method_id = run->method_id;
-    ret->records_jtok_version = run->jtok_version;
+    ret->about.run_id = run->id;
+    ret->about.jtok_version = JTOK_VERSION;
+    ret->about.records_method_id = run->method_id;
+    ret->about.records_jtok_version = run->jtok_version;
     ret->method = *w->m;
     ret->differences = method_differences(w->m, w->a);
-    ret->steady.reading = w->m->attribution;
+    ret->steady.rule = w->m->attribution;
     ret->steady.k = w->m->k;
-    ret->name = p->name;
-    ret->scenario = p->scenario ? p->scenario : p->requests.file;
-    ret->engine = plan_engine_name(p);
-    ret->image_digest = p->engine.image_digest;
-    known_fill(&w->r, ret);
-    ret->plan_sha256 = run->plan_sha256;
-    ret->requests_sha256 = p->requests.sha256;
-    ret->work_sha256 = p->requests.work_sha256;
-    ret->simulated = run->gpu_simulated || run->engine_simulated || p->engine.simulated;
+    ret->about.name = p->name;
+    ret->about.scenario = p->scenario ? p->scenario : p->requests.file;
+    ret->about.engine = plan_engine_name(p);
+    ret->about.image_digest = p->engine.image_digest;
+    known_fill(&w->r, &ret->about);
+    ret->about.plan_sha256 = run->plan_sha256;
+    ret->about.requests_sha256 = p->requests.sha256;
+    ret->about.work_sha256 = p->requests.work_sha256;
+    ret->about.simulated = run->gpu_simulated || run->engine_simulated || p->engine.simulated;
 }
 
 static void describe_gpus(struct work *w)
@@ -415,7 +415,7 @@ static void split(struct work *w)
     if (t->source == CURVE_NONE) {
         struct quantity none = quantity_absent(t->formal_j.state, t->formal_j.why);
         for (int k = 0; k < RULE_COUNT; k++)
-            t->readings[k].attributed_j = t->readings[k].no_generation_j = t->readings[k].closure = none;
+            t->rules[k].attributed_j = t->rules[k].no_generation_j = t->rules[k].closure = none;
         t->failed_active_j = none;
         return;
     }
@@ -426,7 +426,7 @@ static void split(struct work *w)
         struct attribution split_j;
         attribute(&w->streams, &w->course, formal_start(w), formal_end(w), k, w->a, &split_j);
         w->energy_j[k] = split_j.energy_j;
-        struct result_reading *row = &t->readings[k];
+        struct result_rule *row = &t->rules[k];
         double formal = t->formal_j.value;
         row->attributed_j = quantity_of(split_j.attributed_j);
         row->no_generation_j = quantity_of(split_j.none_j);
@@ -547,7 +547,7 @@ static void fill_steady(struct work *w, const struct bounds *b, struct result_st
     measure_window(w, b, s->start_ns, s->end_ns, &s->energy_j, &s->average_w, &s->j_per_token, &s->edge_j_per_token);
     struct sum sum = {0};
     for (size_t i = (size_t)s->window; i < w->order_count; i++)
-        sum_add(&sum, w->energy_j[s->reading][w->order[i]]);
+        sum_add(&sum, w->energy_j[s->rule][w->order[i]]);
     s->mean_request_j = w->lack_requests ? quantity_absent(Q_NOT_RECORDED, w->lack_requests)
                                          : quantity_of(sum_value(&sum) / (double)s->requests);
 }
@@ -561,7 +561,7 @@ static void find_steady(struct work *w)
                                   &ret->window_count);
     for (size_t i = 0; i < ret->steady_count; i++) {
         struct result_steady *s = &ret->steady_table[i];
-        steady_find(ret->windows, ret->window_count, w->order_count, w->m, s->reading, s->k, w->a, s);
+        steady_find(ret->windows, ret->window_count, w->order_count, w->m, s->rule, s->k, w->a, s);
         if (!s->reached)
             continue;
         s->start_ns = w->streams.requests[w->order[s->window]].end_ns;
@@ -570,7 +570,7 @@ static void find_steady(struct work *w)
         s->end_s = since_formal_s(w, s->end_ns);
     }
     for (int k = 0; k < RULE_COUNT; k++) {
-        struct result_reading *row = &ret->attribution.readings[k];
+        struct result_rule *row = &ret->attribution.rules[k];
         row->cv_min = row->cv_max = quantity_absent(Q_UNDEFINED, "no window");
         for (size_t i = 0; i < ret->window_count; i++) {
             double cv = ret->windows[i].cv[k];

@@ -56,7 +56,7 @@ static size_t runs_of(const struct compare *c)
 
 static bool carries(const struct result *r, int mark)
 {
-    return (size_t)mark < r->mark_count && r->marks[mark].outcome == CHECK_FAILED;
+    return (size_t)mark < r->flag_count && r->flags[mark].outcome == CHECK_FAILED;
 }
 
 static void note(struct compare *c, const char *text)
@@ -232,7 +232,7 @@ static const char *run_fault(const struct result *r, const struct compare_metric
 {
     bool latency = m->kind == METRIC_TTFT || m->kind == METRIC_TPOT;
     const struct quantity *q = value_of(r, m);
-    if (m->kind == METRIC_STEADY && carries(r, RMARK_DELIVERY_LAG))
+    if (m->kind == METRIC_STEADY && carries(r, FLAG_DELIVERY_LAG))
         return arena_format(a, "run %s has delivery lag", compare_id(r));
     if (latency && result_latency_fault(r))
         return arena_format(a, "run %s: %s", compare_id(r), result_latency_fault(r));
@@ -318,10 +318,10 @@ static void note_mark(struct compare *c, int mark)
         if (!carries(r, mark))
             continue;
         ids = ids ? arena_format(c->a, "%s, %s", ids, compare_id(r)) : compare_id(r);
-        why = why ? why : r->marks[mark].why;
+        why = why ? why : r->flags[mark].why;
     }
     if (ids)
-        note(c, arena_format(c->a, "Marked %s: %s.%s%s", mark_code_names[mark], ids, why ? " " : "", why ? why : ""));
+        note(c, arena_format(c->a, "Marked %s: %s.%s%s", flag_code_names[mark], ids, why ? " " : "", why ? why : ""));
 }
 
 static void note_runs(struct compare *c)
@@ -342,8 +342,8 @@ static void notes(struct compare *c)
 {
     struct comparison *out = c->out;
     note_runs(c);
-    for (int mark = 0; mark < RMARK_COUNT; mark++)
-        if (mark != RMARK_SIMULATED && mark != RMARK_STEADY_NOT_REACHED)
+    for (int mark = 0; mark < FLAG_COUNT; mark++)
+        if (mark != FLAG_SIMULATED && mark != FLAG_STEADY_NOT_REACHED)
             note_mark(c, mark);
     if (!out->same_boards)
         note(c, "The boards differ, so the calibration of both is in the ratios, too.");
@@ -353,7 +353,7 @@ static void notes(struct compare *c)
         if (!out->differences.count)
             note(c, "Both sides have the same plan, but for what names a run or a place.");
     }
-    if (x->result->simulated)
+    if (x->result->about.simulated)
         note(c, "All runs are simulated.");
 }
 
@@ -361,7 +361,7 @@ static const char **ids_of(const struct side *s, struct arena *a)
 {
     const char **ids = arena_array(a, s->count, sizeof *ids);
     for (size_t i = 0; i < s->count; i++)
-        ids[i] = s->runs[i].result->run_id;
+        ids[i] = s->runs[i].result->about.run_id;
     return ids;
 }
 

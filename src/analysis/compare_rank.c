@@ -168,7 +168,8 @@ struct ranker {
 
 static bool same_subject(const struct result *x, const struct result *y)
 {
-    return strcmp(text_of(x->model), text_of(y->model)) == 0 && strcmp(text_of(x->engine), text_of(y->engine)) == 0;
+    return strcmp(text_of(x->about.model), text_of(y->about.model)) == 0 &&
+           strcmp(text_of(x->about.engine), text_of(y->about.engine)) == 0;
 }
 
 static const struct compare_run *first_formal(const struct ranker *k)
@@ -206,7 +207,7 @@ static void want_repetitions(struct ranker *k)
         struct findings f = {0};
         for (size_t j = 0; j < i; j++) {
             if (compare_same_run(&k->runs[i], &k->runs[j]))
-                sentences_add(&f.reasons, k->a, arena_format(k->a, "It is the same run twice: %s.", r->run_id));
+                sentences_add(&f.reasons, k->a, arena_format(k->a, "It is the same run twice: %s.", r->about.run_id));
         }
         for (size_t j = 0; r->formal && j < i; j++)
             if (k->runs[j].result->formal && same_subject(k->runs[j].result, r)) {
@@ -240,7 +241,7 @@ static const char *not_formal_reason(const struct result *r, struct arena *a)
 
 static void drop(struct ranker *k, const struct result *r, const char *why)
 {
-    k->out->dropped[k->out->dropped_count++] = (struct ranking_drop){r->run_id, text_of(r->model), why};
+    k->out->dropped[k->out->dropped_count++] = (struct ranking_drop){r->about.run_id, text_of(r->about.model), why};
 }
 
 /* Mean of one value over the runs of an entry, with the mean of their doubts. Absent as in the first run where none
@@ -284,7 +285,7 @@ static void add_entry(struct ranker *k, size_t first)
         const char *why = r->formal
                               ? drop_reason(&r->metrics.steady_j_per_token, &r->metrics.lifecycle_j_per_token, k->a)
                               : not_formal_reason(r, k->a);
-        ids[all++] = r->run_id;
+        ids[all++] = r->about.run_id;
         if (r->formal)
             formal[n++] = r;
         else
@@ -299,16 +300,17 @@ static void add_entry(struct ranker *k, size_t first)
     struct ranking_entry *e = &k->entries[k->entry_count++];
     *e = (struct ranking_entry){.ids = ids,
                                 .id_count = count ? count : all,
-                                .model = text_of(head->model),
-                                .total_parameters = head->total_parameters,
+                                .model = text_of(head->about.model),
+                                .total_parameters = head->about.total_parameters,
                                 .n = (int64_t)count,
                                 .why = count ? NULL : excluded};
     for (size_t i = 0; i < count; i++)
-        ids[i] = used[i]->run_id;
+        ids[i] = used[i]->about.run_id;
     const struct result *shown = count ? used[0] : head;
-    e->engine = shown->engine_version ? arena_format(k->a, "%s %s", text_of(shown->engine), shown->engine_version)
-                                      : text_of(shown->engine);
-    e->total_parameters = shown->total_parameters;
+    e->engine = shown->about.engine_version
+                    ? arena_format(k->a, "%s %s", text_of(shown->about.engine), shown->about.engine_version)
+                    : text_of(shown->about.engine);
+    e->total_parameters = shown->about.total_parameters;
     e->steady = count ? mean_over(used, count, false) : head->metrics.steady_j_per_token;
     e->lifecycle = count ? mean_over(used, count, true) : head->metrics.lifecycle_j_per_token;
 }
@@ -352,9 +354,9 @@ void rank_runs(const struct compare_run *runs, size_t n, struct arena *a, struct
     struct ranker k = {.runs = runs, .count = n, .a = a, .out = ret};
     const struct compare_run *first = first_formal(&k);
     const struct result *shown = first ? first->result : runs[0].result;
-    ret->scenario = shown->scenario;
+    ret->scenario = shown->about.scenario;
     ret->hardware = result_gpus_text(shown, a);
-    ret->simulated = shown->simulated;
+    ret->simulated = shown->about.simulated;
     ret->all = rank_figures_of(NULL, 0, a);
     want_conditions(&k);
     want_repetitions(&k);

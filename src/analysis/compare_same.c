@@ -38,7 +38,7 @@ static void note(struct same *s, const char *text)
 
 static bool carries(const struct result *r, int mark)
 {
-    return (size_t)mark < r->mark_count && r->marks[mark].outcome == CHECK_FAILED;
+    return (size_t)mark < r->flag_count && r->flags[mark].outcome == CHECK_FAILED;
 }
 
 static const char *text_of(const char *text)
@@ -53,12 +53,12 @@ static bool same_text(const char *a, const char *b)
 
 const char *compare_id(const struct result *r)
 {
-    return r->run_id ? r->run_id : "without id";
+    return r->about.run_id ? r->about.run_id : "without id";
 }
 
 bool compare_same_run(const struct compare_run *x, const struct compare_run *y)
 {
-    return same_text(x->result->run_id, y->result->run_id) &&
+    return same_text(x->result->about.run_id, y->result->about.run_id) &&
            !(x->run && y->run && x->run->began_realtime_ns != y->run->began_realtime_ns);
 }
 
@@ -183,26 +183,26 @@ static void want_same_work(struct same *s)
 {
     const struct result *x = s->x->result, *y = s->y->result;
     bool plans = s->x->plan && s->y->plan;
-    if (x->work_sha256 && y->work_sha256) {
-        if (strcmp(x->work_sha256, y->work_sha256) != 0 && !(plans && name_settings(s)))
+    if (x->about.work_sha256 && y->about.work_sha256) {
+        if (strcmp(x->about.work_sha256, y->about.work_sha256) != 0 && !(plans && name_settings(s)))
             against(s, arena_format(s->a,
                                     "What was asked differs, in the texts, their order or their lengths (digests %.12s "
                                     "and %.12s).",
-                                    x->work_sha256, y->work_sha256));
+                                    x->about.work_sha256, y->about.work_sha256));
         return;
     }
-    want_same(s, "request file (SHA-256)", x->requests_sha256, y->requests_sha256);
+    want_same(s, "request file (SHA-256)", x->about.requests_sha256, y->about.requests_sha256);
     if (plans)
         name_settings(s);
     else
         against(s, arena_format(s->a,
                                 "Whether the same was asked can't be told: run %s has no digest of its work, and run "
                                 "%s no plan.json.",
-                                compare_id(x->work_sha256 ? y : x), compare_id(s->x->plan ? y : x)));
-    if (!x->work_sha256)
+                                compare_id(x->about.work_sha256 ? y : x), compare_id(s->x->plan ? y : x)));
+    if (!x->about.work_sha256)
         note(s, arena_format(s->a, "Run %s has no digest of its work: request file and request settings stand in.",
                              compare_id(x)));
-    if (!y->work_sha256)
+    if (!y->about.work_sha256)
         note(s, arena_format(s->a, "Run %s has no digest of its work: request file and request settings stand in.",
                              compare_id(y)));
 }
@@ -295,7 +295,7 @@ static void want_same_machine(struct same *s)
             against(s, arena_format(s->a, "The GPUs differ: %s and %s.", a[i], b[i]));
             break;
         }
-    if (carries(x, RMARK_AVERAGED_POWER) != carries(y, RMARK_AVERAGED_POWER))
+    if (carries(x, FLAG_AVERAGED_POWER) != carries(y, FLAG_AVERAGED_POWER))
         against(s,
                 "The power readings of one run are averages over a second (averaged_power) and the other's are not.");
     if (!compare_same_boards(x, y))
@@ -313,12 +313,14 @@ static void want_same_machine(struct same *s)
 static void want_alike(struct same *s)
 {
     const struct result *x = s->x->result, *y = s->y->result;
-    if (x->simulated != y->simulated)
-        against(s, arena_format(s->a, "Run %s is simulated and the other is real.", compare_id(x->simulated ? x : y)));
-    if (carries(x, RMARK_REPEATED_PROMPTS) != carries(y, RMARK_REPEATED_PROMPTS))
+    if (x->about.simulated != y->about.simulated)
+        against(s, arena_format(s->a, "Run %s is simulated and the other is real.",
+                                compare_id(x->about.simulated ? x : y)));
+    if (carries(x, FLAG_REPEATED_PROMPTS) != carries(y, FLAG_REPEATED_PROMPTS))
         against(s, "One run repeats prompts with the prefix cache on (repeated_prompts) and the other does not.");
-    if (!same_text(x->method_id, y->method_id))
-        against(s, arena_format(s->a, "The method differs: %s and %s.", text_of(x->method_id), text_of(y->method_id)));
+    if (!same_text(x->about.method_id, y->about.method_id))
+        against(s, arena_format(s->a, "The method differs: %s and %s.", text_of(x->about.method_id),
+                                text_of(y->about.method_id)));
     const char *a = x->differences ? x->differences : "the method's defaults",
                *b = y->differences ? y->differences : "the method's defaults";
     if (strcmp(a, b) != 0)
@@ -328,7 +330,7 @@ static void want_alike(struct same *s)
 void compare_conditions(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f)
 {
     struct same s = {x, y, a, f};
-    want_same(&s, "scenario", x->result->scenario, y->result->scenario);
+    want_same(&s, "scenario", x->result->about.scenario, y->result->about.scenario);
     want_same_work(&s);
     want_same_machine(&s);
     want_alike(&s);
@@ -358,7 +360,7 @@ static void want_same_tokens(struct same *s)
 /* As known from plan, engine or snapshot; results made under jtok-1 leave it to the plan. */
 static const char *precision_of(const struct compare_run *r)
 {
-    return r->result->precision ? r->result->precision : r->plan ? r->plan->model.precision : NULL;
+    return r->result->about.precision ? r->result->about.precision : r->plan ? r->plan->model.precision : NULL;
 }
 
 void compare_pair(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f)
@@ -366,9 +368,9 @@ void compare_pair(const struct compare_run *x, const struct compare_run *y, stru
     struct same s = {x, y, a, f};
     want_formal(&s, x->result);
     want_formal(&s, y->result);
-    want_same(&s, "model", x->result->model, y->result->model);
-    want_same_if_stated(&s, "model's revision", x->result->revision, y->result->revision);
-    if ((x->plan && y->plan) || (x->result->precision && y->result->precision))
+    want_same(&s, "model", x->result->about.model, y->result->about.model);
+    want_same_if_stated(&s, "model's revision", x->result->about.revision, y->result->about.revision);
+    if ((x->plan && y->plan) || (x->result->about.precision && y->result->about.precision))
         want_same_if_stated(&s, "precision", precision_of(x), precision_of(y));
     else
         note(&s, arena_format(a, "Run %s has no plan.json, so the precision was not compared.",
@@ -617,7 +619,7 @@ static void compare_environments(struct plans *p, const struct compare_run *x, c
 
 static struct places places_of(const struct plans *p, const struct compare_run *r)
 {
-    return (struct places){.run_id = r->result->run_id,
+    return (struct places){.run_id = r->result->about.run_id,
                            .snapshot = p->same_snapshot ? r->plan->model.snapshot : NULL,
                            .requests = p->same_requests ? r->plan->requests.file : NULL,
                            .port = r->plan->engine.port};
@@ -655,11 +657,12 @@ void compare_repetition(const struct compare_run *x, const struct compare_run *y
     for (size_t i = 0; i < conditions.notes.count; i++)
         note(&s, conditions.notes.items[i]);
     /* As found, too: a plan may be silent. */
-    const char *const found[][3] = {{"engine", x->result->engine, y->result->engine},
-                                    {"engine's version", x->result->engine_version, y->result->engine_version},
-                                    {"model", x->result->model, y->result->model},
-                                    {"model's revision", x->result->revision, y->result->revision},
-                                    {"precision", x->result->precision, y->result->precision}};
+    const char *const found[][3] = {
+        {"engine", x->result->about.engine, y->result->about.engine},
+        {"engine's version", x->result->about.engine_version, y->result->about.engine_version},
+        {"model", x->result->about.model, y->result->about.model},
+        {"model's revision", x->result->about.revision, y->result->about.revision},
+        {"precision", x->result->about.precision, y->result->about.precision}};
     for (size_t i = 0; i < sizeof found / sizeof *found; i++)
         if (strcmp(text_of(found[i][1]), text_of(found[i][2])) != 0)
             against(&s, arena_format(a, "%s: the %s is %s and %s.", runs, found[i][0], text_of(found[i][1]),

@@ -273,8 +273,8 @@ const char *meters_contradiction(const struct result_stage_gpu *rows, size_t n, 
                 worst = arena_format(arena,
                                      "GPU %lld: %s and %s are %.4g J apart, more than the %.4g J that they doubt "
                                      "together",
-                                     (long long)rows[g].gpu, series_names[series[i]], series_names[series[k]], apart,
-                                     doubt);
+                                     (long long)rows[g].gpu, series_id_names[series[i]], series_id_names[series[k]],
+                                     apart, doubt);
             }
     return worst;
 }

@@ -29,7 +29,7 @@ static void take(const struct source *sources, size_t n, const char **ret_value,
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-void known_fill(const struct records *r, struct result *ret)
+void known_fill(const struct records *r, struct result_about *ret)
 {
     const struct plan_model *m = &r->plan.model;
     const struct source model[] = {{"plan", m->id}, {"snapshot", seen(r, "snapshot.model_id")}};

@@ -8,6 +8,6 @@
 /* Fills model, precision, engine_version, revision and total_parameters of *ret, each with its source ("plan",
  * "engine", "snapshot", "analyze"); what nobody says stays null or NaN, its source too. Texts are the records'.
  * O(facts). */
-void known_fill(const struct records *r, struct result *ret);
+void known_fill(const struct records *r, struct result_about *ret);
 
 #endif

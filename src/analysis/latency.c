@@ -88,7 +88,7 @@ static void add_known(int64_t *sum, int64_t value)
 static void count_requests(const struct streams *s, struct result_load *ret)
 {
     ret->requests = (int64_t)s->request_count;
-    ret->successful = ret->no_interval = ret->tpot_spread = ret->output_tokens = ret->prompt_tokens =
+    ret->successful = ret->no_interval = ret->tpot_allotted = ret->output_tokens = ret->prompt_tokens =
         ret->reasoning_tokens = 0;
     for (size_t i = 0; i < s->request_count; i++) {
         if (!s->streams[i].success)
@@ -98,7 +98,7 @@ static void count_requests(const struct streams *s, struct result_load *ret)
         ret->output_tokens += s->streams[i].tokens;
         add_known(&ret->prompt_tokens, s->requests[i].prompt_tokens);
         add_known(&ret->reasoning_tokens, s->requests[i].reasoning_tokens);
-        ret->tpot_spread += !s->streams[i].running && s->streams[i].generates;
+        ret->tpot_allotted += !s->streams[i].running && s->streams[i].generates;
     }
     ret->failed = ret->requests - ret->successful;
     if (ret->successful == 0)
@@ -188,7 +188,7 @@ void latency_load(const struct streams *s, const struct result_request *table, s
     count_requests(s, ret);
     ret->repeated_prompts = repeated_prompts(s, a);
     list_failures(s, a, ret);
-    ret->submit_spread_s = submit_spread(s);
+    ret->submit_window_s = submit_spread(s);
     ret->ttft_s = column(s, table, offsetof(struct result_request, ttft_s), scratch, "no successful request");
     ret->tpot_s =
         column(s, table, offsetof(struct result_request, tpot_s), scratch, "no successful request of two tokens");

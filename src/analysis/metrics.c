@@ -38,11 +38,12 @@ void metrics_fill(const struct plan *plan, struct result *result)
     static const char LAG[] = "delivery lag: tokens arrived long after their energy was spent";
     struct result_metrics *m = &result->metrics;
     const struct result_load *load = &result->load;
-    const struct result_stage *formal = &result->stages[STAGE_FORMAL], *life = &result->stages[STAGE_LIFECYCLE];
+    const struct result_stage *formal = result_stage_of(result, STAGE_FORMAL),
+                              *life = result_stage_of(result, STAGE_LIFECYCLE);
     const struct quantity *energy = &formal->energy.headline;
     bool lag = result->lag.delivery_lag;
-    m->startup_j = result->stages[STAGE_STARTUP].energy.headline;
-    m->release_j = result->stages[STAGE_RELEASE].energy.headline;
+    m->startup_j = result_stage_of(result, STAGE_STARTUP)->energy.headline;
+    m->release_j = result_stage_of(result, STAGE_RELEASE)->energy.headline;
     m->lifecycle_j_per_token = per_known(&life->energy.headline, load->output_tokens, formal->why, NO_TOKENS);
     m->formal_j_per_token = per_known(energy, load->output_tokens, formal->why, NO_TOKENS);
     m->j_per_request = per_known(energy, load->successful, formal->why, "no successful request");
@@ -106,7 +107,7 @@ struct estimate estimate_for(const struct result *r, int64_t requests)
     const struct quantity *parts[] = {&e->fixed_j, &running};
     s.total_j =
         requests > 0 ? quantity_sum(parts, 2) : quantity_absent(Q_UNDEFINED, "an estimate is for one request or more");
-    const struct quantity *measured = &r->stages[STAGE_LIFECYCLE].energy.headline;
+    const struct quantity *measured = &result_stage_of(r, STAGE_LIFECYCLE)->energy.headline;
     s.measured = requests == r->load.requests && r->load.failed == 0 && quantity_has_value(measured);
     if (s.measured)
         s.total_j = *measured;

@@ -49,10 +49,10 @@ static void wait_of(struct result_stage *s, int64_t from_ns, int64_t to_ns, int6
 void parts_waits(const struct records *r, const struct meters *m, struct result *ret, struct arena *a)
 {
     int64_t silence_ns = r->plan.requests.connect == CONNECT_AHEAD ? METHOD_SILENCE_NS : 0;
-    wait_of(&ret->stages[STAGE_STARTUP], records_boundary(r, BOUNDARY_WARMUP_END),
+    wait_of(result_stage_of(ret, STAGE_STARTUP), records_boundary(r, BOUNDARY_WARMUP_END),
             records_boundary(r, BOUNDARY_FORMAL_START), silence_ns, m, a);
-    wait_of(&ret->stages[STAGE_RELEASE], records_boundary(r, BOUNDARY_FORMAL_END), records_boundary(r, BOUNDARY_STOP),
-            0, m, a);
+    wait_of(result_stage_of(ret, STAGE_RELEASE), records_boundary(r, BOUNDARY_FORMAL_END),
+            records_boundary(r, BOUNDARY_STOP), 0, m, a);
 }
 
 /* ---- phases ---- */
@@ -106,7 +106,7 @@ static void phase_ends(const struct records *r, int64_t start_ns, int64_t *ret_e
 
 void parts_phases(const struct records *r, const struct meters *m, struct result *ret, struct arena *a)
 {
-    const struct result_stage *s = &ret->stages[STAGE_STARTUP];
+    const struct result_stage *s = result_stage_of(ret, STAGE_STARTUP);
     ret->startup_phase_count = 0;
     if (s->start_ns == ABSENT_I64)
         return;

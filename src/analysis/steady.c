@@ -130,7 +130,7 @@ static const char *why_not(const struct result_steady *s, const struct method *m
 void steady_find(const struct result_window *windows, size_t window_count, size_t count, const struct method *m,
                  int reading, int k, struct arena *a, struct result_steady *ret)
 {
-    ret->reading = reading;
+    ret->rule = reading;
     ret->k = k;
     ret->lowest_cv = (double)NAN;
     survey(windows, window_count, m, reading, ret);

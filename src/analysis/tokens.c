@@ -225,7 +225,7 @@ static void finish_streams(struct streams *s, const struct tally *tallies, int64
         q->generates = q->last_ns > q->first_ns;
         q->by_interval = q->generates && 2 * (q->tokens - q->first_tokens) < q->tokens;
     }
-    s->source = counts && spread ? TOKENS_MIXED : counts ? TOKENS_RUNNING : spread ? TOKENS_SPREAD : TOKENS_NONE;
+    s->source = counts && spread ? TOKENS_MIXED : counts ? TOKENS_RUNNING : spread ? TOKENS_ALLOTTED : TOKENS_NONE;
     if (s->token_chunks == 0)
         s->largest = -1;
     if (!later)

@@ -14,11 +14,11 @@ void verify_set(struct verify *v, int check_code, int outcome, const char *forma
     va_end(arguments);
 }
 
-void verify_mark(struct verify *v, int mark_code, int outcome, double value, double limit, const char *format, ...)
+void verify_flag(struct verify *v, int flag_code, int outcome, double value, double limit, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    v->result->marks[mark_code] = (struct result_mark){.code = mark_code,
+    v->result->flags[flag_code] = (struct result_flag){.code = flag_code,
                                                        .outcome = outcome,
                                                        .why = arena_vformat(v->a, format, arguments),
                                                        .value = value,
@@ -92,13 +92,13 @@ void verify_run(const struct records *r, const struct method *m, struct arena *a
     struct verify v = {.r = r, .m = m, .a = a, .result = result};
     result->check_count = CODE_COUNT;
     result->checks = arena_array(a, CODE_COUNT, sizeof *result->checks);
-    result->mark_count = RMARK_COUNT;
-    result->marks = arena_array(a, RMARK_COUNT, sizeof *result->marks);
+    result->flag_count = FLAG_COUNT;
+    result->flags = arena_array(a, FLAG_COUNT, sizeof *result->flags);
     verify_setup(&v);
     verify_energy(&v);
     verify_requests(&v);
     verify_course(&v);
-    verify_marks(&v);
+    verify_flags(&v);
     result->formal = true;
     for (size_t i = 0; i < CODE_COUNT; i++)
         if (check_excludes(result->checks[i].outcome))
@@ -188,26 +188,26 @@ const char *check_code_meaning(int check_code)
     return check_code >= 0 && check_code < CODE_COUNT ? meanings[check_code] : "";
 }
 
-const char *mark_code_meaning(int mark_code)
+const char *flag_code_meaning(int flag_code)
 {
-    static const char *const meanings[RMARK_COUNT] = {
-        [RMARK_SIMULATED] = "GPU or engine was simulated: no figure is a measurement of hardware.",
-        [RMARK_STEADY_NOT_REACHED] = "No steady state: there is no steady-state value.",
-        [RMARK_DELIVERY_LAG] = "Tokens arrived later than the GPUs made them.",
-        [RMARK_CLIENT_LIMITED] = "The client was the bottleneck: latencies are partly its own.",
-        [RMARK_REPEATED_PROMPTS] = "Prompts repeat and the engine's prefix cache is on.",
-        [RMARK_THROTTLED] = "A thermal, power-brake or hardware slowdown was active in the formal stage.",
-        [RMARK_IDENTITY_NOT_VERIFIABLE] = "The engine gives no way to check part of its identity.",
-        [RMARK_USAGE_NOT_VERIFIABLE] = "The engine keeps no token count of its own to check against.",
-        [RMARK_SAMPLER_LATE] = "A power sample came over half a period late.",
-        [RMARK_AVERAGED_POWER] =
+    static const char *const meanings[FLAG_COUNT] = {
+        [FLAG_SIMULATED] = "GPU or engine was simulated: no figure is a measurement of hardware.",
+        [FLAG_STEADY_NOT_REACHED] = "No steady state: there is no steady-state value.",
+        [FLAG_DELIVERY_LAG] = "Tokens arrived later than the GPUs made them.",
+        [FLAG_CLIENT_LIMITED] = "The client was the bottleneck: latencies are partly its own.",
+        [FLAG_REPEATED_PROMPTS] = "Prompts repeat and the engine's prefix cache is on.",
+        [FLAG_THROTTLED] = "A thermal, power-brake or hardware slowdown was active in the formal stage.",
+        [FLAG_IDENTITY_NOT_VERIFIABLE] = "The engine gives no way to check part of its identity.",
+        [FLAG_USAGE_NOT_VERIFIABLE] = "The engine keeps no token count of its own to check against.",
+        [FLAG_SAMPLER_LATE] = "A power sample came over half a period late.",
+        [FLAG_AVERAGED_POWER] =
             "The power readings are one-second averages: startup and release lag by about a second.",
-        [RMARK_NO_BUFFER] = "The board has no power buffer: grid and counter alone check each other.",
-        [RMARK_OBSERVER_WAIT] = "jtok's own waits took over 2 % of a stage's energy.",
-        [RMARK_HOLD_RESTARTED] = "Power left its band again after the release seemed over.",
-        [RMARK_PAGE_CACHE_WARMED] = "Reading the weights for their digest left them in the page cache.",
-        [RMARK_ENGINE_OWN_REQUESTS] = "The engine generated tokens for itself, and their number is explained.",
-        [RMARK_ARRIVALS_MERGED] = "Tokens arrived many at a time: TPOT and ITL are not the server's.",
+        [FLAG_NO_BUFFER] = "The board has no power buffer: grid and counter alone check each other.",
+        [FLAG_OBSERVER_WAIT] = "jtok's own waits took over 2 % of a stage's energy.",
+        [FLAG_HOLD_RESTARTED] = "Power left its band again after the release seemed over.",
+        [FLAG_PAGE_CACHE_WARMED] = "Reading the weights for their digest left them in the page cache.",
+        [FLAG_ENGINE_OWN_REQUESTS] = "The engine generated tokens for itself, and their number is explained.",
+        [FLAG_ARRIVALS_MERGED] = "Tokens arrived many at a time: TPOT and ITL are not the server's.",
     };
-    return mark_code >= 0 && mark_code < RMARK_COUNT ? meanings[mark_code] : "";
+    return flag_code >= 0 && flag_code < FLAG_COUNT ? meanings[flag_code] : "";
 }

@@ -12,7 +12,7 @@
 #include "model/record.h"
 #include "model/result.h"
 
-/* Fills result->checks (CODE_COUNT of them, by code), result->marks (RMARK_COUNT) and result->formal: true when every
+/* Fills result->checks (CODE_COUNT of them, by code), result->marks (FLAG_COUNT) and result->formal: true when every
  * check passed. `result` must be the analysis of these records under this method; it is not changed otherwise. Facts
  * that the run wrote down itself (struct rec_fact) count by their group, the name's part before the first dot: plan,
  * identity, preflight, gpu, release. Memory is taken from `a`. O(records but chunks, + requests log requests). */
@@ -25,6 +25,6 @@ bool analyze_and_verify(const struct records *r, const struct method *m, struct 
 
 /* One sentence a code: what it means when a run carries it. Static text. */
 const char *check_code_meaning(int check_code);
-const char *mark_code_meaning(int mark_code);
+const char *flag_code_meaning(int flag_code);
 
 #endif

@@ -19,7 +19,7 @@ static bool happened(const struct result_stage *s)
 
 static const char *name_of(const struct result_stage *s)
 {
-    return stage_names[s->stage];
+    return stage_id_names[s->stage];
 }
 
 static void check_covered(struct verify *v)
@@ -55,9 +55,11 @@ static bool headline_gap(const struct result_stage *s)
     case SERIES_BUFFER:
     case SERIES_PRECISE:
         return s->buffer_gap;
-    default:
-        return false;
+    case SERIES_COUNTER:
+    case HEADLINE_MIXED:
+        break;
     }
+    return false;
 }
 
 static double longest_gap(const struct result_stage *s)
@@ -80,7 +82,7 @@ static void check_gaps(struct verify *v)
         if (happened(s) && headline_gap(s)) {
             verify_set(v, CODE_SAMPLE_GAP, CHECK_FAILED,
                        "The %s stage has a gap of %.3g s in its headline series (%s).", name_of(s), longest_gap(s),
-                       series_names[s->energy.headline_series]);
+                       series_id_names[s->energy.headline_series]);
             return;
         }
     }
@@ -298,7 +300,7 @@ static void check_power(struct verify *v)
 
 /* ---- instruments that are missing ---- */
 
-static void mark_averaged(struct verify *v)
+static void flag_averaged(struct verify *v)
 {
     const double none = __builtin_nan("");
     const struct result *x = v->result;
@@ -311,20 +313,20 @@ static void mark_averaged(struct verify *v)
             averaged = averaged ? averaged : verify_gpu_name(v, g);
     }
     if (averaged)
-        verify_mark(v, RMARK_AVERAGED_POWER, CHECK_FAILED, none, none,
+        verify_flag(v, FLAG_AVERAGED_POWER, CHECK_FAILED, none, none,
                     "%s does not give its power of the moment: a mean over about one second stands in, so startup and "
                     "release by "
                     "the grid lag by about a second.",
                     averaged);
     else if (unknown || !x->gpu_count)
-        verify_mark(v, RMARK_AVERAGED_POWER, CHECK_NOT_RECORDED, none, none, "%s.",
+        verify_flag(v, FLAG_AVERAGED_POWER, CHECK_NOT_RECORDED, none, none, "%s.",
                     unknown ? arena_format(v->a, "Which reading the grid of %s holds was not recorded", unknown)
                             : "No GPU was recorded");
     else
-        verify_mark(v, RMARK_AVERAGED_POWER, CHECK_PASSED, none, none, "The grid holds instantaneous power.");
+        verify_flag(v, FLAG_AVERAGED_POWER, CHECK_PASSED, none, none, "The grid holds instantaneous power.");
 }
 
-static void mark_no_buffer(struct verify *v)
+static void flag_no_buffer(struct verify *v)
 {
     const double none = __builtin_nan("");
     size_t lacking = 0, first = 0;
@@ -334,14 +336,14 @@ static void mark_no_buffer(struct verify *v)
             first = g;
         }
     if (lacking)
-        verify_mark(v, RMARK_NO_BUFFER, CHECK_FAILED, (double)lacking, 0,
+        verify_flag(v, FLAG_NO_BUFFER, CHECK_FAILED, (double)lacking, 0,
                     "%s%s recorded no power buffer: its energies rest on grid and counter alone, and nothing finer "
                     "checks them.",
                     verify_gpu_name(v, first), lacking > 1 ? arena_format(v->a, " and %zu more", lacking - 1) : "");
     else if (!v->r->gpu_count)
-        verify_mark(v, RMARK_NO_BUFFER, CHECK_NOT_RECORDED, none, none, "No GPU was recorded.");
+        verify_flag(v, FLAG_NO_BUFFER, CHECK_NOT_RECORDED, none, none, "No GPU was recorded.");
     else
-        verify_mark(v, RMARK_NO_BUFFER, CHECK_PASSED, 0, 0, "Every GPU has its power buffer.");
+        verify_flag(v, FLAG_NO_BUFFER, CHECK_PASSED, 0, 0, "Every GPU has its power buffer.");
 }
 
 void verify_energy(struct verify *v)
@@ -352,6 +354,6 @@ void verify_energy(struct verify *v)
     check_disagreement(v);
     check_grid(v);
     check_power(v);
-    mark_averaged(v);
-    mark_no_buffer(v);
+    flag_averaged(v);
+    flag_no_buffer(v);
 }

@@ -26,7 +26,7 @@ struct verify {
 
 void verify_set(struct verify *v, int check_code, int outcome, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void verify_mark(struct verify *v, int mark_code, int outcome, double value, double limit, const char *format, ...)
+void verify_flag(struct verify *v, int flag_code, int outcome, double value, double limit, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 
 /* The facts of one group ("plan", "gpu" ...), counted by outcome; `failed` and `open` describe those that failed and
@@ -52,6 +52,6 @@ void verify_setup(struct verify *v);
 void verify_energy(struct verify *v);
 void verify_requests(struct verify *v);
 void verify_course(struct verify *v);
-void verify_marks(struct verify *v);
+void verify_flags(struct verify *v);
 
 #endif

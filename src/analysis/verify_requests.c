@@ -205,20 +205,20 @@ static const char *not_explained(struct verify *v, const struct usage_verdict *u
     return "";
 }
 
-static void mark_own_requests(struct verify *v, const struct usage_verdict *u, bool failed)
+static void flag_own_requests(struct verify *v, const struct usage_verdict *u, bool failed)
 {
     int64_t max = v->r->run.own_requests_max;
     double limit = max < 0 || u->seen == ABSENT_I64 ? __builtin_nan("") : (double)(max - u->seen);
     if (failed && u->reason != USAGE_EQUAL)
-        verify_mark(v, RMARK_ENGINE_OWN_REQUESTS, CHECK_NOT_JUDGED, __builtin_nan(""), limit,
+        verify_flag(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_NOT_JUDGED, __builtin_nan(""), limit,
                     "Where requests failed, the engine's own can't be told apart.");
     else if (u->reason == USAGE_EXPLAINED)
-        verify_mark(v, RMARK_ENGINE_OWN_REQUESTS, CHECK_FAILED, (double)u->own, limit,
+        verify_flag(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_FAILED, (double)u->own, limit,
                     "The engine ended %lld request%s of its own warm-up within the formal stage, of %lld tokens each; "
                     "their energy is in it, their tokens are not.",
                     (long long)u->own, u->own == 1 ? "" : "s", (long long)v->r->run.own_request_tokens);
     else
-        verify_mark(v, RMARK_ENGINE_OWN_REQUESTS, CHECK_PASSED, 0, limit, "%s.",
+        verify_flag(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_PASSED, 0, limit, "%s.",
                     u->reason == USAGE_EQUAL ? "The engine generated nothing over the formal stage but what was asked"
                                              : "Requests of the engine's own do not explain the difference");
 }
@@ -238,7 +238,7 @@ static void compare_usage(struct verify *v, const struct usage_verdict *u, doubl
                "The engine counted %.0f generated tokens (above %s), the requests' usage sums to %lld: %s%s.", server,
                how, (long long)s.tokens, apart_text,
                s.failed ? "; 2 % is allowed where requests failed" : not_explained(v, u));
-    mark_own_requests(v, u, s.failed > 0);
+    flag_own_requests(v, u, s.failed > 0);
 }
 
 /* What /metrics answered last in place of a count, as the run noted it; null: it did not (older records). */
@@ -261,7 +261,7 @@ static void check_usage(struct verify *v)
         spoke = spoke || r->metrics[i].took_ns != ABSENT_I64;
     }
     const double none = __builtin_nan("");
-    verify_mark(v, RMARK_ENGINE_OWN_REQUESTS, CHECK_NOT_RECORDED, none, none,
+    verify_flag(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_NOT_RECORDED, none, none,
                 "The engine's count over the formal stage is not known.");
     /* A server that has no such count, as far as the plan or all of its answers say: a mark, not a failure. One that
      * was only silent is another matter, but for servers of which nothing is known. */
@@ -269,14 +269,14 @@ static void check_usage(struct verify *v)
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_JUDGED,
                    "The engine keeps no count of generated tokens; each request's usage was checked by itself only.");
         const char *answer = metrics_answer(r);
-        verify_mark(v, RMARK_USAGE_NOT_VERIFIABLE, CHECK_FAILED, none, none, "%s%s.",
+        verify_flag(v, FLAG_USAGE_NOT_VERIFIABLE, CHECK_FAILED, none, none, "%s%s.",
                     !asked   ? "The plan names no metrics path"
                     : answer ? "The engine's metrics gave "
                              : "The engine's /metrics hold no count of generated tokens",
                     asked && answer ? answer : "");
         return;
     }
-    verify_mark(v, RMARK_USAGE_NOT_VERIFIABLE, answered ? CHECK_PASSED : CHECK_NOT_RECORDED, none, none, "%s.",
+    verify_flag(v, FLAG_USAGE_NOT_VERIFIABLE, answered ? CHECK_PASSED : CHECK_NOT_RECORDED, none, none, "%s.",
                 answered ? "The engine counts the tokens that it generates"
                          : "No answer of the engine's /metrics was recorded");
     struct usage_sum s = usage_sum(r);

@@ -74,10 +74,11 @@ static void check_known(struct verify *v)
     const struct result *x = v->result;
     const struct {
         const char *what, *value, *source, *key;
-    } wanted[] = {{"model", x->model, x->model_source, "model.id"},
-                  {"precision", x->precision, x->precision_source, "model.precision"},
-                  {"engine version", x->engine_version ? x->engine_version : x->image_digest,
-                   x->engine_version ? x->engine_version_source : "plan", "engine.version or engine.image_digest"}};
+    } wanted[] = {{"model", x->about.model, x->about.model_source, "model.id"},
+                  {"precision", x->about.precision, x->about.precision_source, "model.precision"},
+                  {"engine version", x->about.engine_version ? x->about.engine_version : x->about.image_digest,
+                   x->about.engine_version ? x->about.engine_version_source : "plan",
+                   "engine.version or engine.image_digest"}};
     const char *unknown = NULL, *keys = NULL, *known = NULL;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (wanted[i].value) {

@@ -97,7 +97,7 @@ static bool goes_beside(const char *folder, struct arena *a, bool *ret_beside, s
         return err_set(e, ERR_RECORDS,
                        "%s/result.json was made under %s, which this version of jtok does not know, and nothing is "
                        "stored beside it. Use a newer jtok.",
-                       folder, own->method_id ? own->method_id : "a method that it does not name");
+                       folder, own->about.method_id ? own->about.method_id : "a method that it does not name");
     *ret_beside = read && result_is_older(own);
     return true;
 }

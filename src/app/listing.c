@@ -66,7 +66,8 @@ static const char *exclusion(const struct result *r, struct arena *a)
 static const char *verdict_of(const struct result *r, struct arena *a)
 {
     if (result_is_older(r))
-        return arena_format(a, "%s under %s", r->formal ? "formal" : "excluded", r->method_id ? r->method_id : "?");
+        return arena_format(a, "%s under %s", r->formal ? "formal" : "excluded",
+                            r->about.method_id ? r->about.method_id : "?");
     return r->formal ? "formal" : exclusion(r, a);
 }
 
@@ -83,9 +84,9 @@ static double value_of(const struct quantity *q)
 static void take_result(struct listed_run *l, const struct result *r, struct arena *a)
 {
     l->verdict = verdict_of(r, a);
-    l->model = r->model;
-    l->engine = with_version(r->engine, r->engine_version, a);
-    l->simulated = l->simulated || r->simulated;
+    l->model = r->about.model;
+    l->engine = with_version(r->about.engine, r->about.engine_version, a);
+    l->simulated = l->simulated || r->about.simulated;
     l->formal = r->metrics.formal_j_per_token;
     l->lifecycle = r->metrics.lifecycle_j_per_token;
     l->steady = r->metrics.steady_j_per_token;

@@ -51,7 +51,7 @@ static const struct result *stored_by_another(const char *folder, struct arena *
     const char *path = path_of(folder, "result.json", a);
     bool other = path && file_read(path, archive_most_bytes("result.json"), &text, &none) &&
                  schema_json_read(&result_schema, r, path, buf_span(&text), a, &none) &&
-                 (result_is_older(r) || !r->jtok_version || strcmp(r->jtok_version, JTOK_VERSION) != 0);
+                 (result_is_older(r) || !r->about.jtok_version || strcmp(r->about.jtok_version, JTOK_VERSION) != 0);
     buf_done(&text);
     return other ? r : NULL;
 }

@@ -150,8 +150,8 @@ static void put_text(const struct comparison *c, const struct run_list *x, const
     const struct result *first = x->runs[0].result;
     buf_str(out, "   ");
     text_wrap(out,
-              arena_format(a, "%s on %s, scenario %s; output tokens differ by %.1f %%", first->model,
-                           c->same_boards ? "the same boards" : "boards of one kind", first->scenario,
+              arena_format(a, "%s on %s, scenario %s; output tokens differ by %.1f %%", first->about.model,
+                           c->same_boards ? "the same boards" : "boards of one kind", first->about.scenario,
                            100 * c->tokens_difference.value),
               3, 3, REPORT_COLUMNS);
     put_headline(c, a, out);

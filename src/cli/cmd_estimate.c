@@ -24,8 +24,8 @@ static bool read_counts(const struct arg_list *list, int64_t *ret_counts, struct
 static void put_text(const struct result *r, const struct estimate *list, size_t n, struct arena *a, struct buf *out)
 {
     const struct result_estimate *x = &r->estimate;
-    buf_fmt(out, "Run %s%s%s\n", r->run_id ? r->run_id : "without id", r->simulated ? ", SIMULATED" : "",
-            r->formal ? ", formal" : ", excluded from the formal results");
+    buf_fmt(out, "Run %s%s%s\n", r->about.run_id ? r->about.run_id : "without id",
+            r->about.simulated ? ", SIMULATED" : "", r->formal ? ", formal" : ", excluded from the formal results");
     buf_fmt(out, "E(N) = %s J + N x %s J; per request by: %s.\n\n", number_text_instrument(a, &x->fixed_j),
             number_text_instrument(a, &x->e_request_j), x->source ? x->source : "not recorded");
     struct table t;

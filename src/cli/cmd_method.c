@@ -51,9 +51,9 @@ static void put_codes(struct buf *out)
         text_wrap(out, check_code_meaning(i), 25, 25, REPORT_COLUMNS);
     }
     buf_str(out, "\nMarks: shown with the result, and what they touch stays out of comparisons\n");
-    for (int i = 0; i < RMARK_COUNT; i++) {
-        buf_fmt(out, "  %-22s ", mark_code_names[i]);
-        text_wrap(out, mark_code_meaning(i), 25, 25, REPORT_COLUMNS);
+    for (int i = 0; i < FLAG_COUNT; i++) {
+        buf_fmt(out, "  %-22s ", flag_code_names[i]);
+        text_wrap(out, flag_code_meaning(i), 25, 25, REPORT_COLUMNS);
     }
 }
 

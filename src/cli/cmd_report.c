@@ -20,7 +20,7 @@ static struct svg_notes stage_notes(const char *folder, struct arena *a)
         return notes;
     for (size_t i = 0; i < SVG_STAGES; i++)
         if (stages[i] >= 0 && (size_t)stages[i] < r->stage_count) {
-            const struct quantity *q = &r->stages[stages[i]].energy.headline;
+            const struct quantity *q = &result_stage_of(r, stages[i])->energy.headline;
             notes.stage[i] = quantity_has_value(q) ? arena_format(a, "%s J", number_text_quantity(a, q)) : NULL;
         }
     return notes;

@@ -48,9 +48,9 @@ static void put_older(const struct result *then, const struct result *now, const
                       struct buf *out)
 {
     buf_fmt(out, "result   evaluated under %s by jtok %s: %s, %s J/token\n",
-            then->method_id ? then->method_id : "an unknown method",
-            then->jtok_version ? then->jtok_version : "of an unknown version", then->formal ? "formal" : "excluded",
-            number_text_instrument(a, &then->metrics.formal_j_per_token));
+            then->about.method_id ? then->about.method_id : "an unknown method",
+            then->about.jtok_version ? then->about.jtok_version : "of an unknown version",
+            then->formal ? "formal" : "excluded", number_text_instrument(a, &then->metrics.formal_j_per_token));
     buf_fmt(out, "         under %s, from the records: %s, %s J/token", METHOD_ID, now->formal ? "formal" : "excluded",
             number_text_instrument(a, &now->metrics.formal_j_per_token));
     if (result_is_older(then)) /* of one method there is one result a folder */
@@ -61,7 +61,7 @@ static void put_older(const struct result *then, const struct result *now, const
 static void put_verdict(const struct result *r, struct arena *a, struct buf *out)
 {
     buf_fmt(out, "verdict  %s: %s%s\n", r->formal ? "formal" : "excluded", result_checks_text(r, a),
-            r->simulated ? "; SIMULATED" : "");
+            r->about.simulated ? "; SIMULATED" : "");
     for (size_t i = 0; i < r->check_count; i++) {
         const struct result_check *c = &r->checks[i];
         if (!check_excludes(c->outcome))

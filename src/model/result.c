@@ -2,10 +2,12 @@
 
 #include <math.h>
 #include <string.h>
+#include "base/must.h"
+#include "schema/table.h"
 
-const char *const stage_names[] = {"baseline",  "startup", "formal",    "release",
-                                   "lifecycle", "steady",  "saturated", NULL};
-const char *const series_names[] = {"grid", "marks", "counter", "buffer", "precise", "mixed", NULL};
+const char *const stage_id_names[] = {"baseline",  "startup", "formal",    "release",
+                                      "lifecycle", "steady",  "saturated", NULL};
+const char *const series_id_names[] = {"grid", "marks", "counter", "buffer", "precise", "mixed", NULL};
 const char *const doubt_source_names[] = {"none", "precise", "counter", "successive", NULL};
 const char *const startup_phase_names[] = {"process", "weights", "compile", "graphs", "serving", "rest", NULL};
 const char *const token_source_names[] = {"running_counts", "spread", "mixed", "none", NULL};
@@ -17,7 +19,7 @@ const char *const check_code_names[] = {
     "power_out_of_range", "request_unaccounted", "usage_disagrees",   "too_many_failed",
     "release_timed_out",  "release_not_closed",  "engine_failed",     "interrupted",
     "clock_step",         "records_damaged",     "method_shortened",  NULL};
-const char *const mark_code_names[] = {"simulated",
+const char *const flag_code_names[] = {"simulated",
                                        "steady_not_reached",
                                        "delivery_lag",
                                        "client_limited",
@@ -35,8 +37,421 @@ const char *const mark_code_names[] = {"simulated",
                                        "arrivals_merged",
                                        NULL};
 
-struct quantity *energy_series(struct energy_set *e, int series)
+/* ---- the table: each field once ---- */
+
+static const struct field energy_set_fields[] = {
+    QUANTITY(energy_set, headline, "By the basis of the method.", UNIT("J")),
+    ENUM(energy_set, headline_series, series_id, "The series that the headline is."),
+    QUANTITY(energy_set, grid, "Trapezoid over the 1 s grid of instantaneous power.", UNIT("J")),
+    QUANTITY(energy_set, marks, "The same with the samples at the stage marks.", UNIT("J")),
+    QUANTITY(energy_set, counter, "Energy counter, between change points.", UNIT("J")),
+    QUANTITY(energy_set, buffer, "Trapezoid over the 20 ms buffer.", UNIT("J")),
+    QUANTITY(energy_set, precise, "Buffer times the factor of GPU and run.", UNIT("J")),
+};
+static const struct schema energy_set_schema = SCHEMA(energy_set, "Energy of one stretch of time by every instrument.");
+
+static const struct field result_stage_gpu_fields[] = {
+    I64(result_stage_gpu, gpu, "Position in `gpus`."),
+    OBJECT(result_stage_gpu, energy, energy_set, "Energy of this GPU."),
+    QUANTITY(result_stage_gpu, average_w, "Headline energy over duration.", UNIT("W")),
+    F64(result_stage_gpu, grid_gap_s, "Longest distance of grid samples that touches the stage.", UNIT("s")),
+    F64(result_stage_gpu, buffer_gap_s, "The same of the buffer.", UNIT("s")),
+    F64(result_stage_gpu, counter_gap_s, "The same of counter change points.", UNIT("s")),
+    BOOL(result_stage_gpu, grid_gap, "Over 2.5 periods."),
+    BOOL(result_stage_gpu, buffer_gap, "Over 60 ms."),
+    TEXT(result_stage_gpu, counter_void, "Why the counter is void in this stage."),
+    ENUM(result_stage_gpu, grid_doubt, doubt_source, "What the grid's instrument doubt was found against."),
+    QUANTITY(result_stage_gpu, counter_disagreement, "Unscaled buffer over the counter at t + L, minus 1."),
+    QUANTITY(result_stage_gpu, grid_disagreement, "Grid over counter, minus 1."),
+    F64(result_stage_gpu, grid_disagreement_limit, "The larger of 10 % and twice the grid's successive differences."),
+};
+static const struct schema result_stage_gpu_schema = SCHEMA(result_stage_gpu, "One GPU in one stage.");
+
+static const struct field result_stage_fields[] = {
+    ENUM(result_stage, stage, stage_id, "Name.", FLAGS(FIELD_NAMES_ITEM)),
+    I64(result_stage, start_ns, "Since the run began.", UNIT("ns")),
+    I64(result_stage, end_ns, "Since the run began.", UNIT("ns")),
+    F64(result_stage, duration_s, "End minus start.", UNIT("s")),
+    TEXT(result_stage, why, "Why there is no such stage."),
+    OBJECT(result_stage, energy, energy_set, "All GPUs together."),
+    QUANTITY(result_stage, average_w, "Headline over duration, all GPUs together.", UNIT("W")),
+    QUANTITY(result_stage, sampling_error, "Headline over precise, minus 1."),
+    QUANTITY(result_stage, grid_difference, "Grid over counter, minus 1."),
+    QUANTITY(result_stage, buffer_difference, "Buffer over counter, minus 1."),
+    BOOL(result_stage, grid_gap, "A gap in the grid on some GPU."),
+    BOOL(result_stage, buffer_gap, "A gap in the buffer on some GPU."),
+    BOOL(result_stage, counter_void, "A void counter on some GPU."),
+    TEXT(result_stage, contradiction, "Two instruments further apart than their doubts."),
+    OBJECTS(result_stage, gpus, gpu_count, result_stage_gpu, "Each GPU."),
+    F64(result_stage, wait_s, "jtok's own waits: warm-up to formal start, formal end to stop.", UNIT("s")),
+    QUANTITY(result_stage, wait_j, "Energy of the waits: precise, else counter.", UNIT("J")),
+    QUANTITY(result_stage, wait_share,
+             "Of the stage's energy by the same basis, without the silence before the formal start."),
+};
+static const struct schema result_stage_schema = SCHEMA(result_stage, "One stage of the run.");
+
+static const struct field result_phase_fields[] = {
+    ENUM(result_phase, phase, startup_phase, "Name: what it ends with; or the rest.", FLAGS(FIELD_NAMES_ITEM)),
+    I64(result_phase, start_ns, "Since the run began.", UNIT("ns")),
+    I64(result_phase, end_ns, "Since the run began.", UNIT("ns")),
+    F64(result_phase, start_s, "From service_start.", UNIT("s")),
+    F64(result_phase, duration_s, "End minus start.", UNIT("s")),
+    QUANTITY(result_phase, energy_j, "Precise where the startup has it, else counter.", UNIT("J")),
+    QUANTITY(result_phase, average_w, "Energy over duration.", UNIT("W")),
+};
+static const struct schema result_phase_schema = SCHEMA(result_phase, "One phase of the startup.");
+
+static const struct field result_gpu_fields[] = {
+    TEXT(result_gpu, uuid, "UUID."),
+    TEXT(result_gpu, name, "Product name."),
+    I64(result_gpu, index, "Index as the driver gives it."),
+    F64(result_gpu, power_limit_w, "Enforced limit.", UNIT("W")),
+    I64_AS("mig", result_gpu, partitioned,
+           "1: split into parts that share its power (MIG); 0: whole; null: it can't be split, or not recorded."),
+    TEXT(result_gpu, instant_source, "Which reading answered as instantaneous power."),
+    QUANTITY(result_gpu, factor, "Counter over buffer from service_start to release_end."),
+    QUANTITY(result_gpu, counter_lag_s, "L, the delay of the counter.", UNIT("s")),
+    QUANTITY(result_gpu, baseline_w, "Time-weighted mean of the accepted window.", UNIT("W")),
+    F64(result_gpu, baseline_sd_w, "Population standard deviation of its samples.", UNIT("W")),
+    F64(result_gpu, baseline_half_1_w, "Mean of the first half.", UNIT("W")),
+    F64(result_gpu, baseline_half_2_w, "Mean of the second half.", UNIT("W")),
+    I64(result_gpu, baseline_utilisation_max, "Highest utilisation in it.", UNIT("%")),
+    I64(result_gpu, baseline_processes_max, "Most compute processes in it."),
+    ENUM(result_gpu, baseline_idle, check_outcome, "Was this GPU idle?"),
+    TEXT(result_gpu, baseline_why, "What was not idle."),
+    QUANTITY(result_gpu, memory_released_s, "From formal_end.", UNIT("s")),
+    QUANTITY(result_gpu, power_recovered_s, "From formal_end; this GPU alone.", UNIT("s")),
+    QUANTITY(result_gpu, ready_level_w, "Lowest 0.1 s mean from ready to formal_end.", UNIT("W")),
+    F64(result_gpu, formal_mean_w, "Mean over the formal stage by the buffer.", UNIT("W")),
+    I64(result_gpu, buffer_marked, "Buffer stamps left out beside a clock step."),
+};
+static const struct schema result_gpu_schema = SCHEMA(result_gpu, "One GPU over the run.");
+
+static const struct field result_release_fields[] = {
+    BOOL(result_release, closed, "Exit, memory and power all reached."),
+    BOOL(result_release, timed_out, "The maximum wait passed first."),
+    TEXT(result_release, why, "What is missing."),
+    QUANTITY(result_release, exit_s, "From formal_end.", UNIT("s")),
+    QUANTITY(result_release, memory_released_s, "From formal_end, all GPUs.", UNIT("s")),
+    QUANTITY(result_release, power_recovered_s, "From formal_end, all GPUs.", UNIT("s")),
+    QUANTITY(result_release, end_s, "From formal_end: the latest of the three.", UNIT("s")),
+    I64(result_release, end_ns, "Since the run began.", UNIT("ns")),
+    I64(result_release, hold_restarts, "Times that the hold began again after exit and memory."),
+    QUANTITY(result_release, first_in_band_s, "From formal_end: the first sample in band.", UNIT("s")),
+    QUANTITY(result_release, first_in_band_j, "Release energy up to that, had it been the recovery.", UNIT("J")),
+    QUANTITY(result_release, resolution_j,
+             "Of the recovery's moment: one period at the baseline's power, apart from the doubt.", UNIT("J")),
+};
+static const struct schema result_release_schema = SCHEMA(result_release, "How the release went.");
+
+static const struct field percentiles_fields[] = {
+    I64(percentiles, n, "Values."),
+    QUANTITY(percentiles, mean, "Mean."),
+    QUANTITY(percentiles, p50, "Median."),
+    QUANTITY(percentiles, p90, "90th percentile."),
+    QUANTITY(percentiles, p95, "95th percentile."),
+    QUANTITY(percentiles, p99, "99th percentile."),
+    QUANTITY(percentiles, max, "Largest."),
+};
+static const struct schema percentiles_schema = SCHEMA(percentiles, "Order statistics, type 7.");
+
+static const struct field result_failure_fields[] = {
+    ENUM(result_failure, verdict, verdict, "Reason.", FLAGS(FIELD_NAMES_ITEM)),
+    I64(result_failure, count, "Requests."),
+    I64(result_failure, first_request, "Lowest id."),
+    I64(result_failure, status, "HTTP status, where all of them have the same."),
+    TEXT(result_failure, detail, "What was seen in the first."),
+};
+static const struct schema result_failure_schema = SCHEMA(result_failure, "Failed requests of one reason.");
+
+static const struct field result_load_fields[] = {
+    I64(result_load, requests, "Submitted."),
+    I64(result_load, successful, "Succeeded."),
+    I64(result_load, failed, "Failed."),
+    I64(result_load, prompt_tokens, "Of successful requests.", UNIT("tokens")),
+    I64(result_load, output_tokens, "Of successful requests, by usage.", UNIT("tokens")),
+    I64(result_load, reasoning_tokens, "Of successful requests, where the engine says.", UNIT("tokens")),
+    I64(result_load, visible_tokens, "Output less reasoning.", UNIT("tokens")),
+    I64(result_load, token_chunks, "Of successful requests."),
+    I64(result_load, no_interval, "Successful requests with fewer than two distinct token times."),
+    I64(result_load, repeated_prompts, "Requests whose prompt an earlier one had."),
+    ENUM(result_load, token_source, token_source, "How the tokens of a chunk are known."),
+    I64(result_load, shared_stamps, "Token chunks with an upper bound of a stamp."),
+    I64(result_load, read_stamps, "Token chunks with a read time."),
+    I64_AS("tpot_spread", result_load, tpot_allotted,
+           "Requests whose tokens of the first stamp were allotted, not counted by the engine."),
+    I64(result_load, later_tokens, "Beyond each request's first stamp, and in only ones of over `merged_limit`.",
+        UNIT("tokens")),
+    I64(result_load, merged_tokens,
+        "In stamps of over `merged_limit` of one request, beyond its first stamp or in its only one.", UNIT("tokens")),
+    I64(result_load, merged_limit, "The larger of 8 and twice the stated stream interval.", UNIT("tokens")),
+    I64(result_load, timings_nulled, "Requests with a time beside a clock step."),
+    I64(result_load, clock_steps, "Clock steps over the run."),
+    OBJECT(result_load, ttft_s, percentiles, "Time to first token, s."),
+    OBJECT(result_load, tpot_s, percentiles, "Time per output token, s."),
+    OBJECT(result_load, e2e_s, percentiles, "Submission to end, s."),
+    OBJECT(result_load, ttft_visible_s, percentiles, "Time to first visible output, s."),
+    OBJECT(result_load, itl_s, percentiles, "Inter-token latency or chunk gap, s."),
+    BOOL(result_load, itl_per_token, "False: `itl_s` holds chunk gaps."),
+    QUANTITY_AS("submit_spread_s", result_load, submit_window_s, "First to last submission.", UNIT("s")),
+    QUANTITY(result_load, peak_concurrency, "Most requests within their generation interval."),
+    OBJECTS(result_load, failures, failure_count, result_failure, "By reason."),
+};
+static const struct schema result_load_schema = SCHEMA(result_load, "The formal requests.");
+
+static const struct field result_rule_fields[] = {
+    ENUM_AS("reading", result_rule, rule, rule, "Reading.", FLAGS(FIELD_NAMES_ITEM)),
+    QUANTITY(result_rule, attributed_j, "Given to requests.", UNIT("J")),
+    QUANTITY(result_rule, no_generation_j, "Stretches in which nobody generates.", UNIT("J")),
+    QUANTITY(result_rule, closure, "Relative remainder."),
+    BOOL(result_rule, closed, "Remainder at most 1e-9."),
+    I64(result_rule, by_interval, "Requests that use `interval` because the first chunk holds most tokens."),
+    QUANTITY(result_rule, cv_min, "Lowest CV of a window."),
+    QUANTITY(result_rule, cv_max, "Highest CV of a window."),
+    I64(result_rule, cv_min_window, "Window of the lowest."),
+    I64(result_rule, cv_max_window, "Window of the highest."),
+};
+static const struct schema result_rule_schema = SCHEMA(result_rule, "Attribution under one reading.");
+
+static const struct field result_attribution_fields[] = {
+    ENUM(result_attribution, source, curve_source, "Series of E(t)."),
+    QUANTITY(result_attribution, scale, "Counter over buffer on the formal stage."),
+    QUANTITY(result_attribution, formal_j, "Energy that was split.", UNIT("J")),
+    QUANTITY(result_attribution, failed_active_j, "Stretches in which a failed request was active.", UNIT("J")),
+    OBJECTS_AS("readings", result_attribution, rules, rule_count, result_rule, "Each reading."),
+};
+static const struct schema result_attribution_schema =
+    SCHEMA(result_attribution, "How the energy of the formal stage was split.");
+
+static const struct field result_steady_fields[] = {
+    ENUM_AS("reading", result_steady, rule, rule, "Reading.", FLAGS(FIELD_NAMES_ITEM)),
+    ENUM(result_steady, k, steady_k, "Consecutive windows.", FLAGS(FIELD_NAMES_ITEM)),
+    BOOL(result_steady, reached, "Found."),
+    TEXT(result_steady, why, "Not reached: the reason."),
+    I64(result_steady, window, "First qualifying window."),
+    I64(result_steady, windows, "Windows that had to qualify."),
+    I64(result_steady, first_request, "Completed first in the steady window."),
+    I64(result_steady, last_request, "Completed last in it."),
+    I64(result_steady, requests, "Completed in it."),
+    I64(result_steady, start_ns, "Since the run began.", UNIT("ns")),
+    I64(result_steady, end_ns, "Since the run began.", UNIT("ns")),
+    F64(result_steady, start_s, "From formal_start.", UNIT("s")),
+    F64(result_steady, end_s, "From formal_start.", UNIT("s")),
+    QUANTITY(result_steady, energy_j, "In the window.", UNIT("J")),
+    QUANTITY(result_steady, average_w, "Energy over duration.", UNIT("W")),
+    QUANTITY(result_steady, j_per_token, "Energy over arrived tokens.", UNIT("J/token")),
+    QUANTITY(result_steady, mean_request_j, "Mean attributed energy of its requests.", UNIT("J")),
+    I64(result_steady, tokens, "That arrived in the window.", UNIT("tokens")),
+    F64(result_steady, edge_j_per_token, "Of the instrument doubt, what edges that cut streams add.", UNIT("J/token")),
+    F64S(result_steady, cvs, cv_count, "CV of each qualifying window."),
+    F64(result_steady, lowest_cv, "Over all windows."),
+    I64(result_steady, lowest_cv_window, "Where."),
+    I64(result_steady, longest_stretch, "Most neighbouring windows under the limit."),
+    I64(result_steady, longest_stretch_window, "Its first window."),
+};
+static const struct schema result_steady_schema = SCHEMA(result_steady, "Steady state under one reading and K.");
+
+static const struct field result_saturated_fields[] = {
+    QUANTITY(result_saturated, j_per_token, "Energy over arrived tokens.", UNIT("J/token")),
+    QUANTITY(result_saturated, energy_j, "In the window.", UNIT("J")),
+    QUANTITY(result_saturated, average_w, "Energy over duration.", UNIT("W")),
+    I64(result_saturated, start_ns, "Since the run began.", UNIT("ns")),
+    I64(result_saturated, end_ns, "Since the run began.", UNIT("ns")),
+    I64(result_saturated, tokens, "That arrived in it.", UNIT("tokens")),
+    F64(result_saturated, edge_j_per_token, "Of the instrument doubt, what edges that cut streams add.",
+        UNIT("J/token")),
+    I64(result_saturated, peak, "Most requests within their generation interval."),
+    I64(result_saturated, level, "Fewest that count as saturated."),
+    F64(result_saturated, start_s, "From formal_start.", UNIT("s")),
+    F64(result_saturated, end_s, "From formal_start.", UNIT("s")),
+    BOOL(result_saturated, meaningful, "Requests waited while others ran."),
+    F64(result_saturated, waiting_share, "Of the engine's readings within the window, those with requests waiting."),
+    QUANTITY(result_saturated, tail_energy_share, "Of the formal stage, after the window."),
+    QUANTITY(result_saturated, tail_token_share, "Of the tokens."),
+    QUANTITY(result_saturated, tail_time_share, "Of the time."),
+};
+static const struct schema result_saturated_schema =
+    SCHEMA(result_saturated, "At or above the share of peak concurrency.");
+
+static const struct field result_lag_fields[] = {
+    BOOL(result_lag, measurable, "The GPUs idle clearly below their load."),
+    TEXT(result_lag, why, "Why not."),
+    QUANTITY(result_lag, idle_owed_s, "Every GPU idle while a request is outstanding.", UNIT("s")),
+    QUANTITY(result_lag, idle_owed_j, "Energy of that time.", UNIT("J")),
+    QUANTITY(result_lag, idle_owed_share, "Of the formal stage."),
+    I64(result_lag, merged_chunks, "Later chunks with more tokens than the limit."),
+    I64(result_lag, largest_chunk, "Of all.", UNIT("tokens")),
+    I64(result_lag, largest_later_chunk, "Of those beyond the first.", UNIT("tokens")),
+    BOOL(result_lag, delivery_lag, "Over the limit."),
+};
+static const struct schema result_lag_schema = SCHEMA(result_lag, "Did the tokens arrive when the energy was spent?");
+
+static const struct field result_metrics_fields[] = {
+    QUANTITY(result_metrics, steady_j_per_token, "Steady-state J/token.", UNIT("J/token")),
+    QUANTITY(result_metrics, lifecycle_j_per_token, "Full-lifecycle J/token.", UNIT("J/token")),
+    QUANTITY(result_metrics, startup_j, "Startup energy.", UNIT("J")),
+    QUANTITY(result_metrics, release_j, "Release energy.", UNIT("J")),
+    QUANTITY(result_metrics, throughput_tok_s, "Output tokens over the duration of the formal stage.", UNIT("tok/s")),
+    QUANTITY(result_metrics, formal_w, "Average power, formal stage.", UNIT("W")),
+    QUANTITY(result_metrics, steady_w, "Average power, steady window.", UNIT("W")),
+    QUANTITY(result_metrics, lifecycle_w, "Average power, lifecycle.", UNIT("W")),
+    QUANTITY(result_metrics, formal_j_per_token, "Formal-stage J/token.", UNIT("J/token")),
+    QUANTITY(result_metrics, saturated_j_per_token, "Saturated J/token.", UNIT("J/token")),
+    QUANTITY(result_metrics, j_per_request, "Formal energy over successful requests.", UNIT("J")),
+    QUANTITY(result_metrics, tokens_per_kwh, "Formal stage.", UNIT("tokens/kWh")),
+    QUANTITY(result_metrics, j_per_total_token, "Per input and output token.", UNIT("J/token")),
+    QUANTITY(result_metrics, j_per_visible_token, "Per visible output token.", UNIT("J/token")),
+    QUANTITY(result_metrics, cost_per_million_tokens, "In `currency`, whole server."),
+    QUANTITY(result_metrics, carbon_g_per_million_tokens, "CO2, whole server.", UNIT("g")),
+    QUANTITY(result_metrics, kwh_per_million_tokens, "Whole server.", UNIT("kWh")),
+    TEXT(result_metrics, currency, "Currency."),
+    F64(result_metrics, pue, "Of the user."),
+    F64(result_metrics, server_factor, "Of the user: whole server over GPUs."),
+};
+static const struct schema result_metrics_schema = SCHEMA(result_metrics, "The metrics of the method.");
+
+static const struct field estimate_fields[] = {
+    I64(estimate, requests, "N."),
+    QUANTITY(estimate, total_j, "E(N).", UNIT("J")),
+    QUANTITY(estimate, per_request_j, "E(N) / N.", UNIT("J")),
+    QUANTITY(estimate, overhead_per_request_j, "Startup and release over N.", UNIT("J")),
+    QUANTITY(estimate, overhead_share, "Overhead over E(N)."),
+    QUANTITY(estimate, j_per_token, "E(N) over N mean outputs.", UNIT("J/token")),
+    BOOL(estimate, measured, "N is the run's own: total_j was measured."),
+    F64(estimate, low_j, "Lowest of the three ways, where they differ by over 10 %.", UNIT("J")),
+    F64(estimate, high_j, "Highest of them.", UNIT("J")),
+};
+const struct schema estimate_schema = SCHEMA(estimate, "Lifecycle energy for N requests.");
+
+static const struct field result_estimate_fields[] = {
+    TEXT(result_estimate, source, "What the energy per request is."),
+    QUANTITY(result_estimate, fixed_j, "Startup and release.", UNIT("J")),
+    QUANTITY(result_estimate, e_request_j, "Per request.", UNIT("J")),
+    QUANTITY(result_estimate, e_steady_j, "Steady-state J/token times mean output tokens.", UNIT("J")),
+    QUANTITY(result_estimate, e_attributed_j, "Mean attributed energy of the requests in the steady window.",
+             UNIT("J")),
+    QUANTITY(result_estimate, e_formal_j, "Formal energy over requests.", UNIT("J")),
+    QUANTITY(result_estimate, mean_output_tokens, "Of successful formal requests.", UNIT("tokens")),
+    BOOL(result_estimate, ranged, "The three ways differ by over 10 %."),
+    QUANTITY(result_estimate, n_overhead_1, "Smallest N with overhead under 1 %."),
+    QUANTITY(result_estimate, n_overhead_5, "Under 5 %."),
+    QUANTITY(result_estimate, n_overhead_10, "Under 10 %."),
+    OBJECTS(result_estimate, table, table_count, estimate, "For some N."),
+};
+static const struct schema result_estimate_schema = SCHEMA(result_estimate, "Estimate of the lifecycle energy.");
+
+static const struct field result_check_fields[] = {
+    ENUM(result_check, code, check_code, "Code.", FLAGS(FIELD_NAMES_ITEM)),
+    ENUM(result_check, outcome, check_outcome, "Outcome."),
+    TEXT(result_check, why, "What was compared and seen."),
+};
+static const struct schema result_check_schema = SCHEMA(result_check, "One excluding check.");
+
+static const struct field result_flag_fields[] = {
+    ENUM(result_flag, code, flag_code, "Code.", FLAGS(FIELD_NAMES_ITEM)),
+    ENUM(result_flag, outcome, check_outcome, "Outcome."),
+    TEXT(result_flag, why, "What was seen."),
+    F64(result_flag, value, "The number behind it."),
+    F64(result_flag, limit, "Its limit."),
+};
+static const struct schema result_flag_schema = SCHEMA(result_flag, "One mark; failed: the run carries it.");
+
+static const struct field result_fields[] = {
+    TEXT_AS("run_id", result, about.run_id, "Run."),
+    TEXT_AS("method_id", result, about.method_id, "Version of the method."),
+    TEXT_AS("jtok_version", result, about.jtok_version, "That analysed it."),
+    TEXT_AS("records_method_id", result, about.records_method_id, "Under which the records were made."),
+    TEXT_AS("records_jtok_version", result, about.records_jtok_version, "That made the records."),
+    OBJECT(result, method, method, "Parameters."),
+    TEXT(result, differences, "What differs from the method's defaults."),
+    OBJECTS(result, decisions, decision_count, method_decision, "Decisions of jtok's own, marked [D] in the method."),
+    TEXT_AS("name", result, about.name, "Label."),
+    TEXT_AS("scenario", result, about.scenario, "Task."),
+    TEXT_AS("model", result, about.model, "Model."),
+    TEXT_AS("revision", result, about.revision, "Its revision."),
+    TEXT_AS("engine", result, about.engine, "Engine."),
+    TEXT_AS("engine_version", result, about.engine_version, "Its version."),
+    TEXT_AS("precision", result, about.precision, "Number format of its weights."),
+    F64_AS("total_parameters", result, about.total_parameters, "Of the model."),
+    TEXT_AS("model_source", result, about.model_source, "Who names the model: plan or snapshot."),
+    TEXT_AS("revision_source", result, about.revision_source, "Who states the revision: plan or engine."),
+    TEXT_AS("precision_source", result, about.precision_source, "Who states the precision: plan, engine or snapshot."),
+    TEXT_AS("engine_version_source", result, about.engine_version_source, "Who states the version: engine or plan."),
+    TEXT_AS("total_parameters_source", result, about.total_parameters_source,
+            "Who states them: plan, snapshot or analyze."),
+    TEXT_AS("image_digest", result, about.image_digest, "Of the container image, as the plan states it."),
+    TEXT_AS("plan_sha256", result, about.plan_sha256, "Of plan.json."),
+    TEXT_AS("requests_sha256", result, about.requests_sha256, "Of the request file's bytes."),
+    TEXT_AS("work_sha256", result, about.work_sha256, "Of what was asked, request by request."),
+    BOOL_AS("simulated", result, about.simulated, "Some part of GPU or engine was simulated."),
+    BOOL(result, formal, "No check failed, and none lacks its records."),
+    OBJECT(result, metrics, result_metrics, "Metrics."),
+    OBJECTS(result, stages, stage_count, result_stage, "Stages."),
+    OBJECTS(result, gpus, gpu_count, result_gpu, "GPUs."),
+    OBJECT(result, release, result_release, "Release."),
+    OBJECT(result, load, result_load, "Requests."),
+    OBJECT(result, attribution, result_attribution, "Attribution."),
+    OBJECT(result, steady, result_steady, "Steady state under the method's K and reading."),
+    OBJECTS(result, steady_table, steady_count, result_steady, "Every K and reading."),
+    OBJECT(result, saturated, result_saturated, "Saturated."),
+    OBJECT(result, lag, result_lag, "Delivery lag."),
+    OBJECT(result, estimate, result_estimate, "Estimate."),
+    OBJECTS(result, checks, check_count, result_check, "Excluding checks."),
+    OBJECTS_AS("marks", result, flags, flag_count, result_flag, "Marks."),
+    OBJECTS(result, startup_phases, startup_phase_count, result_phase,
+            "The startup, cut where the engine's log says what is done."),
+};
+const struct schema result_schema = SCHEMA(result, "The result of one run.");
+
+static const struct field result_request_fields[] = {
+    I64(result_request, id, "Position in the set."),
+    ENUM(result_request, verdict, verdict, "Outcome."),
+    I64(result_request, status, "HTTP status; -1: none."),
+    F64(result_request, submit_s, "From formal_start.", UNIT("s")),
+    F64(result_request, first_s, "First token chunk, from formal_start.", UNIT("s")),
+    F64(result_request, last_s, "Last token chunk, from formal_start.", UNIT("s")),
+    F64(result_request, end_s, "From formal_start.", UNIT("s")),
+    F64(result_request, ttft_s, "Time to first token.", UNIT("s")),
+    F64(result_request, ttft_visible_s, "Time to first visible output.", UNIT("s")),
+    F64(result_request, tpot_s, "Time per output token.", UNIT("s")),
+    F64(result_request, e2e_s, "Submission to end.", UNIT("s")),
+    I64(result_request, prompt_tokens, "By usage.", UNIT("tokens")),
+    I64(result_request, output_tokens, "By usage.", UNIT("tokens")),
+    I64(result_request, reasoning_tokens, "By usage.", UNIT("tokens")),
+    I64(result_request, token_chunks, "Seen."),
+    BOOL(result_request, generates, "Successful, with a generation interval."),
+    I64(result_request, order, "Place in completion order."),
+    F64(result_request, gap_j, "Attributed energy under this reading.", UNIT("J")),
+    F64(result_request, interval_j, "Attributed energy under this reading.", UNIT("J")),
+    F64(result_request, request_j, "Attributed energy under this reading.", UNIT("J")),
+    F64(result_request, words_j, "Attributed energy under this reading.", UNIT("J")),
+    F64(result_request, j_per_token, "Under the method's reading.", UNIT("J/token")),
+    TEXT(result_request, detail, "Of a failure."),
+};
+const struct schema result_request_schema = SCHEMA(result_request, "One formal request.");
+
+static const struct field result_window_fields[] = {
+    I64(result_window, window, "Number."),
+    I64(result_window, first_request, "Id."),
+    I64(result_window, last_request, "Id."),
+    F64(result_window, start_s, "Completion of the first, from formal_start.", UNIT("s")),
+    F64(result_window, end_s, "Completion of the last, from formal_start.", UNIT("s")),
+    F64_AS("cv_gap", result_window, cv[RULE_GAP], "CV under `gap`."),
+    F64_AS("level_gap", result_window, level[RULE_GAP], "Mean J/token under `gap`.", UNIT("J/token")),
+    F64_AS("cv_interval", result_window, cv[RULE_INTERVAL], "CV under `interval`."),
+    F64_AS("level_interval", result_window, level[RULE_INTERVAL], "Mean J/token under `interval`.", UNIT("J/token")),
+    F64_AS("cv_request", result_window, cv[RULE_REQUEST], "CV under `request`."),
+    F64_AS("level_request", result_window, level[RULE_REQUEST], "Mean J/token under `request`.", UNIT("J/token")),
+    F64_AS("cv_words", result_window, cv[RULE_WORDS], "CV under `words`."),
+    F64_AS("level_words", result_window, level[RULE_WORDS], "Mean J/token under `words`.", UNIT("J/token")),
+};
+const struct schema result_window_schema = SCHEMA(result_window, "One window of requests in completion order.");
+
+/* ---- finding ---- */
+
+struct quantity *energy_series(struct energy_set *e, enum series_id series)
 {
+    must(series < SERIES_COUNT);
     struct quantity *const all[SERIES_COUNT] = {[SERIES_GRID] = &e->grid,
                                                 [SERIES_MARKS] = &e->marks,
                                                 [SERIES_COUNTER] = &e->counter,
@@ -48,37 +463,37 @@ struct quantity *energy_series(struct energy_set *e, int series)
 const char *result_latency_fault(const struct result *r)
 {
     static const struct {
-        int code;
+        enum flag_code code;
         const char *phrase;
-    } faults[] = {{RMARK_CLIENT_LIMITED, "the client was the bottleneck"},
-                  {RMARK_ARRIVALS_MERGED, "tokens arrived in pieces, so that their times are not the server's"}};
+    } faults[] = {{FLAG_CLIENT_LIMITED, "the client was the bottleneck"},
+                  {FLAG_ARRIVALS_MERGED, "tokens arrived in pieces, so that their times are not the server's"}};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        if ((size_t)faults[i].code < r->mark_count && r->marks[faults[i].code].outcome == CHECK_FAILED)
+        if (faults[i].code < r->flag_count && r->flags[faults[i].code].outcome == CHECK_FAILED)
             return faults[i].phrase;
     return NULL;
 }
 
-const struct result_steady *result_steady_of(const struct result *r, int reading, int k)
+struct result_stage *result_stage_of(const struct result *r, enum stage_id stage)
+{
+    size_t i = 0;
+    while (i < r->stage_count && r->stages[i].stage != stage)
+        i++;
+    must(i < r->stage_count);
+    return &r->stages[i];
+}
+
+const struct result_steady *result_steady_of(const struct result *r, enum rule rule, enum steady_k k)
 {
     for (size_t i = 0; i < r->steady_count; i++)
-        if (r->steady_table[i].reading == reading && r->steady_table[i].k == k)
+        if (r->steady_table[i].rule == rule && r->steady_table[i].k == k)
             return &r->steady_table[i];
     return NULL;
 }
 
 /* ---- everything absent ---- */
 
-static const struct schema *item_schema(const char *key)
+static void *absent_table(const struct schema *s, size_t n, struct arena *a, const char *why)
 {
-    for (size_t i = 0; i < result_schema.count; i++)
-        if (strcmp(result_schema.fields[i].key, key) == 0)
-            return result_schema.fields[i].sub;
-    return NULL;
-}
-
-static void *absent_table(const char *key, size_t n, struct arena *a, const char *why)
-{
-    const struct schema *s = item_schema(key);
     char *table = arena_array(a, n, s->size);
     for (size_t i = 0; i < n; i++)
         schema_absent_as(s, table + i * s->size, 0, why);
@@ -87,57 +502,48 @@ static void *absent_table(const char *key, size_t n, struct arena *a, const char
 
 void result_absent(struct result *r, struct arena *a, const char *why)
 {
+    static const enum steady_k order[K_COUNT] = {K_1, K_2, K_3, K_ALL};
     memset(r, 0, sizeof *r);
     schema_absent_as(&result_schema, r, 0, why);
-    r->method_id = METHOD_ID;
+    r->about.method_id = METHOD_ID;
     r->method = method_default();
     r->decisions = method_decisions;
     r->decision_count = method_decision_count;
-    r->stages = absent_table("stages", r->stage_count = STAGE_COUNT, a, why);
-    for (int i = 0; i < STAGE_COUNT; i++) {
-        r->stages[i].stage = i;
+    r->stages = absent_table(&result_stage_schema, r->stage_count = STAGE_COUNT, a, why);
+    for (size_t i = 0; i < r->stage_count; i++) {
+        r->stages[i].stage = (enum stage_id)i;
         r->stages[i].why = why;
     }
-    r->attribution.readings = arena_array(a, RULE_COUNT, sizeof *r->attribution.readings);
-    r->attribution.reading_count = RULE_COUNT;
-    for (int i = 0; i < RULE_COUNT; i++)
-        r->attribution.readings[i] = (struct result_reading){.reading = i,
-                                                             .attributed_j = quantity_absent(Q_NOT_RECORDED, why),
-                                                             .no_generation_j = quantity_absent(Q_NOT_RECORDED, why),
-                                                             .closure = quantity_absent(Q_NOT_RECORDED, why),
-                                                             .by_interval = ABSENT_I64,
-                                                             .cv_min = quantity_absent(Q_NOT_RECORDED, why),
-                                                             .cv_max = quantity_absent(Q_NOT_RECORDED, why),
-                                                             .cv_min_window = ABSENT_I64,
-                                                             .cv_max_window = ABSENT_I64};
-    static const int order[K_COUNT] = {K_1, K_2, K_3, K_ALL};
-    r->steady_table = absent_table("steady_table", r->steady_count = RULE_COUNT * K_COUNT, a, why);
+    r->attribution.rules = absent_table(&result_rule_schema, r->attribution.rule_count = RULE_COUNT, a, why);
+    for (size_t i = 0; i < r->attribution.rule_count; i++)
+        r->attribution.rules[i].rule = (enum rule)i;
+    r->steady_table = absent_table(&result_steady_schema, r->steady_count = RULE_COUNT * K_COUNT, a, why);
     for (size_t i = 0; i < r->steady_count; i++) {
-        r->steady_table[i].reading = (int)(i / K_COUNT);
+        r->steady_table[i].rule = (enum rule)(i / K_COUNT);
         r->steady_table[i].k = order[i % K_COUNT];
         r->steady_table[i].why = why;
     }
-    r->steady.reading = r->method.attribution;
+    r->steady.rule = r->method.attribution;
     r->steady.k = r->method.k;
     r->steady.why = why;
-    r->checks = absent_table("checks", r->check_count = CODE_COUNT, a, why);
-    for (int i = 0; i < CODE_COUNT; i++)
-        r->checks[i].code = i;
-    r->marks = absent_table("marks", r->mark_count = RMARK_COUNT, a, why);
-    for (int i = 0; i < RMARK_COUNT; i++)
-        r->marks[i].code = i;
+    r->checks = absent_table(&result_check_schema, r->check_count = CODE_COUNT, a, why);
+    for (size_t i = 0; i < r->check_count; i++)
+        r->checks[i].code = (enum check_code)i;
+    r->flags = absent_table(&result_flag_schema, r->flag_count = FLAG_COUNT, a, why);
+    for (size_t i = 0; i < r->flag_count; i++)
+        r->flags[i].code = (enum flag_code)i;
 }
 
 /* ---- a result that was read ---- */
 
 bool result_is_older(const struct result *r)
 {
-    return !r->method_id || strcmp(r->method_id, METHOD_ID) != 0;
+    return !r->about.method_id || strcmp(r->about.method_id, METHOD_ID) != 0;
 }
 
 bool result_is_of_unknown_method(const struct result *r)
 {
-    return result_is_older(r) && (!r->method_id || strcmp(r->method_id, "jtok-1") != 0);
+    return result_is_older(r) && (!r->about.method_id || strcmp(r->about.method_id, "jtok-1") != 0);
 }
 
 /* Enums that a file did not hold, or held under a name of another version, as their first name. False: there was one.
@@ -163,27 +569,18 @@ static bool fill_enums(const struct schema *s, char *object)
     return whole;
 }
 
-/* A table in the order of its codes: `count` of them, each item's code an int at `code`. Items that are there are put
- * in their places; false where one is there twice or its code is none. `there` says which were. */
-static bool place_all(void *ret_table, size_t count, const void *items, size_t n, size_t size, size_t code, bool *there)
-{
-    for (size_t i = 0; i < n; i++) {
-        const char *item = (const char *)items + i * size;
-        int at = *(const int *)(const void *)(item + code);
-        if (at < 0 || (size_t)at >= count || there[at])
-            return false;
-        there[at] = true;
-        memcpy((char *)ret_table + (size_t)at * size, item, size);
-    }
-    return true;
-}
-
+/* Each table in the order of its codes, what an older version did not know from the blank result. False where one is
+ * there twice or its code is not known; *ret_whole becomes false where one is missing. */
 static bool order_checks(struct result *r, const struct result *blank, const char *unknown, bool *ret_whole)
 {
     bool there[CODE_COUNT] = {0};
-    if (!place_all(blank->checks, CODE_COUNT, r->checks, r->check_count, sizeof *r->checks,
-                   offsetof(struct result_check, code), there))
-        return false;
+    for (size_t i = 0; i < r->check_count; i++) {
+        enum check_code code = r->checks[i].code;
+        if (code >= CODE_COUNT || there[code])
+            return false;
+        there[code] = true;
+        blank->checks[code] = r->checks[i];
+    }
     for (size_t i = 0; i < CODE_COUNT; i++) {
         if (!there[i])
             blank->checks[i].why = unknown;
@@ -194,36 +591,48 @@ static bool order_checks(struct result *r, const struct result *blank, const cha
     return true;
 }
 
-static bool order_marks(struct result *r, const struct result *blank, const char *unknown, bool *ret_whole)
+static bool order_flags(struct result *r, const struct result *blank, const char *unknown, bool *ret_whole)
 {
-    bool there[RMARK_COUNT] = {0};
-    if (!place_all(blank->marks, RMARK_COUNT, r->marks, r->mark_count, sizeof *r->marks,
-                   offsetof(struct result_mark, code), there))
-        return false;
-    for (size_t i = 0; i < RMARK_COUNT; i++) {
+    bool there[FLAG_COUNT] = {0};
+    for (size_t i = 0; i < r->flag_count; i++) {
+        enum flag_code code = r->flags[i].code;
+        if (code >= FLAG_COUNT || there[code])
+            return false;
+        there[code] = true;
+        blank->flags[code] = r->flags[i];
+    }
+    for (size_t i = 0; i < FLAG_COUNT; i++) {
         if (!there[i])
-            blank->marks[i].why = unknown;
+            blank->flags[i].why = unknown;
         *ret_whole = *ret_whole && there[i];
     }
-    r->marks = blank->marks;
-    r->mark_count = RMARK_COUNT;
+    r->flags = blank->flags;
+    r->flag_count = FLAG_COUNT;
+    return true;
+}
+
+static bool gpus_are_listed(const struct result_stage *s, size_t gpu_count)
+{
+    for (size_t g = 0; g < s->gpu_count; g++)
+        if (s->gpus[g].gpu < 0 || s->gpus[g].gpu >= (int64_t)gpu_count)
+            return false;
     return true;
 }
 
 static bool order_stages(struct result *r, const struct result *blank, bool *ret_whole)
 {
     bool there[STAGE_COUNT] = {0};
-    if (!place_all(blank->stages, STAGE_COUNT, r->stages, r->stage_count, sizeof *r->stages,
-                   offsetof(struct result_stage, stage), there))
-        return false;
+    for (size_t i = 0; i < r->stage_count; i++) {
+        enum stage_id id = r->stages[i].stage;
+        if (id >= STAGE_COUNT || there[id] || !gpus_are_listed(&r->stages[i], r->gpu_count))
+            return false;
+        there[id] = true;
+        blank->stages[id] = r->stages[i];
+    }
     for (size_t i = 0; i < STAGE_COUNT; i++)
         *ret_whole = *ret_whole && there[i];
     r->stages = blank->stages;
-    r->stage_count = STAGE_COUNT;
-    for (size_t i = 0; i < STAGE_COUNT; i++)
-        for (size_t g = 0; g < r->stages[i].gpu_count; g++)
-            if (r->stages[i].gpus[g].gpu < 0 || r->stages[i].gpus[g].gpu >= (int64_t)r->gpu_count)
-                return false;
+    r->stage_count = blank->stage_count;
     return true;
 }
 
@@ -243,28 +652,28 @@ bool result_complete(struct result *r, struct arena *a, const char **ret_why)
 {
     bool older = result_is_older(r), whole = true;
     if (result_is_of_unknown_method(r)) {
-        *ret_why = r->method_id ? "it was made under a method that this version does not know; use a newer jtok"
-                                : "it does not say under which method it was made";
+        *ret_why = r->about.method_id ? "it was made under a method that this version does not know; use a newer jtok"
+                                      : "it does not say under which method it was made";
         return false;
     }
     const char *unknown = arena_format(a, "This result was made under %s, which did not look at it.",
-                                       r->method_id ? r->method_id : "an unknown method");
+                                       r->about.method_id ? r->about.method_id : "an unknown method");
     struct result *blank = arena_alloc(a, sizeof *blank);
     result_absent(blank, a, "this result does not hold it");
     /* Codes must be there; other names may be newer than the result. */
     for (size_t i = 0; i < r->check_count; i++)
-        whole = whole && r->checks[i].code >= 0;
-    for (size_t i = 0; i < r->mark_count; i++)
-        whole = whole && r->marks[i].code >= 0;
+        whole = whole && !ENUM_ABSENT(r->checks[i].code);
+    for (size_t i = 0; i < r->flag_count; i++)
+        whole = whole && !ENUM_ABSENT(r->flags[i].code);
     for (size_t i = 0; i < r->stage_count; i++)
-        whole = whole && r->stages[i].stage >= 0;
+        whole = whole && !ENUM_ABSENT(r->stages[i].stage);
     if (!whole) {
         *ret_why = "a check, a mark or a stage in it has no name";
         return false;
     }
     bool named = fill_enums(&result_schema, (char *)r);
     bool stages = r->stage_count == STAGE_COUNT && r->check_count > 0;
-    if (!order_checks(r, blank, unknown, &whole) || !order_marks(r, blank, unknown, &whole) ||
+    if (!order_checks(r, blank, unknown, &whole) || !order_flags(r, blank, unknown, &whole) ||
         !order_stages(r, blank, &whole)) {
         *ret_why = "a check, a mark or a stage stands in it twice, or a GPU that it does not list";
         return false;

@@ -5,18 +5,19 @@
  * the run began (`_ns`); an offset in seconds is from formal_start, where its comment says so. The memory is the
  * arena's that analyze() was given; texts may also point into the records.
  *
- * result_schema describes result.json. The two long tables are written beside it as CSV: requests by
- * result_request_schema, windows by result_window_schema. */
+ * What a field is stands once, in the table of result.c, which describes result.json; here is what a table can't say.
+ * The two long tables are written beside it as CSV: requests by result_request_schema, windows by
+ * result_window_schema. */
 #ifndef JTOK_MODEL_RESULT_H
 #define JTOK_MODEL_RESULT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "schema/schema.h"
-#include "model/method.h"
 #include "base/quantity.h"
+#include "model/method.h"
 #include "model/record.h"
+#include "schema/schema.h"
 
 /* ---- energy (METHOD section 2) ---- */
 
@@ -26,11 +27,11 @@ enum stage_id {
     STAGE_FORMAL,    /* [t6, t7] */
     STAGE_RELEASE,   /* [t7, release_end] */
     STAGE_LIFECYCLE, /* startup + formal + release */
-    STAGE_STEADY,    /* the steady window under the method's K and reading */
+    STAGE_STEADY,    /* the steady window under the method's K and rule */
     STAGE_SATURATED, /* at or above the share of peak concurrency */
     STAGE_COUNT
 };
-extern const char *const stage_names[STAGE_COUNT + 1];
+extern const char *const stage_id_names[STAGE_COUNT + 1];
 
 enum series_id {
     SERIES_GRID,    /* trapezoid over the 1 s grid of `instant` */
@@ -38,10 +39,10 @@ enum series_id {
     SERIES_COUNTER, /* between change points */
     SERIES_BUFFER,  /* trapezoid over the 20 ms buffer */
     SERIES_PRECISE, /* buffer times the run's factor */
-    SERIES_COUNT
+    SERIES_COUNT,
+    HEADLINE_MIXED = SERIES_COUNT /* of a headline: a sum of stages that differ in their series */
 };
-enum { HEADLINE_MIXED = SERIES_COUNT };
-extern const char *const series_names[SERIES_COUNT + 2]; /* the last is "mixed" */
+extern const char *const series_id_names[SERIES_COUNT + 2];
 
 /* What a grid's instrument doubt was found against (METHOD section 2). NONE: neither buffer nor counter covers the
  * stretch, and sampling says nothing of it. */
@@ -50,43 +51,38 @@ extern const char *const doubt_source_names[5];
 
 /* One stretch of time by every instrument, J. */
 struct energy_set {
-    struct quantity headline; /* by the method's basis */
-    int headline_series;      /* enum series_id, or HEADLINE_MIXED: a sum of stages that differ in it */
+    struct quantity headline;
+    enum series_id headline_series;
     struct quantity grid, marks, counter, buffer, precise;
 };
 
 struct result_stage_gpu {
-    int64_t gpu; /* index into result.gpus */
+    int64_t gpu;
     struct energy_set energy;
     struct quantity average_w;
-    double grid_gap_s, buffer_gap_s, counter_gap_s; /* the longest between neighbours that touch the stage; NaN: none */
-    bool grid_gap, buffer_gap;                      /* over the limit of METHOD section 2 */
-    const char *counter_void;                       /* why the counter is void in this stage; null: it is not */
-    int grid_doubt;                                 /* enum doubt_source */
+    double grid_gap_s, buffer_gap_s, counter_gap_s;
+    bool grid_gap, buffer_gap;
+    const char *counter_void;
+    enum doubt_source grid_doubt;
     /* What section 8 judges, for each GPU: */
-    struct quantity counter_disagreement; /* unscaled buffer / counter at t + L - 1 */
-    struct quantity grid_disagreement;    /* grid / counter - 1 */
-    double grid_disagreement_limit;       /* the larger of 10 % and twice the grid's successive differences */
+    struct quantity counter_disagreement, grid_disagreement;
+    double grid_disagreement_limit;
 };
 
 struct result_stage {
-    int stage;                /* enum stage_id */
-    int64_t start_ns, end_ns; /* ABSENT_I64: the stage did not happen */
+    enum stage_id stage;
+    int64_t start_ns, end_ns; /* ABSENT_I64: the stage did not happen, and `why` says the reason */
     double duration_s;
-    const char *why; /* of an absent stage */
+    const char *why;
     struct energy_set energy;
-    struct quantity average_w;                          /* headline over duration, all GPUs together */
-    struct quantity sampling_error;                     /* headline / precise - 1 */
-    struct quantity grid_difference, buffer_difference; /* against the counter: series / counter - 1 */
-    bool grid_gap, buffer_gap, counter_void;            /* of any GPU */
-    const char *contradiction; /* two instruments of a GPU further apart than their doubts; null: none are */
+    struct quantity average_w, sampling_error, grid_difference, buffer_difference;
+    bool grid_gap, buffer_gap, counter_void;
+    const char *contradiction;
     struct result_stage_gpu *gpus;
     size_t gpu_count;
-    /* jtok's own waits (section 3): from warm-up to formal start in startup, from formal end to stop in release; absent
-     * elsewhere. */
+    /* jtok's own waits (section 3), in startup and release; absent elsewhere. */
     double wait_s;
-    struct quantity wait_j;     /* of the whole wait; precise, else counter */
-    struct quantity wait_share; /* of the stage by the same basis: what is not METHOD's silence before the start */
+    struct quantity wait_j, wait_share;
 };
 
 /* ---- startup by phase (section 3) ---- */
@@ -105,11 +101,10 @@ extern const char *const startup_phase_names[PHASE_COUNT + 1];
 
 /* One stretch of [service_start, formal_start]; the list is in order of time, without holes. */
 struct result_phase {
-    int phase; /* enum startup_phase */
+    enum startup_phase phase;
     int64_t start_ns, end_ns;
-    double start_s, duration_s; /* from service_start */
-    struct quantity energy_j;   /* precise where the startup has it, else counter */
-    struct quantity average_w;
+    double start_s, duration_s;
+    struct quantity energy_j, average_w;
 };
 
 /* ---- GPUs, baseline, release (sections 2 and 3) ---- */
@@ -120,32 +115,26 @@ struct result_gpu {
     double power_limit_w;
     int64_t partitioned; /* as in rec_gpu; ABSENT_I64: also not recorded */
     const char *instant_source;
-    /* basis `precise` */
-    struct quantity factor;        /* counter over buffer on [t2, release_end] */
-    struct quantity counter_lag_s; /* L */
-    /* baseline window */
-    struct quantity baseline_w; /* time-weighted mean */
+    struct quantity factor, counter_lag_s; /* of basis `precise` */
+    struct quantity baseline_w;
     double baseline_sd_w, baseline_half_1_w, baseline_half_2_w;
     int64_t baseline_utilisation_max, baseline_processes_max; /* ABSENT_I64: not recorded */
-    int baseline_idle;                                        /* enum check_outcome: idle by section 3 */
-    const char *baseline_why;                                 /* the reading that failed */
-    /* release, all from formal_end, s */
+    enum check_outcome baseline_idle;
+    const char *baseline_why;
     struct quantity memory_released_s, power_recovered_s;
-    /* delivery lag */
     struct quantity ready_level_w;
-    double formal_mean_w;  /* by the buffer */
-    int64_t buffer_marked; /* buffer stamps dropped beside a clock step */
+    double formal_mean_w;
+    int64_t buffer_marked;
 };
 
 struct result_release {
     bool closed, timed_out;
-    const char *why;                                                     /* not closed: what is missing, on which GPU */
-    struct quantity exit_s, memory_released_s, power_recovered_s, end_s; /* from formal_end; all GPUs */
+    const char *why; /* not closed: what is missing, on which GPU */
+    struct quantity exit_s, memory_released_s, power_recovered_s, end_s;
     int64_t end_ns;        /* latest of exit, memory, power; the end of the watch where not closed; ABSENT_I64 */
     int64_t hold_restarts; /* times that power left its band, or was not read, after t9 and t10 */
-    struct quantity first_in_band_s; /* from formal_end: the first sample in band, t11 had none followed it out */
-    struct quantity first_in_band_j; /* release energy if that had been t11 */
-    struct quantity resolution_j;    /* of t11: one period at the baseline's power; apart from the doubt */
+    struct quantity first_in_band_s, first_in_band_j;
+    struct quantity resolution_j;
 };
 
 /* ---- requests (section 4) ---- */
@@ -155,38 +144,30 @@ struct percentiles {
     struct quantity mean, p50, p90, p95, p99, max;
 };
 
-enum token_source { TOKENS_RUNNING, TOKENS_SPREAD, TOKENS_MIXED, TOKENS_NONE };
+/* How the tokens of a chunk are known: counted by the engine ("running_counts"), allotted ("spread"), or both. */
+enum token_source { TOKENS_RUNNING, TOKENS_ALLOTTED, TOKENS_MIXED, TOKENS_NONE };
 extern const char *const token_source_names[5];
 
 struct result_failure {
-    int verdict; /* enum verdict */
-    int64_t count;
-    int64_t first_request; /* lowest id */
-    int64_t status;        /* HTTP, where all of them have the same; else ABSENT_I64 */
-    const char *detail;    /* of the first; null */
+    enum verdict verdict;
+    int64_t count, first_request, status;
+    const char *detail;
 };
 
 struct result_load {
     int64_t requests, successful, failed;
-    int64_t prompt_tokens, output_tokens, reasoning_tokens,
-        visible_tokens;                 /* of successful requests; ABSENT: unknown */
-    int64_t token_chunks;               /* of successful requests */
-    int64_t no_interval;                /* successful ones with fewer than two distinct token times */
-    int64_t repeated_prompts;           /* requests whose prompt an earlier one had; ABSENT_I64: digests not recorded */
-    int token_source;                   /* enum token_source: "running counts: yes or no" */
-    int64_t shared_stamps, read_stamps; /* token chunks so marked */
-    int64_t tpot_spread;                /* successful requests whose n1 was allotted, not counted by the engine */
-    int64_t later_tokens; /* that came beyond each request's first stamp, and in only ones of over `merged_limit` */
-    int64_t merged_tokens, merged_limit; /* tokens that came in stamps of over `merged_limit` of one request, beyond its
-                                            first stamp or in its only one; ABSENT: no token chunk */
-    int64_t timings_nulled;              /* requests with a time beside a clock step */
-    int64_t clock_steps;
-    struct percentiles ttft_s, tpot_s, e2e_s, ttft_visible_s;
-    struct percentiles itl_s;
-    bool itl_per_token;               /* false: itl_s holds chunk gaps */
-    struct quantity submit_spread_s;  /* first to last submission */
-    struct quantity peak_concurrency; /* requests within their generation interval */
-    struct result_failure *failures;  /* by verdict, ascending */
+    int64_t prompt_tokens, output_tokens, reasoning_tokens, visible_tokens; /* ABSENT_I64: not known of each */
+    int64_t token_chunks, no_interval;
+    int64_t repeated_prompts; /* ABSENT_I64: digests not recorded */
+    enum token_source token_source;
+    int64_t shared_stamps, read_stamps;
+    int64_t tpot_allotted;
+    int64_t later_tokens, merged_tokens, merged_limit; /* merged: ABSENT_I64 without a token chunk */
+    int64_t timings_nulled, clock_steps;
+    struct percentiles ttft_s, tpot_s, e2e_s, ttft_visible_s, itl_s;
+    bool itl_per_token;
+    struct quantity submit_window_s, peak_concurrency;
+    struct result_failure *failures; /* by verdict, ascending */
     size_t failure_count;
 };
 
@@ -194,15 +175,15 @@ struct result_load {
  * one. */
 struct result_request {
     int64_t id;
-    int verdict;                             /* enum verdict */
-    int64_t status;                          /* HTTP; -1: none */
+    enum verdict verdict;
+    int64_t status;
     double submit_s, first_s, last_s, end_s; /* from formal_start */
     double ttft_s, ttft_visible_s, tpot_s, e2e_s;
     int64_t prompt_tokens, output_tokens, reasoning_tokens, token_chunks;
-    bool generates;                               /* successful, with a generation interval */
-    int64_t order;                                /* position among those in completion order, from 0; ABSENT_I64 */
-    double gap_j, interval_j, request_j, words_j; /* attributed energy under each reading */
-    double j_per_token;                           /* under the method's reading */
+    bool generates;
+    int64_t order; /* among those that generate, from 0; ABSENT_I64 */
+    double gap_j, interval_j, request_j, words_j;
+    double j_per_token;
     const char *detail;
 };
 
@@ -211,65 +192,63 @@ struct result_request {
 enum curve_source { CURVE_NONE, CURVE_BUFFER, CURVE_COUNTER, CURVE_GRID };
 extern const char *const curve_source_names[5];
 
-struct result_reading {
-    int reading; /* enum rule */
+struct result_rule {
+    enum rule rule;
     struct quantity attributed_j, no_generation_j;
-    struct quantity closure;        /* |attributed + none - formal| / formal */
-    bool closed;                    /* closure <= 1e-9 */
-    int64_t by_interval;            /* requests that `gap` treats as `interval`: first chunk holds over half */
+    struct quantity closure; /* |attributed + none - formal| / formal */
+    bool closed;
+    int64_t by_interval;            /* of `gap` only */
     struct quantity cv_min, cv_max; /* over all windows */
     int64_t cv_min_window, cv_max_window;
 };
 
 struct result_attribution {
-    int source;                      /* enum curve_source of E(t) */
-    struct quantity scale;           /* counter over curve on the formal stage (buffer only) */
-    struct quantity formal_j;        /* what is split */
-    struct quantity failed_active_j; /* stretches in which a failed request was active */
-    struct result_reading *readings; /* RULE_COUNT of them, by enum rule */
-    size_t reading_count;
+    enum curve_source source;
+    struct quantity scale; /* of the buffer only */
+    struct quantity formal_j, failed_active_j;
+    struct result_rule *rules; /* RULE_COUNT of them, by enum rule */
+    size_t rule_count;
 };
 
 /* ---- steady state (section 6) ---- */
 
 /* One window of W requests in completion order: windows.csv. */
 struct result_window {
-    int64_t window;                           /* number, from 0: also the order of its first request */
-    int64_t first_request, last_request;      /* ids */
-    double start_s, end_s;                    /* completion of the first and the last one, from formal_start */
-    double cv[RULE_COUNT], level[RULE_COUNT]; /* level: J/token */
+    int64_t window; /* number, from 0: also the order of its first request */
+    int64_t first_request, last_request;
+    double start_s, end_s;
+    double cv[RULE_COUNT], level[RULE_COUNT];
 };
 
-/* The answer for one reading and one K. */
+/* The answer for one rule and one K. */
 struct result_steady {
-    int reading, k; /* enum rule, enum steady_k */
+    enum rule rule;
+    enum steady_k k;
     bool reached;
-    const char *why;                     /* not reached: the reason with its numbers */
-    int64_t window;                      /* first qualifying one */
-    int64_t windows;                     /* that were asked to qualify: K, or all that fit */
-    int64_t first_request, last_request; /* ids: completed first and last in the steady window */
-    int64_t requests;                    /* that completed in it */
+    const char *why; /* not reached: the reason with its numbers */
+    int64_t window;
+    int64_t windows; /* that were asked to qualify: K, or all that fit */
+    int64_t first_request, last_request, requests;
     int64_t start_ns, end_ns;
-    double start_s, end_s; /* from formal_start */
-    struct quantity energy_j, average_w, j_per_token;
-    struct quantity mean_request_j; /* mean attributed energy of the requests completed in it */
+    double start_s, end_s;
+    struct quantity energy_j, average_w, j_per_token, mean_request_j;
     int64_t tokens;
-    double edge_j_per_token; /* of j_per_token's doubt, what the edges that cut streams add; NaN: no value */
-    double *cvs;             /* of the qualifying windows */
+    double edge_j_per_token; /* NaN: no value */
+    double *cvs;
     size_t cv_count;
-    double lowest_cv; /* over candidates, of this reading */
+    double lowest_cv; /* over candidates, of this rule */
     int64_t lowest_cv_window;
-    int64_t longest_stretch, longest_stretch_window; /* of neighbouring windows under the limit, and its first */
+    int64_t longest_stretch, longest_stretch_window;
 };
 
 struct result_saturated {
     struct quantity j_per_token, energy_j, average_w;
     int64_t start_ns, end_ns, tokens, peak, level;
-    double edge_j_per_token; /* as in result_steady */
-    double start_s, end_s;   /* from formal_start */
-    bool meaningful;         /* requests waited: the peak is below the number that generate, or the engine said so */
-    double waiting_share;    /* of the engine's readings within the window, those with requests waiting; NaN: none */
-    struct quantity tail_energy_share, tail_token_share, tail_time_share; /* of the formal stage, after the window */
+    double edge_j_per_token; /* NaN: no value */
+    double start_s, end_s;
+    bool meaningful;      /* requests waited: the peak is below the number that generate, or the engine said so */
+    double waiting_share; /* NaN: the engine said nothing in the window */
+    struct quantity tail_energy_share, tail_token_share, tail_time_share;
 };
 
 struct result_lag {
@@ -288,11 +267,9 @@ struct result_metrics {
     struct quantity throughput_tok_s;
     struct quantity formal_w, steady_w, lifecycle_w;
     struct quantity formal_j_per_token, saturated_j_per_token, j_per_request;
-    struct quantity tokens_per_kwh;    /* formal stage */
-    struct quantity j_per_total_token; /* input and output tokens */
-    struct quantity j_per_visible_token;
-    struct quantity cost_per_million_tokens, carbon_g_per_million_tokens, kwh_per_million_tokens; /* whole server, with
-        the user's server factor and PUE: only where both are given */
+    struct quantity tokens_per_kwh, j_per_total_token, j_per_visible_token;
+    /* Of the whole server: only where PUE and server factor are given. */
+    struct quantity cost_per_million_tokens, carbon_g_per_million_tokens, kwh_per_million_tokens;
     const char *currency;
     double pue, server_factor; /* NaN: not given */
 };
@@ -301,19 +278,18 @@ struct result_metrics {
 struct estimate {
     int64_t requests;
     struct quantity total_j, per_request_j, overhead_per_request_j, overhead_share, j_per_token;
-    bool measured;        /* N is the run's own: total_j is what was measured, not estimated */
-    double low_j, high_j; /* range over the three ways, where they differ by over 10 %; else NaN */
+    bool measured;
+    double low_j, high_j; /* NaN: the three ways agree */
 };
 
 struct result_estimate {
-    const char *source;          /* what e_request_j is: "steady state" or "formal stage / requests", and why */
-    struct quantity fixed_j;     /* startup + release */
-    struct quantity e_request_j; /* e_ss, or its stand-in */
+    const char *source; /* what e_request_j is, and why */
+    struct quantity fixed_j, e_request_j;
     struct quantity e_steady_j, e_attributed_j, e_formal_j; /* the three ways */
     struct quantity mean_output_tokens;
-    bool ranged;                                               /* the ways differ by over 10 % */
-    struct quantity n_overhead_1, n_overhead_5, n_overhead_10; /* smallest N with overhead under 1, 5, 10 % */
-    struct estimate *table;                                    /* N = 1, 10, 100 ... and the run's own count */
+    bool ranged;
+    struct quantity n_overhead_1, n_overhead_5, n_overhead_10;
+    struct estimate *table; /* N = 1, 10, 100 ... and the run's own count */
     size_t table_count;
 };
 
@@ -347,84 +323,89 @@ enum check_code {
 };
 extern const char *const check_code_names[CODE_COUNT + 1];
 
-enum mark_code {
-    RMARK_SIMULATED,
-    RMARK_STEADY_NOT_REACHED,
-    RMARK_DELIVERY_LAG,
-    RMARK_CLIENT_LIMITED,
-    RMARK_REPEATED_PROMPTS,
-    RMARK_THROTTLED,
-    RMARK_IDENTITY_NOT_VERIFIABLE,
-    RMARK_USAGE_NOT_VERIFIABLE,
-    RMARK_SAMPLER_LATE,
-    RMARK_AVERAGED_POWER,
-    RMARK_NO_BUFFER,
-    RMARK_OBSERVER_WAIT,
-    RMARK_HOLD_RESTARTED,
-    RMARK_PAGE_CACHE_WARMED,
-    RMARK_ENGINE_OWN_REQUESTS,
-    RMARK_ARRIVALS_MERGED,
-    RMARK_COUNT
+enum flag_code {
+    FLAG_SIMULATED,
+    FLAG_STEADY_NOT_REACHED,
+    FLAG_DELIVERY_LAG,
+    FLAG_CLIENT_LIMITED,
+    FLAG_REPEATED_PROMPTS,
+    FLAG_THROTTLED,
+    FLAG_IDENTITY_NOT_VERIFIABLE,
+    FLAG_USAGE_NOT_VERIFIABLE,
+    FLAG_SAMPLER_LATE,
+    FLAG_AVERAGED_POWER,
+    FLAG_NO_BUFFER,
+    FLAG_OBSERVER_WAIT,
+    FLAG_HOLD_RESTARTED,
+    FLAG_PAGE_CACHE_WARMED,
+    FLAG_ENGINE_OWN_REQUESTS,
+    FLAG_ARRIVALS_MERGED,
+    FLAG_COUNT
 };
-extern const char *const mark_code_names[RMARK_COUNT + 1];
+extern const char *const flag_code_names[FLAG_COUNT + 1];
 
 /* One excluding check. `why`: what was compared and seen, with numbers; never null but for CHECK_NOT_CHECKED. */
 struct result_check {
-    int code;    /* enum check_code */
-    int outcome; /* enum check_outcome */
+    enum check_code code;
+    enum check_outcome outcome;
     const char *why;
 };
 
 /* Does a check with this outcome keep a run from being formal? Failed, not recorded and not checked do; not stated and
  * not judged do not, but never count as passed. */
-static inline bool check_excludes(int outcome)
+static inline bool check_excludes(enum check_outcome outcome)
 {
     return outcome != CHECK_PASSED && outcome != CHECK_NOT_STATED && outcome != CHECK_NOT_JUDGED;
 }
 
-/* One mark. PASSED: the run does not carry it; FAILED: it does. */
-struct result_mark {
-    int code;    /* enum mark_code */
-    int outcome; /* enum check_outcome */
+/* One flag. PASSED: the run does not carry it; FAILED: it does. */
+struct result_flag {
+    enum flag_code code;
+    enum check_outcome outcome;
     const char *why;
     double value, limit; /* the number behind it; NaN where there is none */
 };
 
-struct result {
+/* Which run this is, what ran in it as far as anybody says, and by which program and method. */
+struct result_about {
     const char *run_id, *method_id, *jtok_version;
-    const char *records_method_id, *records_jtok_version; /* under which, and by which, the records were made */
-    struct method method;
-    const char *differences; /* from the method's defaults; null: none */
-    const struct method_decision *decisions;
-    size_t decision_count;
-    const char *name, *scenario, *model, *revision, *engine, *engine_version; /* as planned and seen, for headings */
+    const char *records_method_id, *records_jtok_version;
+    const char *name, *scenario, *model, *revision, *engine, *engine_version;
     const char *precision; /* "bf16", "fp8", ...; null: nobody says */
     double total_parameters;
     /* "plan", "engine", "snapshot" or "analyze": who says it; null: nobody */
     const char *model_source, *revision_source, *precision_source, *engine_version_source, *total_parameters_source;
-    const char *image_digest; /* of the container image, as the plan states it */
+    const char *image_digest;
     const char *plan_sha256, *requests_sha256;
-    const char *work_sha256; /* of what was asked, request by request (METHOD section 9) */
-    bool simulated;          /* any part of GPU or engine */
-    bool formal;             /* no check failed, and none lacks its records or was left out */
+    const char *work_sha256; /* METHOD section 9 */
+    bool simulated;
+};
+
+struct result {
+    struct result_about about;
+    struct method method;
+    const char *differences; /* from the method's defaults; null: none */
+    const struct method_decision *decisions;
+    size_t decision_count;
+    bool formal;
     struct result_metrics metrics;
-    struct result_stage *stages; /* STAGE_COUNT of them, by enum stage_id */
+    struct result_stage *stages; /* a list: result_stage_of finds one */
     size_t stage_count;
     struct result_gpu *gpus;
     size_t gpu_count;
     struct result_release release;
     struct result_load load;
     struct result_attribution attribution;
-    struct result_steady steady;        /* under the method's K and reading */
-    struct result_steady *steady_table; /* RULE_COUNT * K_COUNT, by reading, then K = 1, 2, 3, all */
+    struct result_steady steady;        /* under the method's K and rule */
+    struct result_steady *steady_table; /* RULE_COUNT * K_COUNT, by rule, then K = 1, 2, 3, all */
     size_t steady_count;
     struct result_saturated saturated;
     struct result_lag lag;
     struct result_estimate estimate;
     struct result_check *checks; /* CODE_COUNT of them, by enum check_code */
     size_t check_count;
-    struct result_mark *marks; /* RMARK_COUNT of them, by enum mark_code */
-    size_t mark_count;
+    struct result_flag *flags; /* FLAG_COUNT of them, by enum flag_code */
+    size_t flag_count;
     struct result_phase *startup_phases; /* none: the run did not reach the formal stage */
     size_t startup_phase_count;
     struct result_request *requests;
@@ -435,8 +416,8 @@ struct result {
 
 extern const struct schema result_schema, result_request_schema, result_window_schema, estimate_schema;
 
-/* Makes a result that was just read whole, by names: each check, mark and stage at its code's place; what an older
- * version did not know yet is absent, its checks and marks NOT_CHECKED with the reason. False where a table holds
+/* Makes a result that was just read whole, by names: each check, flag and stage at its code's place; what an older
+ * version did not know yet is absent, its checks and flags NOT_CHECKED with the reason. False where a table holds
  * something twice, or lacks what its own version must have; *ret_why says what, a phrase. O(size). */
 bool result_complete(struct result *r, struct arena *a, const char **ret_why);
 
@@ -446,13 +427,16 @@ bool result_is_older(const struct result *r);
 /* Under one that this version of the program does not know: a newer one, or none that it names? */
 bool result_is_of_unknown_method(const struct result *r);
 
-/* Everything absent: quantities NOT_RECORDED with `why`, doubles NaN, counts ABSENT_I64, checks and marks NOT_CHECKED;
+/* Everything absent: quantities NOT_RECORDED with `why`, doubles NaN, counts ABSENT_I64, checks and flags NOT_CHECKED;
  * the tables of fixed length are there, taken from `a`. The starting point of analyze(), and of tests that make a
  * result by hand. */
 void result_absent(struct result *r, struct arena *a, const char *why);
 
-/* The row of the steady table for one reading and K. */
-const struct result_steady *result_steady_of(const struct result *r, int reading, int k);
+/* The first stage of a kind; a result that was made or completed has one of each. O(stages). */
+struct result_stage *result_stage_of(const struct result *r, enum stage_id stage);
+
+/* The row of the steady table for one rule and K. */
+const struct result_steady *result_steady_of(const struct result *r, enum rule rule, enum steady_k k);
 
 /* "21 checks passed, 1 not stated, 1 not judged": how many of each outcome, passed first, none left out. O(checks). */
 const char *result_checks_text(const struct result *r, struct arena *a);
@@ -462,10 +446,10 @@ const char *result_checks_text(const struct result *r, struct arena *a);
 const char *result_gpus_text(const struct result *r, struct arena *a);
 
 /* Why the run's latencies are not the server's (client_limited, arrivals_merged), a phrase; null: they are. They are
- * shown with the mark and left out of comparisons. */
+ * shown with the flag and left out of comparisons. */
 const char *result_latency_fault(const struct result *r);
 
 /* Energy of one series in a set. */
-struct quantity *energy_series(struct energy_set *e, int series);
+struct quantity *energy_series(struct energy_set *e, enum series_id series);
 
 #endif

@@ -45,11 +45,11 @@ void full_trust(struct report *p)
 {
     const struct result *r = p->r;
     buf_byte(p->out, '\n');
-    if (r->simulated) {
+    if (r->about.simulated) {
         buf_str(p->out, "  ");
         report_look(p, LOOK_BAD, "SIMULATED");
         buf_fmt(p->out, "  %s No figure below is a measurement of hardware.\n",
-                r->mark_count > RMARK_SIMULATED ? report_or(p, r->marks[RMARK_SIMULATED].why, "") : "");
+                r->flag_count > FLAG_SIMULATED ? report_or(p, r->flags[FLAG_SIMULATED].why, "") : "");
     }
     if (r->formal) {
         buf_str(p->out, "  ");
@@ -59,14 +59,14 @@ void full_trust(struct report *p)
         put_excluded(p);
     }
     bool any = false;
-    for (size_t i = 0; i < r->mark_count; i++) {
-        const struct result_mark *m = &r->marks[i];
-        if (m->outcome != CHECK_FAILED || m->code == RMARK_SIMULATED)
+    for (size_t i = 0; i < r->flag_count; i++) {
+        const struct result_flag *m = &r->flags[i];
+        if (m->outcome != CHECK_FAILED || m->code == FLAG_SIMULATED)
             continue;
         if (!any)
             buf_str(p->out, "  marks\n");
         any = true;
-        put_code(p, LOOK_MARK, mark_code_names[m->code], report_or(p, m->why, ""));
+        put_code(p, LOOK_MARK, flag_code_names[m->code], report_or(p, m->why, ""));
     }
     if (r->differences) {
         buf_str(p->out, "  ");
@@ -98,9 +98,9 @@ void full_checks(struct report *p)
         if (!check_excludes(r->checks[i].outcome))
             outcome_line(p, check_code_names[r->checks[i].code], r->checks[i].outcome, check_words, r->checks[i].why);
     report_heading(p, "Other marks");
-    for (size_t i = 0; i < r->mark_count; i++)
-        if (r->marks[i].outcome != CHECK_FAILED)
-            outcome_line(p, mark_code_names[r->marks[i].code], r->marks[i].outcome, mark_words, r->marks[i].why);
+    for (size_t i = 0; i < r->flag_count; i++)
+        if (r->flags[i].outcome != CHECK_FAILED)
+            outcome_line(p, flag_code_names[r->flags[i].code], r->flags[i].outcome, mark_words, r->flags[i].why);
 }
 
 void report_checks(const struct result *r, const struct report_options *options, struct buf *out)

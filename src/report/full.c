@@ -35,22 +35,24 @@ void report_reasons(struct report *p, const struct quantity *const *list, const 
 static void put_head(struct report *p)
 {
     const struct result *r = p->r;
-    report_look(p, LOOK_HEADING, arena_format(&p->arena, "%s", report_or(p, r->name, report_or(p, r->model, "a run"))));
-    buf_fmt(p->out, "\n  run       %s\n", report_or(p, r->run_id, "without id"));
-    buf_fmt(p->out, "  model     %s%s%s\n", report_or(p, r->model, "not recorded"), r->revision ? ", revision " : "",
-            report_or(p, r->revision, ""));
-    buf_fmt(p->out, "  engine    %s %s on %s\n", report_or(p, r->engine, "not recorded"),
-            report_or(p, r->engine_version, "(version not recorded)"),
+    report_look(p, LOOK_HEADING,
+                arena_format(&p->arena, "%s", report_or(p, r->about.name, report_or(p, r->about.model, "a run"))));
+    buf_fmt(p->out, "\n  run       %s\n", report_or(p, r->about.run_id, "without id"));
+    buf_fmt(p->out, "  model     %s%s%s\n", report_or(p, r->about.model, "not recorded"),
+            r->about.revision ? ", revision " : "", report_or(p, r->about.revision, ""));
+    buf_fmt(p->out, "  engine    %s %s on %s\n", report_or(p, r->about.engine, "not recorded"),
+            report_or(p, r->about.engine_version, "(version not recorded)"),
             report_or(p, result_gpus_text(r, &p->arena), ""));
-    buf_fmt(p->out, "  scenario  %s\n", report_or(p, r->scenario, "not recorded"));
+    buf_fmt(p->out, "  scenario  %s\n", report_or(p, r->about.scenario, "not recorded"));
     buf_fmt(p->out, "  method    %s%s, by jtok %s\n", result_is_older(r) ? "evaluated under " : "",
-            report_or(p, r->method_id, "not recorded"), report_or(p, r->jtok_version, "(version not recorded)"));
+            report_or(p, r->about.method_id, "not recorded"),
+            report_or(p, r->about.jtok_version, "(version not recorded)"));
     if (result_is_older(r))
         buf_fmt(p->out, "            \"jtok analyze RUN\" evaluates it under %s\n", METHOD_ID);
-    else if (r->records_method_id && strcmp(r->records_method_id, METHOD_ID) != 0)
+    else if (r->about.records_method_id && strcmp(r->about.records_method_id, METHOD_ID) != 0)
         buf_fmt(p->out, "            its records were made under %s, by jtok %s\n",
-                report_or(p, r->records_method_id, ""),
-                report_or(p, r->records_jtok_version, "(version not recorded)"));
+                report_or(p, r->about.records_method_id, ""),
+                report_or(p, r->about.records_jtok_version, "(version not recorded)"));
 }
 
 /* ---- metrics ---- */

@@ -63,7 +63,7 @@ static const char *token_source_text(int source)
     switch ((enum token_source)source) {
     case TOKENS_RUNNING:
         return "yes; the engine told how many tokens each chunk holds";
-    case TOKENS_SPREAD:
+    case TOKENS_ALLOTTED:
         return "no; each request's usage was spread over its chunks by their bytes";
     case TOKENS_MIXED:
         return "for some requests only; the others' usage was spread over their chunks";
@@ -103,9 +103,9 @@ void full_requests(struct report *p)
     named_line(p, "running counts", token_source_text(l->token_source));
     named_line(p, "submission",
                arena_format(a, "first to last: %s%s; peak concurrency: %s; without a generation interval: %s",
-                            quantity_has_value(&l->submit_spread_s) ? number_text(a, l->submit_spread_s.value, 3)
-                                                                    : report_cell(p, &l->submit_spread_s),
-                            quantity_has_value(&l->submit_spread_s) ? " s" : "",
+                            quantity_has_value(&l->submit_window_s) ? number_text(a, l->submit_window_s.value, 3)
+                                                                    : report_cell(p, &l->submit_window_s),
+                            quantity_has_value(&l->submit_window_s) ? " s" : "",
                             quantity_has_value(&l->peak_concurrency)
                                 ? number_text_i64(a, (int64_t)l->peak_concurrency.value)
                                 : report_cell(p, &l->peak_concurrency),
@@ -115,13 +115,13 @@ void full_requests(struct report *p)
 
 /* ---- stages ---- */
 
-static const struct quantity *series_of(const struct result_stage *s, int series)
+static const struct quantity *series_of(const struct result_stage *s, enum series_id series)
 {
     return energy_series((struct energy_set *)(uintptr_t)&s->energy, series);
 }
 
 /* The headline series is marked; a stage's sum of different ones (the lifecycle) marks none. */
-static const char *series_cell(struct report *p, const struct result_stage *s, int series)
+static const char *series_cell(struct report *p, const struct result_stage *s, enum series_id series)
 {
     bool headline = s->energy.headline_series == series && s->stage != STAGE_LIFECYCLE;
     return arena_format(&p->arena, "%s%s", report_cell(p, series_of(s, series)), headline ? "*" : " ");
@@ -146,7 +146,7 @@ static void series_table(struct report *p)
         const struct result_stage *s = &p->r->stages[i];
         if (!happened(s))
             continue;
-        table_cell(&t, stage_names[s->stage]);
+        table_cell(&t, stage_id_names[s->stage]);
         table_cell(&t, seconds(p, s->duration_s));
         table_cell(&t, series_cell(p, s, SERIES_COUNTER));
         table_cell(&t, series_cell(p, s, SERIES_GRID));
@@ -165,7 +165,7 @@ static void stage_warnings(struct report *p)
         const struct result_stage *s = &p->r->stages[i];
         if (happened(s) && s->contradiction)
             report_line(p, arena_format(&p->arena, "The instruments contradict each other in the %s stage: %s.",
-                                        stage_names[s->stage], s->contradiction));
+                                        stage_id_names[s->stage], s->contradiction));
     }
 }
 
@@ -179,7 +179,7 @@ static void headline_table(struct report *p)
         const struct result_stage *s = &p->r->stages[i];
         if (!happened(s))
             continue;
-        table_cell(&t, stage_names[s->stage]);
+        table_cell(&t, stage_id_names[s->stage]);
         table_cell(&t, report_cell(p, &s->energy.headline));
         table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.instrument));
         table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.calibration));
@@ -203,10 +203,10 @@ static void gpu_table(struct report *p)
     head_row(&t, (const char *const[]){"", "headline", "instrument", "calibration", "counter", "grid 1 s", "buffer",
                                        "W", NULL});
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        const struct result_stage *s = &r->stages[stages[i]];
+        const struct result_stage *s = result_stage_of(r, stages[i]);
         for (size_t g = 0; g < s->gpu_count; g++) {
             const struct energy_set *e = &s->gpus[g].energy;
-            table_cell(&t, arena_format(&p->arena, "%s, GPU %lld", stage_names[s->stage],
+            table_cell(&t, arena_format(&p->arena, "%s, GPU %lld", stage_id_names[s->stage],
                                         (long long)r->gpus[s->gpus[g].gpu].index));
             table_cell(&t, report_cell(p, &e->headline));
             table_cell(&t, number_text_uncertainty(&p->arena, e->headline.instrument));
@@ -242,7 +242,7 @@ static void stage_reasons(struct report *p)
                 continue;
             all[n] = k < 0 ? &s->energy.headline : series_of(s, k);
             same = same && (n == first || same_reason(all[n], all[first]));
-            names[n++] = arena_format(&p->arena, "%s (%s)", k < 0 ? "headline" : heads[k], stage_names[s->stage]);
+            names[n++] = arena_format(&p->arena, "%s (%s)", k < 0 ? "headline" : heads[k], stage_id_names[s->stage]);
         }
         if (same && n > first + 1) {
             n = first + 1;
@@ -266,7 +266,7 @@ static void put_waits(struct report *p)
                                                 report_percent(p, &s->wait_share, false))
                                  : report_cell(p, &s->wait_j);
         text = arena_format(&p->arena, "%s%s: %s s, %s", text ? arena_format(&p->arena, "%s; ", text) : "",
-                            stage_names[s->stage], number_text(&p->arena, s->wait_s, 3), joules);
+                            stage_id_names[s->stage], number_text(&p->arena, s->wait_s, 3), joules);
     }
     if (text)
         report_item(p, 2, 4, "jtok's own waits:",
@@ -284,7 +284,7 @@ static void put_phases(struct report *p)
     const struct result *r = p->r;
     if (r->startup_phase_count < 2) /* nothing cuts it */
         return;
-    bool precise = quantity_has_value(&r->stages[STAGE_STARTUP].energy.precise);
+    bool precise = quantity_has_value(&result_stage_of(r, STAGE_STARTUP)->energy.precise);
     report_heading(p, "Startup by phase, each up to what its name says (by the %s)",
                    precise ? "precise basis" : "counter");
     struct table t;
@@ -316,7 +316,7 @@ void full_stages(struct report *p)
         const struct quantity *one = &absent;
         absent.why = s->why ? s->why : absent.why;
         if (!happened(s))
-            report_reasons(p, &one, &stage_names[s->stage], 1);
+            report_reasons(p, &one, &stage_id_names[s->stage], 1);
     }
     put_waits(p);
     put_phases(p);
@@ -339,11 +339,11 @@ static void cv_rows(struct report *p, struct table *t)
     for (size_t row = 0; row < 3; row++) {
         table_cell(t, names[row]);
         for (size_t i = 0; i < RULE_COUNT; i++) {
-            if (i >= p->r->attribution.reading_count) {
+            if (i >= p->r->attribution.rule_count) {
                 table_cell(t, "not recorded");
                 continue;
             }
-            const struct result_reading *x = &p->r->attribution.readings[i];
+            const struct result_rule *x = &p->r->attribution.rules[i];
             const struct quantity *q = row == 0 ? &x->cv_min : row == 1 ? &x->cv_max : &x->no_generation_j;
             table_cell(t, row == 2 || !quantity_has_value(q) ? report_cell(p, q)
                                                              : arena_format(&p->arena, "%.4f", q->value));

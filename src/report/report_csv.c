@@ -49,7 +49,7 @@ static const char *item_name(const struct schema *s, const char *item, size_t i,
         const char *name = f->names[*(const int *)(item + f->offset)];
         /* Two names where the second field is one, too: reading and K of the steady table. */
         const struct field *g = s->count > 1 ? &s->fields[1] : NULL;
-        if (g && g->type == FIELD_ENUM && strcmp(s->name, "check") != 0 && strcmp(s->name, "mark") != 0)
+        if (g && g->type == FIELD_ENUM && strcmp(s->name, "result_check") != 0 && strcmp(s->name, "result_flag") != 0)
             return arena_format(a, "%s.%s", name, g->names[*(const int *)(item + g->offset)]);
         return name;
     }

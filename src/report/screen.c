@@ -164,7 +164,7 @@ static bool out_of_use(const struct screen *s, const struct quantity *q)
 /* "J/token", and that it is no measurement where it is none. */
 static const char *j_per_token(const struct screen *s)
 {
-    return s->r->simulated ? "J/token SIMULATED" : "J/token";
+    return s->r->about.simulated ? "J/token SIMULATED" : "J/token";
 }
 
 /* ---- verdict ---- */
@@ -206,8 +206,8 @@ static void put_verdict(struct screen *s)
         why = !n ? "The result gives no reason."
                  : arena_format(a, "%s%s", phrase_of(s, list[0]), n > 1 ? ", and more below." : ".");
     const char *lead = arena_format(a, "%s%s%s", s->options->unsealed ? "NOT SEALED, " : "",
-                                    s->r->simulated ? "SIMULATED, " : "", verdict);
-    enum report_look look = s->r->formal && !s->r->simulated && !s->options->unsealed ? LOOK_GOOD : LOOK_BAD;
+                                    s->r->about.simulated ? "SIMULATED, " : "", verdict);
+    enum report_look look = s->r->formal && !s->r->about.simulated && !s->options->unsealed ? LOOK_GOOD : LOOK_BAD;
     put_line(s, look, strlen(lead), arena_format(a, "%s  %s", lead, why));
 }
 
@@ -273,16 +273,17 @@ static void put_identity(struct screen *s)
     const struct result *r = s->r;
     struct report *p = &s->p;
     struct arena *a = &p->arena;
-    put_text(s, arena_format(a, "  %s%s%s on %s %s", columns_cut(a, report_or(p, r->model, "model not recorded"), 32),
-                             r->precision ? ", " : "", columns_cut(a, report_or(p, r->precision, ""), 10),
-                             columns_cut(a, report_or(p, r->engine, "an engine not recorded"), 12),
-                             columns_cut(a, report_or(p, r->engine_version, ""), 16)));
+    put_text(s, arena_format(a, "  %s%s%s on %s %s",
+                             columns_cut(a, report_or(p, r->about.model, "model not recorded"), 32),
+                             r->about.precision ? ", " : "", columns_cut(a, report_or(p, r->about.precision, ""), 10),
+                             columns_cut(a, report_or(p, r->about.engine, "an engine not recorded"), 12),
+                             columns_cut(a, report_or(p, r->about.engine_version, ""), 16)));
     const char *what = arena_format(
         a, "  %s, %s requests of ", columns_cut(a, report_or(p, result_gpus_text(r, a), "GPUs not recorded"), 30),
         r->load.requests == ABSENT_I64 ? "the" : within(s, count(s, r->load.requests), (double)r->load.requests, 9));
     static const char how[] = ", all at once";
     put_text(s, arena_format(a, "%s%s%s", what,
-                             columns_cut(a, report_or(p, r->scenario, "a set not recorded"),
+                             columns_cut(a, report_or(p, r->about.scenario, "a set not recorded"),
                                          SCREEN_COLUMNS - columns_text(what) - (sizeof how - 1)),
                              how));
 }
@@ -326,8 +327,8 @@ static struct part part_of(const struct screen *s, enum stage_id stage, const ch
 {
     struct part part = {.name = name, .s = NAN, .energy = quantity_absent(Q_NOT_RECORDED, NULL)};
     if ((size_t)stage < s->r->stage_count) {
-        part.s = s->r->stages[stage].duration_s;
-        part.energy = s->r->stages[stage].energy.headline;
+        part.s = result_stage_of(s->r, stage)->duration_s;
+        part.energy = result_stage_of(s->r, stage)->energy.headline;
     }
     part.bracket = out_of_use(s, &part.energy);
     return part;
@@ -477,7 +478,7 @@ struct care {
 };
 
 struct cares {
-    struct care list[CODE_COUNT + RMARK_COUNT + STAGE_COUNT + 4];
+    struct care list[CODE_COUNT + FLAG_COUNT + STAGE_COUNT + 4];
     size_t n;
 };
 
@@ -516,10 +517,10 @@ static void care_method(struct screen *s, struct cares *c)
     if (result_is_older(r))
         care_add(c, LOOK_MARK, "older method",
                  arena_format(a, "evaluated under %s; \"jtok analyze RUN\" does it anew.",
-                              report_or(&s->p, r->method_id, "an unknown one")));
-    else if (r->records_method_id && strcmp(r->records_method_id, METHOD_ID) != 0)
+                              report_or(&s->p, r->about.method_id, "an unknown one")));
+    else if (r->about.records_method_id && strcmp(r->about.records_method_id, METHOD_ID) != 0)
         care_add(c, LOOK_MARK, "older records",
-                 arena_format(a, "its records were made under %s.", report_or(&s->p, r->records_method_id, "")));
+                 arena_format(a, "its records were made under %s.", report_or(&s->p, r->about.records_method_id, "")));
     for (size_t i = 0; i < r->stage_count; i++)
         if (r->stages[i].contradiction)
             care_add(c, LOOK_MARK, "instruments differ",
@@ -528,10 +529,10 @@ static void care_method(struct screen *s, struct cares *c)
 
 static void care_flags(struct screen *s, struct cares *c)
 {
-    for (size_t i = 0; i < RMARK_COUNT; i++) {
+    for (size_t i = 0; i < FLAG_COUNT; i++) {
         size_t code = (size_t)words_flags[i].code;
-        if (code < s->r->mark_count && code != RMARK_SIMULATED && s->r->marks[code].outcome == CHECK_FAILED)
-            care_add(c, LOOK_MARK, mark_code_names[code], arena_format(&s->p.arena, "%s.", words_flags[i].phrase));
+        if (code < s->r->flag_count && code != FLAG_SIMULATED && s->r->flags[code].outcome == CHECK_FAILED)
+            care_add(c, LOOK_MARK, flag_code_names[code], arena_format(&s->p.arena, "%s.", words_flags[i].phrase));
     }
 }
 
@@ -585,9 +586,9 @@ static void put_care(struct screen *s)
 static void put_next(struct screen *s)
 {
     struct arena *a = &s->p.arena;
-    const char *run = s->options->run ? s->options->run : s->r->run_id;
+    const char *run = s->options->run ? s->options->run : s->r->about.run_id;
     put_text(s, arena_format(a, "%s, by jtok %s", result_checks_text(s->r, a),
-                             report_or(&s->p, s->r->jtok_version, "(unknown)")));
+                             report_or(&s->p, s->r->about.jtok_version, "(unknown)")));
     put_text(
         s, arena_format(a, "RUN is %s", columns_cut_front(a, report_or(&s->p, run, "not named"), SCREEN_COLUMNS - 7)));
     put_text(s, "jtok report RUN --full, --checks or --format svg; jtok verify RUN");

@@ -15,7 +15,7 @@ struct check_words {
 };
 
 struct flag_words {
-    int code;           /* enum mark_code */
+    int code;           /* enum flag_code */
     const char *phrase; /* of a run that carries it */
 };
 
@@ -23,7 +23,7 @@ struct flag_words {
  * say. */
 extern const struct check_words words_checks[];
 
-/* RMARK_COUNT rows: what changes the numbers most first. */
+/* FLAG_COUNT rows: what changes the numbers most first. */
 extern const struct flag_words words_flags[];
 
 /* A stage in one or two plain words: "start", "serve", "stop". */

@@ -489,8 +489,8 @@ static void every_code_is_documented(void **state)
     read_whole(JTOK_SOURCE "/docs/CHECKS.md", &text);
     for (int i = 0; i < CODE_COUNT; i++)
         has(&text, arena_format(&b->a, "\n### `%s`\n\n%s\n", check_code_names[i], check_code_meaning(i)));
-    for (int i = 0; i < RMARK_COUNT; i++)
-        has(&text, arena_format(&b->a, "\n### `%s`\n\n%s\n", mark_code_names[i], mark_code_meaning(i)));
+    for (int i = 0; i < FLAG_COUNT; i++)
+        has(&text, arena_format(&b->a, "\n### `%s`\n\n%s\n", flag_code_names[i], flag_code_meaning(i)));
     buf_done(&text);
 }
 

@@ -410,17 +410,17 @@ static void an_older_result_is_read_by_names(void **state)
     assert_ok(evaluate_stored(folder, &b->a, &r, &e), e);
     assert_true(result_is_older(&r));
     assert_int_equal(r.check_count, CODE_COUNT);
-    assert_int_equal(r.mark_count, RMARK_COUNT);
+    assert_int_equal(r.flag_count, FLAG_COUNT);
     for (int i = 0; i < CODE_COUNT; i++) {
         bool newer = i == CODE_IDENTITY_UNKNOWN || i == CODE_GRID_DISAGREES;
         assert_int_equal(r.checks[i].code, i);
         assert_int_equal(r.checks[i].outcome == CHECK_NOT_CHECKED, newer);
         assert_non_null(r.checks[i].why);
     }
-    for (int i = 0; i < RMARK_COUNT; i++)
-        assert_int_equal(r.marks[i].code, i);
-    assert_int_equal(r.marks[RMARK_SAMPLER_LATE].outcome, CHECK_PASSED);
-    assert_int_equal(r.marks[RMARK_NO_BUFFER].outcome, CHECK_NOT_CHECKED);
+    for (int i = 0; i < FLAG_COUNT; i++)
+        assert_int_equal(r.flags[i].code, i);
+    assert_int_equal(r.flags[FLAG_SAMPLER_LATE].outcome, CHECK_PASSED);
+    assert_int_equal(r.flags[FLAG_NO_BUFFER].outcome, CHECK_NOT_CHECKED);
     assert_true(r.metrics.formal_j_per_token.instrument > 0 && r.metrics.formal_j_per_token.calibration > 0);
     assert_int_equal(run(b, "report %s", folder), EXIT_OK);
     must_say(b, "evaluated under jtok-1");

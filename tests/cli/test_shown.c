@@ -238,7 +238,7 @@ static void records_keep_the_text(void **state)
     assert_string_equal(back.requests[0].detail, text);
     assert_string_equal(back.gpus[0].name, text);
     assert_ok(evaluate_stored(folder, &b->a, &stored, &e), e);
-    assert_string_equal(stored.model, text);
+    assert_string_equal(stored.about.model, text);
 }
 
 static void messages_are_clean(void **state)

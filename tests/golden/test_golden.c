@@ -118,7 +118,7 @@ static void front4_saturated(void **state)
 static void front4_gap(void **state)
 {
     (void)state;
-    const struct result_reading *r = &front4.result.attribution.readings[RULE_GAP];
+    const struct result_rule *r = &front4.result.attribution.rules[RULE_GAP];
     const struct result_steady *s = result_steady_of(&front4.result, RULE_GAP, K_1);
     assert_digits(r->cv_min.value, 0.0144, 4);
     assert_digits(r->cv_max.value, 1.522, 3);
@@ -144,7 +144,7 @@ static void front4_other_readings(void **state)
     }
     assert_not_reached(&front4, RULE_REQUEST, K_ALL);
     assert_not_reached(&front4, RULE_WORDS, K_ALL);
-    assert_digits(front4.result.attribution.readings[RULE_WORDS].cv_min.value, 0.169, 3);
+    assert_digits(front4.result.attribution.rules[RULE_WORDS].cv_min.value, 0.169, 3);
 }
 
 static void front4_lag_and_baseline(void **state)
@@ -166,16 +166,16 @@ static void front4_codes(void **state)
     (void)state;
     const struct result *r = &front4.result;
     assert_int_equal(r->checks[CODE_BASELINE_NOT_IDLE].outcome, CHECK_FAILED);
-    assert_int_equal(r->marks[RMARK_REPEATED_PROMPTS].outcome, CHECK_FAILED);
-    assert_int_equal(r->marks[RMARK_DELIVERY_LAG].outcome, CHECK_PASSED);
-    assert_int_equal(r->marks[RMARK_STEADY_NOT_REACHED].outcome, CHECK_FAILED);
+    assert_int_equal(r->flags[FLAG_REPEATED_PROMPTS].outcome, CHECK_FAILED);
+    assert_int_equal(r->flags[FLAG_DELIVERY_LAG].outcome, CHECK_PASSED);
+    assert_int_equal(r->flags[FLAG_STEADY_NOT_REACHED].outcome, CHECK_FAILED);
     /* The side path ends before the streams do: neither passed nor failed. */
     assert_int_equal(r->checks[CODE_USAGE_DISAGREES].outcome, CHECK_NOT_RECORDED);
     assert_int_equal(r->checks[CODE_FOREIGN_PROCESS].outcome, CHECK_NOT_RECORDED);
     assert_false(r->formal);
     assert_int_equal(front1.result.checks[CODE_RELEASE_NOT_CLOSED].outcome, CHECK_FAILED);
-    assert_int_equal(front1.result.marks[RMARK_DELIVERY_LAG].outcome, CHECK_FAILED);
-    assert_int_equal(sglang.result.marks[RMARK_DELIVERY_LAG].outcome, CHECK_FAILED);
+    assert_int_equal(front1.result.flags[FLAG_DELIVERY_LAG].outcome, CHECK_FAILED);
+    assert_int_equal(sglang.result.flags[FLAG_DELIVERY_LAG].outcome, CHECK_FAILED);
 }
 
 /* ---- front1, sglang ---- */
@@ -184,11 +184,11 @@ static void front1_values(void **state)
 {
     (void)state;
     const struct result *r = &front1.result;
-    assert_digits(r->stages[STAGE_FORMAL].energy.counter.value, 19544.6, 1);
+    assert_digits(result_stage_of(r, STAGE_FORMAL)->energy.counter.value, 19544.6, 1);
     assert_int_equal(r->load.output_tokens, 305924);
     assert_digits(r->metrics.formal_j_per_token.value, 0.063887, 6);
     assert_digits(r->lag.idle_owed_s.value, 2.68, 2);
-    assert_digits(r->stages[STAGE_FORMAL].duration_s, 33.58, 2);
+    assert_digits(result_stage_of(r, STAGE_FORMAL)->duration_s, 33.58, 2);
     assert_true(r->lag.delivery_lag);
     assert_int_equal(r->lag.merged_chunks, 126);
     assert_int_equal(r->lag.largest_chunk, 1406);
@@ -211,11 +211,11 @@ static void sglang_values(void **state)
 {
     (void)state;
     const struct result *r = &sglang.result;
-    assert_digits(r->stages[STAGE_FORMAL].energy.counter.value, 36862.4, 1);
+    assert_digits(result_stage_of(r, STAGE_FORMAL)->energy.counter.value, 36862.4, 1);
     assert_int_equal(r->load.output_tokens, 619550);
     assert_digits(r->metrics.formal_j_per_token.value, 0.059499, 6);
     assert_digits(r->lag.idle_owed_s.value, 43.1, 1);
-    assert_digits(r->stages[STAGE_FORMAL].duration_s, 92.73, 2);
+    assert_digits(result_stage_of(r, STAGE_FORMAL)->duration_s, 92.73, 2);
     assert_true(r->lag.delivery_lag);
     assert_int_equal(r->load.token_source, TOKENS_RUNNING);
     for (int k = 0; k < K_COUNT; k++) {
@@ -267,10 +267,10 @@ static void every_reading_closes(void **state)
     const struct golden *all[] = {&front4, &front1, &sglang};
     for (size_t i = 0; i < 3; i++)
         for (int k = 0; k < RULE_COUNT; k++) {
-            const struct result_reading *r = &all[i]->result.attribution.readings[k];
+            const struct result_rule *r = &all[i]->result.attribution.rules[k];
             assert_true(r->closed);
             assert_close(r->attributed_j.value + r->no_generation_j.value,
-                         all[i]->result.stages[STAGE_FORMAL].energy.counter.value, 1e-9 * 50000);
+                         result_stage_of(&all[i]->result, STAGE_FORMAL)->energy.counter.value, 1e-9 * 50000);
         }
 }
 
@@ -295,7 +295,8 @@ static void converted_folder_is_the_same(void **state)
     assert_ok(analyze(&r, &m, &a, &again, &e), e);
     const struct result *one = &front1.result;
     assert_true(again.metrics.formal_j_per_token.value == one->metrics.formal_j_per_token.value);
-    assert_true(again.stages[STAGE_LIFECYCLE].energy.grid.value == one->stages[STAGE_LIFECYCLE].energy.grid.value);
+    assert_true(result_stage_of(&again, STAGE_LIFECYCLE)->energy.grid.value ==
+                result_stage_of(one, STAGE_LIFECYCLE)->energy.grid.value);
     assert_true(again.lag.idle_owed_s.value == one->lag.idle_owed_s.value);
     assert_int_equal(again.window_count, one->window_count);
     assert_memory_equal(again.windows, one->windows, one->window_count * sizeof *one->windows);

@@ -295,8 +295,8 @@ static void agrees_with_the_slow_evaluator(void **state)
         long double counter = 0, buffer = slow_energy(&m.r, 1, a, b);
         for (size_t g = 0; g < m.r.gpu_count; g++)
             counter += slow_counter(&m.r.gpus[g], b) - slow_counter(&m.r.gpus[g], a);
-        assert_close_rel(r.stages[STAGE_FORMAL].energy.counter.value, (double)counter, 1e-12);
-        assert_close_rel(r.stages[STAGE_FORMAL].energy.buffer.value, (double)buffer, 1e-12);
+        assert_close_rel(result_stage_of(&r, STAGE_FORMAL)->energy.counter.value, (double)counter, 1e-12);
+        assert_close_rel(result_stage_of(&r, STAGE_FORMAL)->energy.buffer.value, (double)buffer, 1e-12);
         for (int k = 0; k < RULE_COUNT; k++) {
             long double energy[REQUESTS] = {0}, given = 0;
             if (k == RULE_WORDS)
@@ -311,7 +311,7 @@ static void agrees_with_the_slow_evaluator(void **state)
                     assert_true(energy[id] == 0 && isnan(energy_of(&r.requests[id], k)));
                 given += energy[id];
             }
-            assert_close_rel(r.attribution.readings[k].no_generation_j.value, (double)(counter - given), 1e-6);
+            assert_close_rel(r.attribution.rules[k].no_generation_j.value, (double)(counter - given), 1e-6);
         }
         made_done(&m);
     }
@@ -327,8 +327,8 @@ static void every_run_closes(void **state)
         random_run(&m, seed, 1 + seed % 3, seed % 2);
         struct result r = analyse(&m);
         for (int k = 0; k < RULE_COUNT; k++) {
-            assert_true(r.attribution.readings[k].closed);
-            assert_true(r.attribution.readings[k].closure.value <= 1e-9);
+            assert_true(r.attribution.rules[k].closed);
+            assert_true(r.attribution.rules[k].closure.value <= 1e-9);
         }
         made_done(&m);
     }
@@ -409,8 +409,8 @@ static void energies_scale_with_power(void **state)
         struct result two = analyse(&m);
         for (int s = STAGE_BASELINE; s <= STAGE_LIFECYCLE; s++)
             for (int k = 0; k < SERIES_COUNT; k++) {
-                struct quantity *p = energy_series(&one.stages[s].energy, k),
-                                *q = energy_series(&two.stages[s].energy, k);
+                struct quantity *p = energy_series(&result_stage_of(&one, s)->energy, k),
+                                *q = energy_series(&result_stage_of(&two, s)->energy, k);
                 assert_int_equal(p->state, q->state);
                 if (quantity_has_value(p))
                     assert_true(q->value == 2 * p->value && same_or_nan(q->instrument, 2 * p->instrument));
@@ -471,8 +471,8 @@ static void splitting_a_chunk_changes_nothing(void **state)
         for (size_t i = 0; i < one.request_count; i++)
             if (one.requests[i].generates)
                 assert_close_rel(two.requests[i].gap_j, one.requests[i].gap_j, 1e-9);
-        assert_close_rel(two.attribution.readings[RULE_GAP].attributed_j.value,
-                         one.attribution.readings[RULE_GAP].attributed_j.value, 1e-12);
+        assert_close_rel(two.attribution.rules[RULE_GAP].attributed_j.value,
+                         one.attribution.rules[RULE_GAP].attributed_j.value, 1e-12);
         made_done(&m);
     }
     assert_true(parted > 50);
@@ -499,8 +499,8 @@ static void a_gpu_without_power_changes_nothing(void **state)
         struct result without = analyse(&m);
         for (int s = STAGE_BASELINE; s < STAGE_COUNT; s++)
             for (int k = 0; k < SERIES_COUNT; k++) {
-                const struct quantity *p = energy_series(&with.stages[s].energy, k),
-                                      *q = energy_series(&without.stages[s].energy, k);
+                const struct quantity *p = energy_series(&result_stage_of(&with, s)->energy, k),
+                                      *q = energy_series(&result_stage_of(&without, s)->energy, k);
                 assert_int_equal(p->state, q->state);
                 if (quantity_has_value(p))
                     assert_true(p->value == q->value);
@@ -527,23 +527,23 @@ static void the_next_series_stands_in(void **state)
     random_run(&m, 5, 2, true);
     struct result r = analyse(&m);
     assert_int_equal(r.attribution.source, CURVE_BUFFER);
-    assert_close_rel(r.attribution.formal_j.value, r.stages[STAGE_FORMAL].energy.counter.value, 0);
+    assert_close_rel(r.attribution.formal_j.value, result_stage_of(&r, STAGE_FORMAL)->energy.counter.value, 0);
     m.r.gpus[1].buffer_count = 0;
     r = analyse(&m);
     assert_int_equal(r.attribution.source, CURVE_COUNTER);
     assert_int_equal(r.attribution.scale.state, Q_NOT_RECORDED);
-    assert_true(r.attribution.readings[RULE_GAP].closed);
+    assert_true(r.attribution.rules[RULE_GAP].closed);
     m.r.gpus[0].counter[120].mj = 1; /* backward: void */
     r = analyse(&m);
     assert_int_equal(r.attribution.source, CURVE_GRID);
-    assert_close_rel(r.attribution.formal_j.value, r.stages[STAGE_FORMAL].energy.grid.value, 0);
-    assert_true(r.attribution.readings[RULE_GAP].closed);
+    assert_close_rel(r.attribution.formal_j.value, result_stage_of(&r, STAGE_FORMAL)->energy.grid.value, 0);
+    assert_true(r.attribution.rules[RULE_GAP].closed);
     m.r.gpus[0].instant_count = 15;
     r = analyse(&m);
     assert_int_equal(r.attribution.source, CURVE_NONE);
     assert_int_equal(r.attribution.formal_j.state, Q_NOT_COVERED);
     for (int k = 0; k < RULE_COUNT; k++)
-        assert_false(quantity_has_value(&r.attribution.readings[k].attributed_j));
+        assert_false(quantity_has_value(&r.attribution.rules[k].attributed_j));
     assert_true(isnan(r.requests[1].gap_j));
     assert_int_equal(result_steady_of(&r, RULE_GAP, K_1)->j_per_token.state, Q_NOT_REACHED);
     made_done(&m);
@@ -673,10 +673,10 @@ static void absent_is_never_a_number(void **state)
         if (cases[i].spoil == flat_and_no_buffer)
             assert_int_equal(r.attribution.formal_j.state, Q_UNDEFINED);
         if (cases[i].spoil == no_startup)
-            assert_string_equal(r.stages[STAGE_STARTUP].why, "the stage has no duration");
+            assert_string_equal(result_stage_of(&r, STAGE_STARTUP)->why, "the stage has no duration");
         if (cases[i].spoil == all_fail) {
             assert_int_equal(r.metrics.formal_j_per_token.state, Q_UNDEFINED);
-            assert_int_equal(r.stages[STAGE_FORMAL].energy.headline.state, Q_MEASURED);
+            assert_int_equal(result_stage_of(&r, STAGE_FORMAL)->energy.headline.state, Q_MEASURED);
         }
         if (cases[i].spoil == one_request)
             assert_false(r.saturated.meaningful);
@@ -716,7 +716,7 @@ static void the_runs_are_whole(void **state)
     struct result r = analyse(&m);
     assert_true(r.release.closed);
     for (int s = STAGE_BASELINE; s <= STAGE_LIFECYCLE; s++)
-        assert_int_equal(r.stages[s].energy.headline.state, Q_MEASURED);
+        assert_int_equal(result_stage_of(&r, s)->energy.headline.state, Q_MEASURED);
     assert_int_equal(r.gpus[1].baseline_idle, CHECK_PASSED);
     assert_true(r.load.failed > 0 && r.load.no_interval > 0 && r.window_count > 10);
     made_done(&m);

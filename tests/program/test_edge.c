@@ -129,7 +129,7 @@ static void release_that_never_comes(void **state)
     assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_RELEASE_TIMEOUT) < 4.5);
     struct result *q = life_result(&l);
     assert_false(q->release.closed);
-    assert_true(q->stages[STAGE_RELEASE].energy.counter.value > 0);
+    assert_true(result_stage_of(q, STAGE_RELEASE)->energy.counter.value > 0);
     life_close(&l);
 }
 

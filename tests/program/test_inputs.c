@@ -82,7 +82,7 @@ static void a_piped_set_is_what_runs(void **state)
     struct records *r = life_records(&l);
     assert_string_equal(r->plan.requests.sha256, sha256);
     assert_string_equal(r->plan.requests.work_sha256, work);
-    assert_string_equal(life_result(&l)->work_sha256, work);
+    assert_string_equal(life_result(&l)->about.work_sha256, work);
     assert_int_equal(r->request_count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(r->requests[i].verdict, VERDICT_OK);

@@ -44,7 +44,7 @@ static void check_energy(struct life *l, bool counter_too)
     int64_t t2 = records_boundary(r, BOUNDARY_SERVICE_START), t6 = records_boundary(r, BOUNDARY_FORMAL_START);
     int64_t t7 = records_boundary(r, BOUNDARY_FORMAL_END), end = records_boundary(r, BOUNDARY_RELEASE_END);
     assert_true(t2 > 0 && t6 > t2 && t7 > t6 && end > t7);
-    assert_int_equal(q->stages[STAGE_BASELINE].energy.counter.state, Q_MEASURED);
+    assert_int_equal(result_stage_of(q, STAGE_BASELINE)->energy.counter.state, Q_MEASURED);
     assert_string_equal(r->run.engine_fingerprint, WIRE_FINGERPRINT);
     /* t10 as the run saw it is t10 as the records tell it. */
     assert_close((double)(records_boundary(r, BOUNDARY_MEMORY_RELEASED) - t7) / 1e9, q->release.memory_released_s.value,
@@ -57,7 +57,7 @@ static void check_energy(struct life *l, bool counter_too)
     for (size_t i = 0; i < 2; i++) {
         double truth = truth_j(s, origin, parts[i].from, parts[i].to);
         const struct energy_set *seen = &q->stages[parts[i].stage].energy;
-        print_message("%s: truth %.2f J, counter %.2f, buffer %.2f, grid %.2f\n", stage_names[parts[i].stage], truth,
+        print_message("%s: truth %.2f J, counter %.2f, buffer %.2f, grid %.2f\n", stage_id_names[parts[i].stage], truth,
                       seen->counter.value, seen->buffer.value, seen->grid.value);
         if (counter_too)
             assert_close_rel(seen->counter.value, truth, 0.005);
@@ -65,7 +65,7 @@ static void check_energy(struct life *l, bool counter_too)
     }
     double truth = truth_j(s, origin, t7, end);
     double cliff = cliff_w(s, origin + t7, 300000000);
-    const struct energy_set *seen = &q->stages[STAGE_RELEASE].energy;
+    const struct energy_set *seen = &result_stage_of(q, STAGE_RELEASE)->energy;
     print_message("release: truth %.2f J, counter %.2f, buffer %.2f, cliff %.0f W\n", truth, seen->counter.value,
                   seen->buffer.value, cliff);
     assert_true(cliff > 50);
@@ -104,7 +104,7 @@ static void two_gpus_add_up(void **state)
     check_energy(&l, false);
     struct result *q = life_result(&l);
     assert_int_equal(q->gpu_count, 2);
-    assert_true(q->simulated);
+    assert_true(q->about.simulated);
     assert_false(q->formal);
     life_close(&l);
 }
@@ -118,7 +118,7 @@ static void check_rules_agree(const struct records *r, const struct result *q)
     assert_close(q->release.memory_released_s.value,
                  (double)(records_boundary(r, BOUNDARY_MEMORY_RELEASED) - end) / 1e9, 1e-9);
     assert_close(q->release.end_s.value, (double)(records_boundary(r, BOUNDARY_RELEASE_END) - end) / 1e9, 1e-9);
-    const struct result_stage *baseline = &q->stages[STAGE_BASELINE];
+    const struct result_stage *baseline = result_stage_of(q, STAGE_BASELINE);
     assert_int_equal(baseline->start_ns, records_boundary(r, BOUNDARY_BASELINE_START));
     assert_int_equal(baseline->end_ns, records_boundary(r, BOUNDARY_BASELINE_END));
 }

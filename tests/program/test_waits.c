@@ -30,7 +30,7 @@ static void live(struct life *l, const char *options, const char *setting)
     assert_int_equal(code, EXIT_EXCLUDED);
 }
 
-static void assert_check(const struct result *q, int outcome, const char *part)
+static void assert_check(const struct result *q, enum check_outcome outcome, const char *part)
 {
     const struct result_check *c = &q->checks[CODE_USAGE_DISAGREES];
     if (c->outcome != outcome || !strstr(c->why, part))
@@ -42,16 +42,17 @@ static void assert_check(const struct result *q, int outcome, const char *part)
 /* The waits of a result are those of the marks, and cost what a GPU that idles with a context draws. */
 static void check_waits(const struct records *r, const struct result *q)
 {
-    const struct result_stage *startup = &q->stages[STAGE_STARTUP], *release = &q->stages[STAGE_RELEASE];
+    const struct result_stage *startup = result_stage_of(q, STAGE_STARTUP),
+                              *release = result_stage_of(q, STAGE_RELEASE);
     assert_close(startup->wait_s, mark_s(r, BOUNDARY_WARMUP_END, BOUNDARY_FORMAL_START), 1e-9);
     assert_close(release->wait_s, mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP), 1e-9);
     assert_true(startup->wait_s >= 0.3);
     assert_int_equal(startup->wait_j.state, Q_MEASURED);
     assert_int_equal(release->wait_j.state, Q_MEASURED);
-    assert_true(isnan(q->stages[STAGE_FORMAL].wait_s));
+    assert_true(isnan(result_stage_of(q, STAGE_FORMAL)->wait_s));
     assert_true(startup->wait_j.value > 0 && startup->wait_j.value < startup->energy.precise.value);
     bool over = startup->wait_share.value > 0.02 || release->wait_share.value > 0.02;
-    assert_int_equal(q->marks[RMARK_OBSERVER_WAIT].outcome, over ? CHECK_FAILED : CHECK_PASSED);
+    assert_int_equal(q->flags[FLAG_OBSERVER_WAIT].outcome, over ? CHECK_FAILED : CHECK_PASSED);
 }
 
 /* The phases touch, and add up to the startup in seconds and in joules. */
@@ -59,7 +60,7 @@ static void check_phases(const struct result *q)
 {
     static const int expected[] = {PHASE_PROCESS, PHASE_WEIGHTS, PHASE_COMPILE,
                                    PHASE_GRAPHS,  PHASE_SERVING, PHASE_REST};
-    const struct result_stage *s = &q->stages[STAGE_STARTUP];
+    const struct result_stage *s = result_stage_of(q, STAGE_STARTUP);
     assert_int_equal(q->startup_phase_count, PHASE_COUNT);
     int64_t at = s->start_ns;
     double joules = 0;
@@ -90,7 +91,7 @@ static void an_equal_count_stops_at_once(void **state)
     check_phases(q);
     /* Connecting, its silence and the catching up go on at the same time. */
     assert_true(mark_s(r, BOUNDARY_WARMUP_END, BOUNDARY_FORMAL_START) < 0.3 + 2 * AT_ONCE_MS / 1e3);
-    assert_int_equal(q->marks[RMARK_ENGINE_OWN_REQUESTS].outcome, CHECK_PASSED);
+    assert_int_equal(q->flags[FLAG_ENGINE_OWN_REQUESTS].outcome, CHECK_PASSED);
     assert_int_equal(life_also(&l, ARGS("report", l.folder)), EXIT_OK);
     assert_non_null(strstr(l.out, "Startup by phase"));
     assert_non_null(strstr(l.out, "jtok's own waits"));
@@ -106,11 +107,11 @@ static void a_count_that_lags_is_waited_for_and_marked(void **state)
     const struct result *q = life_result(&l);
     assert_check(q, CHECK_PASSED, ": equal.");
     check_waits(r, q);
-    const struct result_stage *release = &q->stages[STAGE_RELEASE];
+    const struct result_stage *release = result_stage_of(q, STAGE_RELEASE);
     assert_true(release->wait_s > 0.1 && release->wait_s < 1);
     assert_true(release->wait_share.value > 0.02);
     assert_close_rel(release->wait_share.value, release->wait_j.value / release->energy.precise.value, 1e-9);
-    const struct result_mark *m = &q->marks[RMARK_OBSERVER_WAIT];
+    const struct result_flag *m = &q->flags[FLAG_OBSERVER_WAIT];
     assert_int_equal(m->outcome, CHECK_FAILED);
     assert_close(m->limit, 0.02, 0);
     assert_non_null(strstr(m->why, "in release"));
@@ -129,7 +130,7 @@ static void a_count_that_never_equals_is_waited_for_one_second(void **state)
     assert_check(q, CHECK_FAILED, "the requests' usage sums to 48");
     assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) >= 1);
     assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) < 1 + AT_ONCE_MS / 1e3);
-    assert_int_equal(q->marks[RMARK_ENGINE_OWN_REQUESTS].outcome, CHECK_PASSED);
+    assert_int_equal(q->flags[FLAG_ENGINE_OWN_REQUESTS].outcome, CHECK_PASSED);
     life_close(&l);
 }
 
@@ -149,7 +150,7 @@ static void requests_of_the_engines_own_are_explained(void **state)
     assert_int_equal(r->run.own_requests_max, 4);
     assert_check(q, CHECK_PASSED, "the other 16 are those of 2 requests of its own");
     assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) < AT_ONCE_MS / 1e3);
-    const struct result_mark *m = &q->marks[RMARK_ENGINE_OWN_REQUESTS];
+    const struct result_flag *m = &q->flags[FLAG_ENGINE_OWN_REQUESTS];
     assert_int_equal(m->outcome, CHECK_FAILED);
     assert_close(m->value, 2, 0);
     assert_close(m->limit, 4 - 2, 0); /* the other two had ended before it said that it is ready */
@@ -187,7 +188,7 @@ static void a_failed_request_waits_for_nothing(void **state)
     assert_int_equal(failed, 1);
     assert_int_equal(read, 1);
     assert_true(mark_s(r, BOUNDARY_FORMAL_END, BOUNDARY_STOP) < AT_ONCE_MS / 1e3);
-    assert_int_equal(life_result(&l)->marks[RMARK_ENGINE_OWN_REQUESTS].outcome, CHECK_NOT_JUDGED);
+    assert_int_equal(life_result(&l)->flags[FLAG_ENGINE_OWN_REQUESTS].outcome, CHECK_NOT_JUDGED);
     life_close(&l);
 }
 

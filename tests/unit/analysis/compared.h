@@ -27,15 +27,15 @@ static inline struct made *made_run(struct arena *a, const char *id, int place, 
     struct made *m = arena_alloc(a, sizeof *m);
     struct result *r = &m->result;
     result_absent(r, a, "not in this test");
-    r->run_id = id;
-    r->model = "example/Model-8B";
-    r->revision = "0123";
-    r->scenario = "chat";
-    r->requests_sha256 = "aa";
-    r->work_sha256 = "ww";
-    r->engine = "vllm";
-    r->engine_version = "1.0";
-    r->total_parameters = 8e9;
+    r->about.run_id = id;
+    r->about.model = "example/Model-8B";
+    r->about.revision = "0123";
+    r->about.scenario = "chat";
+    r->about.requests_sha256 = "aa";
+    r->about.work_sha256 = "ww";
+    r->about.engine = "vllm";
+    r->about.engine_version = "1.0";
+    r->about.total_parameters = 8e9;
     r->formal = true;
     r->gpu_count = 1;
     r->gpus = arena_array(a, 1, sizeof *r->gpus);
@@ -46,8 +46,8 @@ static inline struct made *made_run(struct arena *a, const char *id, int place, 
                                      .instant_source = "field 186 scope 0"};
     for (size_t i = 0; i < r->check_count; i++)
         r->checks[i].outcome = CHECK_PASSED;
-    for (size_t i = 0; i < r->mark_count; i++)
-        r->marks[i].outcome = CHECK_PASSED;
+    for (size_t i = 0; i < r->flag_count; i++)
+        r->flags[i].outcome = CHECK_PASSED;
     r->load.output_tokens = 1000000;
     r->metrics.steady_j_per_token = q(j_per_token, 0.003, 0.06 * j_per_token);
     r->metrics.formal_j_per_token = q(j_per_token, 0.004, 0.06 * j_per_token);

@@ -122,11 +122,11 @@ static void not_formal(struct made *y)
 }
 static void other_model(struct made *y)
 {
-    y->result.model = "example/Other";
+    y->result.about.model = "example/Other";
 }
 static void other_revision(struct made *y)
 {
-    y->result.revision = NULL;
+    y->result.about.revision = NULL;
 }
 static void other_precision(struct made *y)
 {
@@ -135,7 +135,7 @@ static void other_precision(struct made *y)
 static void found_precision(struct made *y)
 {
     y->plan.model.precision = NULL;
-    y->result.precision = "fp8"; /* by the snapshot */
+    y->result.about.precision = "fp8"; /* by the snapshot */
 }
 static void no_precision(struct made *y)
 {
@@ -143,12 +143,12 @@ static void no_precision(struct made *y)
 }
 static void other_scenario(struct made *y)
 {
-    y->result.scenario = "code";
+    y->result.about.scenario = "code";
 }
 static void other_work(struct made *y)
 {
     y->plan.requests.seed = 4;
-    y->result.work_sha256 = "vv";
+    y->result.about.work_sha256 = "vv";
 }
 static void other_limit(struct made *y)
 {
@@ -160,15 +160,15 @@ static void other_count(struct made *y)
 }
 static void simulated(struct made *y)
 {
-    y->result.simulated = true;
+    y->result.about.simulated = true;
 }
 static void repeats(struct made *y)
 {
-    y->result.marks[RMARK_REPEATED_PROMPTS].outcome = CHECK_FAILED;
+    y->result.flags[FLAG_REPEATED_PROMPTS].outcome = CHECK_FAILED;
 }
 static void other_method(struct made *y)
 {
-    y->result.method_id = "jtok-1";
+    y->result.about.method_id = "jtok-1";
 }
 static void other_reading(struct made *y)
 {
@@ -176,7 +176,7 @@ static void other_reading(struct made *y)
 }
 static void same_run(struct made *y)
 {
-    y->result.run_id = "one";
+    y->result.about.run_id = "one";
     y->run.began_realtime_ns -= INT64_C(100000000000); /* when run one began */
 }
 static void no_tokens(struct made *y)
@@ -226,7 +226,7 @@ static void each_reason_against_is_named_alone(void **state)
 static void what_neither_states_is_named(void **state)
 {
     struct pair *p = *state;
-    p->x->result.revision = p->y->result.revision = NULL;
+    p->x->result.about.revision = p->y->result.about.revision = NULL;
     p->x->plan.model.precision = p->y->plan.model.precision = NULL;
     compare(p);
     assert_int_equal(p->c.reasons.count, 0);
@@ -238,7 +238,7 @@ static void what_neither_states_is_named(void **state)
 static void runs_of_one_name_that_began_apart_are_two(void **state)
 {
     struct pair *p = *state;
-    p->y->result.run_id = "one";
+    p->y->result.about.run_id = "one";
     compare(p);
     assert_int_equal(p->c.reasons.count, 0);
     p->x->as.run = NULL; /* can't be told any more */
@@ -263,8 +263,8 @@ static void a_result_without_its_documents_is_still_a_pair(void **state)
 static void a_lagging_run_lends_no_steady_value(void **state)
 {
     struct pair *p = *state;
-    p->y->result.marks[RMARK_DELIVERY_LAG].outcome = CHECK_FAILED;
-    p->y->result.marks[RMARK_DELIVERY_LAG].why = "Idle for 9 s while tokens were owed.";
+    p->y->result.flags[FLAG_DELIVERY_LAG].outcome = CHECK_FAILED;
+    p->y->result.flags[FLAG_DELIVERY_LAG].why = "Idle for 9 s while tokens were owed.";
     compare(p);
     assert_int_equal(p->c.reasons.count, 0);
     assert_string_equal(row_of(&p->c, "steady_j_per_token")->why, "run two has delivery lag");
@@ -276,7 +276,7 @@ static void a_lagging_run_lends_no_steady_value(void **state)
 static void a_limited_client_lends_no_latency(void **state)
 {
     struct pair *p = *state;
-    p->x->result.marks[RMARK_CLIENT_LIMITED].outcome = CHECK_FAILED;
+    p->x->result.flags[FLAG_CLIENT_LIMITED].outcome = CHECK_FAILED;
     compare(p);
     assert_string_equal(row_of(&p->c, "ttft_p50_s")->why, "run one: the client was the bottleneck");
     assert_string_equal(row_of(&p->c, "tpot_p50_s")->why, "run one: the client was the bottleneck");
@@ -286,7 +286,7 @@ static void a_limited_client_lends_no_latency(void **state)
 static void merged_arrivals_lend_no_latency(void **state)
 {
     struct pair *p = *state;
-    p->x->result.marks[RMARK_ARRIVALS_MERGED].outcome = CHECK_FAILED;
+    p->x->result.flags[FLAG_ARRIVALS_MERGED].outcome = CHECK_FAILED;
     compare(p);
     assert_non_null(row_of(&p->c, "tpot_p50_s")->why);
     assert_non_null(row_of(&p->c, "ttft_p50_s")->why);
@@ -410,7 +410,7 @@ static void every_run_of_a_side_must_be_formal_and_a_repetition(void **state)
         m->result.checks[CODE_CLOCK_STEP].outcome = CHECK_FAILED;
         compare_filled(&s, &a, &c);
         assert_int_equal(c.reasons.count, 1);
-        assert_told(&c.reasons, arena_format(&a, "Run %s is not formal: clock_step (failed).", m->result.run_id));
+        assert_told(&c.reasons, arena_format(&a, "Run %s is not formal: clock_step (failed).", m->result.about.run_id));
         /* The command of one run of a side: an unlike repetition. Of a whole side: another set-up. */
         fill(&s, &a, "ABABAB", x, y);
         m = s.made[k / 3][k % 3];
@@ -429,7 +429,7 @@ static void every_run_of_a_side_must_be_formal_and_a_repetition(void **state)
     assert_int_equal(c.differences.count, 1);
     assert_string_equal(c.differences.items[0].key, "engine.command");
     /* A run given twice on one side is no repetition. */
-    s.made[1][2]->result.run_id = "b1";
+    s.made[1][2]->result.about.run_id = "b1";
     s.made[1][2]->run.began_realtime_ns = s.made[1][0]->run.began_realtime_ns;
     compare_filled(&s, &a, &c);
     assert_told(&c.reasons, "It is the same run twice: b1.");

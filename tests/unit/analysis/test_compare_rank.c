@@ -121,8 +121,8 @@ static struct made *add(struct field_of_runs *f, const char *id, const char *mod
                         double lifecycle)
 {
     struct made *m = made_run(&f->a, id, (int)f->count, 0.05);
-    m->result.model = m->plan.model.id = model;
-    m->result.total_parameters = m->plan.model.total_parameters = parameters;
+    m->result.about.model = m->plan.model.id = model;
+    m->result.about.total_parameters = m->plan.model.total_parameters = parameters;
     m->result.metrics.steady_j_per_token = q(steady, 0.001, 0.06 * steady);
     m->result.metrics.lifecycle_j_per_token = q(lifecycle, 0.002, 0.06 * lifecycle);
     f->made[f->count] = m;
@@ -237,7 +237,7 @@ static void repetitions_stand_as_their_mean(void **state)
     rank(&f);
     assert_int_equal(f.k.reasons.count, 1);
     assert_told(&f.k.reasons, "Run 4 is not a repetition of 1: engine.command is");
-    last->result.engine = "sglang"; /* two engines of one model are two lines */
+    last->result.about.engine = "sglang"; /* two engines of one model are two lines */
     last->plan.engine.kind = ENGINE_OPENAI;
     rank(&f);
     assert_int_equal(f.k.reasons.count, 0);
@@ -251,7 +251,7 @@ static void other_conditions_are_refused(void **state)
     struct field_of_runs f = {0};
     add(&f, "1", "x", 8e9, 0.03, 0.05);
     struct made *y = add(&f, "2", "y", 8e9, 0.02, 0.06);
-    y->result.scenario = "code";
+    y->result.about.scenario = "code";
     rank(&f);
     assert_int_equal(f.k.reasons.count, 1);
     assert_string_equal(f.k.reasons.items[0], "Runs 1 and 2: The scenario differs: chat and code.");
@@ -260,16 +260,16 @@ static void other_conditions_are_refused(void **state)
     rank(&f);
     assert_int_equal(f.k.reasons.count, 0);
     y->result.formal = true;
-    y->result.scenario = "chat";
+    y->result.about.scenario = "chat";
     y->result.gpus[0].power_limit_w = 500;
     rank(&f);
     assert_told(&f.k.reasons, "Runs 1 and 2: The GPUs differ: NVIDIA H200 at 700 W");
     y->result.gpus[0].power_limit_w = 700;
-    y->result.work_sha256 = "vv";
+    y->result.about.work_sha256 = "vv";
     rank(&f);
     assert_told(&f.k.reasons, "Runs 1 and 2: What was asked differs");
-    y->result.work_sha256 = "ww";
-    y->result.run_id = "1";
+    y->result.about.work_sha256 = "ww";
+    y->result.about.run_id = "1";
     y->run.began_realtime_ns = f.made[0]->run.began_realtime_ns;
     rank(&f);
     assert_told(&f.k.reasons, "It is the same run twice: 1.");

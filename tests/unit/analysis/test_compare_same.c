@@ -265,7 +265,7 @@ static void nulls_are_values_like_others(void **state)
     t->x->run.environment_count = 2;
     differences(t);
     assert_int_equal(t->d.count, 0);
-    t->x->result.run_id = t->y->result.run_id = NULL;
+    t->x->result.about.run_id = t->y->result.about.run_id = NULL;
     repetition(t);
     assert_int_equal(t->f.reasons.count, 0);
 }
@@ -365,7 +365,7 @@ static void a_run_without_its_documents_is_not_taken_for_a_repetition(void **sta
 static void another_engine_or_version_is_not_a_repetition(void **state)
 {
     struct two *t = *state;
-    t->y->result.engine_version = "1.1";
+    t->y->result.about.engine_version = "1.1";
     repetition(t);
     assert_int_equal(t->f.reasons.count, 1);
     assert_string_equal(t->f.reasons.items[0],
@@ -377,10 +377,11 @@ static void another_model_that_was_found_is_not_a_repetition(void **state)
 {
     struct two *t = *state;
     t->x->plan.model.precision = t->y->plan.model.precision = NULL;
-    t->x->result.precision = t->y->result.precision = "bf16";
+    t->x->result.about.precision = t->y->result.about.precision = "bf16";
     repetition(t);
     assert_int_equal(t->f.reasons.count, 0);
-    const char **const found[] = {&t->y->result.model, &t->y->result.revision, &t->y->result.precision};
+    const char **const found[] = {&t->y->result.about.model, &t->y->result.about.revision,
+                                  &t->y->result.about.precision};
     for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
         const char *own = *found[i];
         *found[i] = "other";
@@ -396,11 +397,11 @@ static void another_model_that_was_found_is_not_a_repetition(void **state)
 static void digests_of_the_work_decide_where_both_are_there(void **state)
 {
     struct two *t = *state;
-    t->y->result.requests_sha256 = "bb"; /* the same prompts, packed otherwise */
+    t->y->result.about.requests_sha256 = "bb"; /* the same prompts, packed otherwise */
     conditions(t);
     assert_int_equal(t->f.reasons.count, 0);
-    t->y->result.requests_sha256 = "aa"; /* the same file, asked otherwise */
-    t->y->result.work_sha256 = "vv";
+    t->y->result.about.requests_sha256 = "aa"; /* the same file, asked otherwise */
+    t->y->result.about.work_sha256 = "vv";
     conditions(t);
     assert_int_equal(t->f.reasons.count, 1);
     assert_told(&t->f.reasons, "What was asked differs, in the texts, their order or their lengths");
@@ -493,8 +494,8 @@ static void without_a_digest_file_and_each_setting_decide(void **state)
     };
     const struct plan_requests as_it_was = t->y->plan.requests;
     for (int side = 0; side < 3; side++) {
-        t->x->result.work_sha256 = side == 1 ? "ww" : NULL;
-        t->y->result.work_sha256 = side == 0 ? "ww" : NULL;
+        t->x->result.about.work_sha256 = side == 1 ? "ww" : NULL;
+        t->y->result.about.work_sha256 = side == 0 ? "ww" : NULL;
         conditions(t);
         assert_int_equal(t->f.reasons.count, 0);
         assert_told(&t->f.notes, "has no digest of its work");
@@ -512,13 +513,13 @@ static void without_a_digest_file_and_each_setting_decide(void **state)
         conditions(t);
         assert_int_equal(t->f.reasons.count, 0);
         t->y->plan.requests = as_it_was;
-        t->y->result.requests_sha256 = "bb";
+        t->y->result.about.requests_sha256 = "bb";
         conditions(t);
         assert_told(&t->f.reasons, "The request file (SHA-256) differs: aa and bb.");
-        t->y->result.requests_sha256 = NULL;
+        t->y->result.about.requests_sha256 = NULL;
         conditions(t);
         assert_told(&t->f.reasons, "The request file (SHA-256) differs: aa and not stated.");
-        t->y->result.requests_sha256 = "aa";
+        t->y->result.about.requests_sha256 = "aa";
         t->y->as.plan = NULL;
         conditions(t);
         assert_told(&t->f.reasons, "Whether the same was asked can't be told");
@@ -571,10 +572,10 @@ static void boards_count_by_what_they_are(void **state)
     g->partitioned = ABSENT_I64; /* not supported is not on */
     conditions(t);
     assert_int_equal(t->f.reasons.count, 0);
-    t->y->result.marks[RMARK_AVERAGED_POWER].outcome = CHECK_FAILED;
+    t->y->result.flags[FLAG_AVERAGED_POWER].outcome = CHECK_FAILED;
     conditions(t);
     assert_told(&t->f.reasons, "(averaged_power)");
-    t->x->result.marks[RMARK_AVERAGED_POWER].outcome = CHECK_FAILED; /* its like */
+    t->x->result.flags[FLAG_AVERAGED_POWER].outcome = CHECK_FAILED; /* its like */
     conditions(t);
     assert_int_equal(t->f.reasons.count, 0);
     t->y->result.gpu_count = 0;

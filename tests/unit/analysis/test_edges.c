@@ -64,7 +64,8 @@ static void edges_are_those_of_every_position(void **state)
                      x.steady.energy_j.instrument / (double)x.steady.tokens + want, 1e-12);
         /* The formal stage cuts none. */
         assert_close(x.metrics.formal_j_per_token.instrument,
-                     x.stages[STAGE_FORMAL].energy.headline.instrument / (double)x.load.output_tokens, 1e-15);
+                     result_stage_of(&x, STAGE_FORMAL)->energy.headline.instrument / (double)x.load.output_tokens,
+                     1e-15);
         arena_done(&a);
     }
 }

@@ -70,7 +70,7 @@ static void times_of_a_request(void **state)
         assert_int_equal(load.failures[0].verdict, VERDICT_TRUNCATED);
         assert_int_equal(load.ttft_s.n, 2);
         assert_int_equal(load.tpot_s.n, 1);
-        assert_int_equal(load.tpot_spread, !counts);
+        assert_int_equal(load.tpot_allotted, !counts);
         assert_int_equal(load.reasoning_tokens, ABSENT_I64);
         assert_int_equal(load.repeated_prompts, 0);
         made_done(&m);
@@ -257,7 +257,7 @@ static void estimate_by_hand(void **state)
     assert_close(e.high_j, 2200, 1e-9);
     assert_int_equal(estimate_for(&r, 0).total_j.state, Q_UNDEFINED);
     /* What was measured takes precedence. */
-    r.stages[STAGE_LIFECYCLE].energy.headline = quantity_of(1700);
+    result_stage_of(&r, STAGE_LIFECYCLE)->energy.headline = quantity_of(1700);
     assert_true(estimate_for(&r, 50).measured);
     assert_close(estimate_for(&r, 50).total_j.value, 1700, 0);
     /* No steady state, no estimate from it. */
@@ -306,12 +306,12 @@ static void derived_values_keep_their_state(void **state)
             enum q_state at[INPUTS];
             for (int i = 0; i < INPUTS; i++)
                 at[i] = i == input ? (enum q_state)s : Q_MEASURED;
-            r.stages[STAGE_FORMAL].why = NULL;
-            r.stages[STAGE_FORMAL].duration_s = 10;
-            r.stages[STAGE_STARTUP].energy.headline = in_state(900, at[STARTUP]);
-            r.stages[STAGE_FORMAL].energy.headline = in_state(1000, at[FORMAL]);
-            r.stages[STAGE_RELEASE].energy.headline = in_state(100, at[RELEASE]);
-            r.stages[STAGE_LIFECYCLE].energy.headline = in_state(2000, at[LIFECYCLE]);
+            result_stage_of(&r, STAGE_FORMAL)->why = NULL;
+            result_stage_of(&r, STAGE_FORMAL)->duration_s = 10;
+            result_stage_of(&r, STAGE_STARTUP)->energy.headline = in_state(900, at[STARTUP]);
+            result_stage_of(&r, STAGE_FORMAL)->energy.headline = in_state(1000, at[FORMAL]);
+            result_stage_of(&r, STAGE_RELEASE)->energy.headline = in_state(100, at[RELEASE]);
+            result_stage_of(&r, STAGE_LIFECYCLE)->energy.headline = in_state(2000, at[LIFECYCLE]);
             r.steady.j_per_token = in_state(0.1, at[STEADY]);
             r.steady.mean_request_j = in_state(10, at[STEADY]);
             r.estimate.fixed_j = in_state(1000, at[FIXED]);
@@ -475,9 +475,9 @@ static void cost_needs_both_factors(void **state)
     struct plan p;
     plan_defaults(&p);
     result_absent(&r, &a, "by hand");
-    r.stages[STAGE_FORMAL].why = NULL;
-    r.stages[STAGE_FORMAL].duration_s = 100;
-    r.stages[STAGE_FORMAL].energy.headline = quantity_of(3.6e6);
+    result_stage_of(&r, STAGE_FORMAL)->why = NULL;
+    result_stage_of(&r, STAGE_FORMAL)->duration_s = 100;
+    result_stage_of(&r, STAGE_FORMAL)->energy.headline = quantity_of(3.6e6);
     r.load.output_tokens = 1000000;
     r.load.prompt_tokens = 500000;
     r.load.successful = 1000;

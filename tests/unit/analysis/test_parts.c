@@ -48,7 +48,8 @@ static void waits_are_of_the_marks(void **state)
                 set_mark(&r, BOUNDARY_WARMUP_END, 43 * LIFE_S - befores_ms[i] * LIFE_MS);
                 set_mark(&r, BOUNDARY_STOP, 73 * LIFE_S + afters_ms[k] * LIFE_MS);
                 struct result q = judge(&r, &a);
-                const struct result_stage *startup = &q.stages[STAGE_STARTUP], *release = &q.stages[STAGE_RELEASE];
+                const struct result_stage *startup = result_stage_of(&q, STAGE_STARTUP),
+                                          *release = result_stage_of(&q, STAGE_RELEASE);
                 assert_close(startup->wait_s, before_s, 1e-9);
                 assert_close(release->wait_s, after_s, 1e-9);
                 /* At 43 and 73 s power jumps, and a sample holds for 10 ms to either side: 3.8 J at most; the counter's
@@ -64,8 +65,8 @@ static void waits_are_of_the_marks(void **state)
                                  1e-9);
                 bool over = startup->wait_share.value > 0.02 || release->wait_share.value > 0.02;
                 assert_int_equal(over, counted_s / 21 > 0.02 || afters_ms[k] > 20);
-                assert_int_equal(q.marks[RMARK_OBSERVER_WAIT].outcome, over ? CHECK_FAILED : CHECK_PASSED);
-                assert_close(q.marks[RMARK_OBSERVER_WAIT].value,
+                assert_int_equal(q.flags[FLAG_OBSERVER_WAIT].outcome, over ? CHECK_FAILED : CHECK_PASSED);
+                assert_close(q.flags[FLAG_OBSERVER_WAIT].value,
                              fmax(startup->wait_share.value, release->wait_share.value), 0);
                 /* Nothing is subtracted. */
                 assert_close_rel(startup->energy.counter.value, 122 * 21.0, 1e-3);
@@ -81,8 +82,8 @@ static void without_opening_ahead_no_silence_is_left_out(void **state)
     struct records r = life_records(&a, 1);
     r.plan.requests.connect = CONNECT_WITH_REQUEST;
     struct result q = judge(&r, &a);
-    assert_close(q.stages[STAGE_STARTUP].wait_share.value, 0.55 / 21, 0.002);
-    assert_int_equal(q.marks[RMARK_OBSERVER_WAIT].outcome, CHECK_FAILED);
+    assert_close(result_stage_of(&q, STAGE_STARTUP)->wait_share.value, 0.55 / 21, 0.002);
+    assert_int_equal(q.flags[FLAG_OBSERVER_WAIT].outcome, CHECK_FAILED);
     arena_done(&a);
 }
 
@@ -93,10 +94,10 @@ static void what_is_not_recorded_is_no_wait(void **state)
     struct records r = life_records(&a, 1);
     r.gpus[0].buffer_count = r.gpus[0].counter_count = 0;
     struct result q = judge(&r, &a);
-    assert_close(q.stages[STAGE_RELEASE].wait_s, 0.015, 1e-9);
-    assert_false(quantity_has_value(&q.stages[STAGE_RELEASE].wait_j));
-    assert_non_null(q.stages[STAGE_RELEASE].wait_j.why);
-    assert_int_equal(q.marks[RMARK_OBSERVER_WAIT].outcome, CHECK_NOT_RECORDED);
+    assert_close(result_stage_of(&q, STAGE_RELEASE)->wait_s, 0.015, 1e-9);
+    assert_false(quantity_has_value(&result_stage_of(&q, STAGE_RELEASE)->wait_j));
+    assert_non_null(result_stage_of(&q, STAGE_RELEASE)->wait_j.why);
+    assert_int_equal(q.flags[FLAG_OBSERVER_WAIT].outcome, CHECK_NOT_RECORDED);
     static const int64_t outside[] = {INT64_MIN + 1,   0,           21 * LIFE_S, 44 * LIFE_S,
                                       73 * LIFE_S - 1, 75 * LIFE_S, INT64_MAX};
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
@@ -104,16 +105,17 @@ static void what_is_not_recorded_is_no_wait(void **state)
         set_mark(&r, BOUNDARY_WARMUP_END, outside[i]);
         set_mark(&r, BOUNDARY_STOP, outside[i]);
         q = judge(&r, &a);
-        assert_true(isnan(q.stages[STAGE_STARTUP].wait_s) && isnan(q.stages[STAGE_RELEASE].wait_s));
-        assert_false(quantity_has_value(&q.stages[STAGE_STARTUP].wait_j));
-        assert_false(quantity_has_value(&q.stages[STAGE_RELEASE].wait_share));
+        assert_true(isnan(result_stage_of(&q, STAGE_STARTUP)->wait_s) &&
+                    isnan(result_stage_of(&q, STAGE_RELEASE)->wait_s));
+        assert_false(quantity_has_value(&result_stage_of(&q, STAGE_STARTUP)->wait_j));
+        assert_false(quantity_has_value(&result_stage_of(&q, STAGE_RELEASE)->wait_share));
     }
     r = life_records(&a, 1);
     r.boundary_count = 2; /* baseline only */
     q = judge(&r, &a);
     for (int s = 0; s < STAGE_COUNT; s++) {
-        assert_true(isnan(q.stages[s].wait_s));
-        assert_false(quantity_has_value(&q.stages[s].wait_j));
+        assert_true(isnan(result_stage_of(&q, s)->wait_s));
+        assert_false(quantity_has_value(&result_stage_of(&q, s)->wait_j));
     }
     assert_int_equal(q.startup_phase_count, 0);
     arena_done(&a);
@@ -124,7 +126,7 @@ static void what_is_not_recorded_is_no_wait(void **state)
 /* Whatever marks there are: the phases touch, from service_start to formal_start, and add up to the stage. */
 static void check_closure(const struct result *q)
 {
-    const struct result_stage *s = &q->stages[STAGE_STARTUP];
+    const struct result_stage *s = result_stage_of(q, STAGE_STARTUP);
     int64_t at = s->start_ns;
     double joules = 0, seconds = 0;
     for (size_t i = 0; i < q->startup_phase_count; i++) {

@@ -98,7 +98,7 @@ static void errors_of_opposite_sign_never_cancel(void **state)
     scale_grid(&r.gpus[0], 43, 73, 120);
     scale_grid(&r.gpus[1], 43, 73, 80);
     struct result x = judge(&r, &a);
-    assert_close(x.stages[STAGE_FORMAL].grid_difference.value, 0, 0.02);
+    assert_close(result_stage_of(&x, STAGE_FORMAL)->grid_difference.value, 0, 0.02);
     assert_int_equal(outcome(&x, CODE_GRID_DISAGREES), CHECK_FAILED);
     assert_int_equal(outcome(&x, CODE_COUNTER_DISAGREES), CHECK_PASSED);
     assert_false(x.formal);
@@ -108,7 +108,7 @@ static void errors_of_opposite_sign_never_cancel(void **state)
     scale_buffer(&r.gpus[0], 22, 75, 102);
     scale_buffer(&r.gpus[1], 22, 75, 98);
     x = judge(&r, &a);
-    assert_close(x.stages[STAGE_FORMAL].buffer_difference.value, 0, 0.001);
+    assert_close(result_stage_of(&x, STAGE_FORMAL)->buffer_difference.value, 0, 0.001);
     assert_int_equal(outcome(&x, CODE_COUNTER_DISAGREES), CHECK_FAILED);
     assert_non_null(strstr(x.checks[CODE_COUNTER_DISAGREES].why, "GPU 1"));
     assert_false(x.formal);
@@ -151,9 +151,9 @@ static void a_field_that_answers_zero(void **state)
     scale_buffer(&r.gpus[1], 0, LIFE_END_S, 0);
     x = judge(&r, &a);
     assert_int_equal(outcome(&x, CODE_COUNTER_DISAGREES), CHECK_FAILED);
-    assert_true(quantity_has_value(&x.stages[STAGE_FORMAL].gpus[0].energy.precise));
-    assert_false(quantity_has_value(&x.stages[STAGE_FORMAL].gpus[1].energy.precise));
-    assert_false(quantity_has_value(&x.stages[STAGE_FORMAL].energy.precise));
+    assert_true(quantity_has_value(&result_stage_of(&x, STAGE_FORMAL)->gpus[0].energy.precise));
+    assert_false(quantity_has_value(&result_stage_of(&x, STAGE_FORMAL)->gpus[1].energy.precise));
+    assert_false(quantity_has_value(&result_stage_of(&x, STAGE_FORMAL)->energy.precise));
     arena_done(&a);
 }
 
@@ -167,7 +167,7 @@ static void what_is_missing_accuses_nobody(void **state)
     r.gpus[0].buffer_count = 0;
     struct result x = judge(&r, &a);
     assert_true(x.formal);
-    assert_int_equal(x.marks[RMARK_NO_BUFFER].outcome, CHECK_FAILED);
+    assert_int_equal(x.flags[FLAG_NO_BUFFER].outcome, CHECK_FAILED);
     assert_int_equal(outcome(&x, CODE_COUNTER_DISAGREES), CHECK_NOT_JUDGED);
     assert_int_equal(outcome(&x, CODE_POWER_OUT_OF_RANGE), CHECK_PASSED);
     assert_non_null(strstr(x.checks[CODE_POWER_OUT_OF_RANGE].why, "was not judged"));
@@ -179,7 +179,7 @@ static void what_is_missing_accuses_nobody(void **state)
     memmove(&g->buffer[from], &g->buffer[to], (g->buffer_count - to) * sizeof *g->buffer);
     g->buffer_count -= to - from;
     x = judge(&r, &a);
-    assert_true(x.stages[STAGE_STARTUP].gpus[0].counter_disagreement.value > 0.2);
+    assert_true(result_stage_of(&x, STAGE_STARTUP)->gpus[0].counter_disagreement.value > 0.2);
     assert_int_equal(outcome(&x, CODE_COUNTER_DISAGREES), CHECK_NOT_RECORDED);
     arena_done(&a);
 }
@@ -199,7 +199,7 @@ static void one_board_without_a_buffer_takes_nothing_from_the_other(void **state
     struct result x = judge(&r, &a);
     assert_false(x.release.closed);
     assert_true(quantity_has_value(&x.gpus[0].factor));
-    assert_true(quantity_has_value(&x.stages[STAGE_FORMAL].gpus[0].energy.precise));
+    assert_true(quantity_has_value(&result_stage_of(&x, STAGE_FORMAL)->gpus[0].energy.precise));
     assert_false(quantity_has_value(&x.gpus[1].factor));
     arena_done(&a);
 }
@@ -226,7 +226,7 @@ static void the_grid_has_its_limit(void **state)
     for (size_t s = 43; s < 73; s++)
         r.gpus[0].instant[s].mw = s % 2 ? 900000 : 300000; /* 20 % above the counter, and worth nothing */
     struct result x = judge(&r, &a);
-    assert_true(x.stages[STAGE_FORMAL].gpus[0].grid_disagreement_limit > 0.2);
+    assert_true(result_stage_of(&x, STAGE_FORMAL)->gpus[0].grid_disagreement_limit > 0.2);
     assert_int_equal(outcome(&x, CODE_GRID_DISAGREES), CHECK_PASSED);
     arena_done(&a);
 }

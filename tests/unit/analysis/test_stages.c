@@ -47,8 +47,8 @@ static void release_ends_with_the_latest(void **state)
     assert_close(r.release.memory_released_s.value, 1, 1e-9);
     assert_close(r.release.power_recovered_s.value, 2, 1e-9);
     assert_int_equal(r.release.end_ns, at_s(22));
-    assert_close(r.stages[STAGE_RELEASE].energy.headline.value, 640, 1e-9);
-    assert_int_equal(r.stages[STAGE_RELEASE].energy.headline_series, SERIES_GRID);
+    assert_close(result_stage_of(&r, STAGE_RELEASE)->energy.headline.value, 640, 1e-9);
+    assert_int_equal(result_stage_of(&r, STAGE_RELEASE)->energy.headline_series, SERIES_GRID);
     /* The run saw memory back between two states: its own mark counts. */
     made_mark(&m, 20.7, BOUNDARY_MEMORY_RELEASED);
     assert_close(analyse(&m).release.memory_released_s.value, 0.7, 1e-9);
@@ -111,11 +111,11 @@ static void a_run_that_broke_off(void **state)
     make(&m, 80, 0.1);
     m.r.boundary_count = 4;
     struct result r = analyse(&m);
-    assert_int_equal(r.stages[STAGE_BASELINE].energy.grid.state, Q_MEASURED);
-    assert_int_equal(r.stages[STAGE_STARTUP].energy.headline.state, Q_NOT_RECORDED);
-    assert_string_equal(r.stages[STAGE_STARTUP].why, "the run did not reach the formal stage");
+    assert_int_equal(result_stage_of(&r, STAGE_BASELINE)->energy.grid.state, Q_MEASURED);
+    assert_int_equal(result_stage_of(&r, STAGE_STARTUP)->energy.headline.state, Q_NOT_RECORDED);
+    assert_string_equal(result_stage_of(&r, STAGE_STARTUP)->why, "the run did not reach the formal stage");
     for (int s = STAGE_FORMAL; s < STAGE_COUNT; s++)
-        assert_true(isnan(r.stages[s].energy.headline.value));
+        assert_true(isnan(result_stage_of(&r, s)->energy.headline.value));
     assert_int_equal(r.metrics.lifecycle_j_per_token.state, Q_NOT_RECORDED);
     assert_int_equal(r.metrics.throughput_tok_s.state, Q_NOT_RECORDED);
     assert_false(r.steady.reached);
@@ -133,7 +133,7 @@ static void nothing_at_all(void **state)
     assert_int_equal(r.load.requests, 0);
     assert_int_equal(r.load.prompt_tokens, ABSENT_I64);
     for (int s = 0; s < STAGE_COUNT; s++)
-        assert_false(quantity_has_value(&r.stages[s].energy.headline));
+        assert_false(quantity_has_value(&result_stage_of(&r, s)->energy.headline));
     assert_false(quantity_has_value(&r.estimate.table[0].total_j));
     made_done(&m);
 }

@@ -124,7 +124,7 @@ static void running_counts_are_differences(void **state)
     make(&m, &s);
     for (int i = 0; i < 3; i++)
         assert_int_equal(s.tokens[i], 3);
-    assert_int_equal(s.source, TOKENS_SPREAD);
+    assert_int_equal(s.source, TOKENS_ALLOTTED);
     made_done(&m);
 }
 

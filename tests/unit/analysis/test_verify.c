@@ -17,9 +17,9 @@ static void failed_names(const struct result *r, char *ret_codes, char *ret_mark
     for (size_t i = 0; i < r->check_count; i++)
         if (r->checks[i].outcome == CHECK_FAILED)
             sprintf(ret_codes + strlen(ret_codes), "%s ", check_code_names[r->checks[i].code]);
-    for (size_t i = 0; i < r->mark_count; i++)
-        if (r->marks[i].outcome == CHECK_FAILED)
-            sprintf(ret_marks + strlen(ret_marks), "%s ", mark_code_names[r->marks[i].code]);
+    for (size_t i = 0; i < r->flag_count; i++)
+        if (r->flags[i].outcome == CHECK_FAILED)
+            sprintf(ret_marks + strlen(ret_marks), "%s ", flag_code_names[r->flags[i].code]);
 }
 
 static struct result judge(const struct records *r, struct arena *a)
@@ -31,14 +31,14 @@ static struct result judge(const struct records *r, struct arena *a)
     records_order(&in_order);
     assert_ok(analyze_and_verify(&in_order, &m, a, &result, &e), e);
     assert_int_equal(result.check_count, CODE_COUNT);
-    assert_int_equal(result.mark_count, RMARK_COUNT);
+    assert_int_equal(result.flag_count, FLAG_COUNT);
     for (size_t i = 0; i < CODE_COUNT; i++) {
         assert_int_equal(result.checks[i].code, i);
         assert_non_null(result.checks[i].why);
     }
-    for (size_t i = 0; i < RMARK_COUNT; i++) {
-        assert_int_equal(result.marks[i].code, i);
-        assert_non_null(result.marks[i].why);
+    for (size_t i = 0; i < FLAG_COUNT; i++) {
+        assert_int_equal(result.flags[i].code, i);
+        assert_non_null(result.flags[i].why);
     }
     return result;
 }
@@ -451,7 +451,7 @@ static void each_code_comes_alone(void **state)
         {"slow connecting", slow_connecting, "", "observer_wait "},
         {"own request", own_request, "", "engine_own_requests "},
     };
-    bool code_seen[CODE_COUNT] = {0}, mark_seen[RMARK_COUNT] = {[RMARK_DELIVERY_LAG] = true}; /* its own test */
+    bool code_seen[CODE_COUNT] = {0}, mark_seen[FLAG_COUNT] = {[FLAG_DELIVERY_LAG] = true}; /* its own test */
     bool right = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
@@ -464,8 +464,8 @@ static void each_code_comes_alone(void **state)
             print_error("%s: failed \"%s\", marks \"%s\"\n", cases[i].name, codes, marks);
             for (size_t c = 0; c < result.check_count; c++)
                 print_error("    %-20s %d %s\n", check_code_names[c], result.checks[c].outcome, result.checks[c].why);
-            for (size_t c = 0; c < result.mark_count; c++)
-                print_error("    %-20s %d %s\n", mark_code_names[c], result.marks[c].outcome, result.marks[c].why);
+            for (size_t c = 0; c < result.flag_count; c++)
+                print_error("    %-20s %d %s\n", flag_code_names[c], result.flags[c].outcome, result.flags[c].why);
             right = false;
         }
         /* A mark never takes the formal state from a run, a failed code always does. */
@@ -475,14 +475,14 @@ static void each_code_comes_alone(void **state)
             assert_false(result.formal);
         for (size_t c = 0; c < CODE_COUNT; c++)
             code_seen[c] = code_seen[c] || result.checks[c].outcome == CHECK_FAILED;
-        for (size_t c = 0; c < RMARK_COUNT; c++)
-            mark_seen[c] = mark_seen[c] || result.marks[c].outcome == CHECK_FAILED;
+        for (size_t c = 0; c < FLAG_COUNT; c++)
+            mark_seen[c] = mark_seen[c] || result.flags[c].outcome == CHECK_FAILED;
         arena_done(&a);
     }
     assert_true(right);
     for (size_t c = 0; c < CODE_COUNT; c++)
         assert_true(code_seen[c]);
-    for (size_t c = 0; c < RMARK_COUNT; c++)
+    for (size_t c = 0; c < FLAG_COUNT; c++)
         assert_true(mark_seen[c]);
 }
 
@@ -492,16 +492,16 @@ static void what_a_mark_names_is_not_judged(void **state)
     (void)state;
     static const struct {
         void (*spoil)(struct records *, struct arena *);
-        int check_code, mark_code;
-    } cases[] = {{no_metrics, CODE_USAGE_DISAGREES, RMARK_USAGE_NOT_VERIFIABLE},
-                 {no_server_count, CODE_USAGE_DISAGREES, RMARK_USAGE_NOT_VERIFIABLE},
-                 {without_buffer, CODE_COUNTER_DISAGREES, RMARK_NO_BUFFER}};
+        int check_code, flag_code;
+    } cases[] = {{no_metrics, CODE_USAGE_DISAGREES, FLAG_USAGE_NOT_VERIFIABLE},
+                 {no_server_count, CODE_USAGE_DISAGREES, FLAG_USAGE_NOT_VERIFIABLE},
+                 {without_buffer, CODE_COUNTER_DISAGREES, FLAG_NO_BUFFER}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct records r = life_records(&a, 1);
         cases[i].spoil(&r, &a);
         struct result result = judge(&r, &a);
-        assert_int_equal(result.marks[cases[i].mark_code].outcome, CHECK_FAILED);
+        assert_int_equal(result.flags[cases[i].flag_code].outcome, CHECK_FAILED);
         assert_int_equal(result.checks[cases[i].check_code].outcome, CHECK_NOT_JUDGED);
         assert_true(result.formal);
         arena_done(&a);
@@ -525,7 +525,7 @@ static void the_metrics_answer_is_told(void **state)
         r.facts = facts;
         r.fact_count += noted ? 2 : 0;
         struct result result = judge(&r, &a);
-        const struct result_mark *m = &result.marks[RMARK_USAGE_NOT_VERIFIABLE];
+        const struct result_flag *m = &result.flags[FLAG_USAGE_NOT_VERIFIABLE];
         assert_int_equal(m->outcome, CHECK_FAILED);
         assert_string_equal(m->why, noted ? "The engine's metrics gave status 404: start SGLang with --enable-metrics."
                                           : "The engine's /metrics hold no count of generated tokens.");
@@ -544,9 +544,9 @@ static void a_front_end_that_lags_is_marked(void **state)
     struct arena a = {0};
     struct records r = life_with_power(&a, 1, (struct life_power){steps, sizeof steps / sizeof *steps});
     struct result result = judge(&r, &a);
-    assert_int_equal(result.marks[RMARK_DELIVERY_LAG].outcome, CHECK_FAILED);
-    assert_close(result.marks[RMARK_DELIVERY_LAG].value, 4.0 / 30, 0.002);
-    assert_close(result.marks[RMARK_DELIVERY_LAG].limit, 0.01, 0);
+    assert_int_equal(result.flags[FLAG_DELIVERY_LAG].outcome, CHECK_FAILED);
+    assert_close(result.flags[FLAG_DELIVERY_LAG].value, 4.0 / 30, 0.002);
+    assert_close(result.flags[FLAG_DELIVERY_LAG].limit, 0.01, 0);
     arena_done(&a);
 }
 
@@ -660,7 +660,7 @@ static void limits_are_inclusive_as_the_method_says(void **state)
     /* A sample half a period late is not yet late. */
     r = life_records(&a, 1);
     r.gpus[0].instant[50].late_ns = 500 * LIFE_MS;
-    assert_int_equal(judge(&r, &a).marks[RMARK_SAMPLER_LATE].outcome, CHECK_PASSED);
+    assert_int_equal(judge(&r, &a).flags[FLAG_SAMPLER_LATE].outcome, CHECK_PASSED);
     /* With a failed request the counts may be 2 % apart: 16 000 tokens of the clients and 320 more. */
     r = life_records(&a, 1);
     r.requests[3].verdict = VERDICT_TRUNCATED;
@@ -670,9 +670,9 @@ static void limits_are_inclusive_as_the_method_says(void **state)
     /* Prompts that repeat with the cache off are no mark; with a cache that nobody knows of, not recorded. */
     r = life_records(&a, 1);
     r.requests[9].prompt_digest = r.requests[8].prompt_digest;
-    assert_int_equal(judge(&r, &a).marks[RMARK_REPEATED_PROMPTS].outcome, CHECK_PASSED);
+    assert_int_equal(judge(&r, &a).flags[FLAG_REPEATED_PROMPTS].outcome, CHECK_PASSED);
     r.run.prefix_cache = ABSENT_I64;
-    assert_int_equal(judge(&r, &a).marks[RMARK_REPEATED_PROMPTS].outcome, CHECK_NOT_RECORDED);
+    assert_int_equal(judge(&r, &a).flags[FLAG_REPEATED_PROMPTS].outcome, CHECK_NOT_RECORDED);
     arena_done(&a);
 }
 
@@ -739,7 +739,7 @@ static void own_requests_explain_only_what_they_are(void **state)
         double more_tokens, more; /* counted after 60 s beside the one request */
         double before;            /* counted in every reading beside the three */
         bool fails;
-        int outcome;
+        enum check_outcome outcome;
         const char *part;
     } cases[] = {
         {"as it is", 8, 4, 0, 0, 0, false, CHECK_PASSED, "16008 generated tokens"},
@@ -773,9 +773,9 @@ static void own_requests_explain_only_what_they_are(void **state)
         if (c->outcome != cases[i].outcome || !strstr(c->why, cases[i].part))
             fail_msg("%s: %s, expected \"%s\"", cases[i].name, c->why, cases[i].part);
         bool carried = cases[i].outcome == CHECK_PASSED && !cases[i].fails;
-        assert_int_equal(q.marks[RMARK_ENGINE_OWN_REQUESTS].outcome, carried          ? CHECK_FAILED
-                                                                     : cases[i].fails ? CHECK_NOT_JUDGED
-                                                                                      : CHECK_PASSED);
+        assert_int_equal(q.flags[FLAG_ENGINE_OWN_REQUESTS].outcome, carried          ? CHECK_FAILED
+                                                                    : cases[i].fails ? CHECK_NOT_JUDGED
+                                                                                     : CHECK_PASSED);
         arena_done(&a);
     }
 }
@@ -844,8 +844,8 @@ static void every_code_has_a_meaning(void **state)
     (void)state;
     for (int i = 0; i < CODE_COUNT; i++)
         assert_true(strlen(check_code_meaning(i)) > 10);
-    for (int i = 0; i < RMARK_COUNT; i++)
-        assert_true(strlen(mark_code_meaning(i)) > 10);
+    for (int i = 0; i < FLAG_COUNT; i++)
+        assert_true(strlen(flag_code_meaning(i)) > 10);
 }
 
 int main(void)

@@ -103,7 +103,7 @@ static void enums_stand(struct documents *d, const struct schema *s)
 {
     for (size_t i = 0; i < s->count; i++) {
         const struct field *f = &s->fields[i];
-        bool code = f->names == check_code_names || f->names == mark_code_names;
+        bool code = f->names == check_code_names || f->names == flag_code_names;
         if (f->type == FIELD_ENUM && !code)
             all_stand(&d->a, d->format, "docs/FORMAT.md", f->names);
         if (f->sub)
@@ -178,7 +178,7 @@ static void codes_are_those_of(struct documents *d, struct span document, const 
 {
     struct span words[CODES_MAX];
     same_words(words, first_column(&d->a, document, "excludes | when", words), check_code_names, where);
-    same_words(words, first_column(&d->a, document, "marks | effect", words), mark_code_names, where);
+    same_words(words, first_column(&d->a, document, "marks | effect", words), flag_code_names, where);
 }
 
 /* docs/CHECKS.md has a section for each word, in that order. Returns where the last one begins. */

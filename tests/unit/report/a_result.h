@@ -51,25 +51,25 @@ static inline struct result a_result(struct arena *a)
 {
     struct result r;
     result_absent(&r, a, "not in this test");
-    r.run_id = "20261130T010000Z-llama-8b";
-    r.method_id = "jtok-1";
-    r.jtok_version = "0.1.0";
+    r.about.run_id = "20261130T010000Z-llama-8b";
+    r.about.method_id = "jtok-1";
+    r.about.jtok_version = "0.1.0";
     r.method = method_default();
-    r.name = "llama 8B, four API servers";
-    r.model = "kit/llama-8b-shape";
-    r.engine = "vllm";
-    r.engine_version = "0.24.0";
-    r.scenario = "arena-hard";
+    r.about.name = "llama 8B, four API servers";
+    r.about.model = "kit/llama-8b-shape";
+    r.about.engine = "vllm";
+    r.about.engine_version = "0.24.0";
+    r.about.scenario = "arena-hard";
     stage(&r, STAGE_BASELINE, 0, 20, 1590.6, 1596.8, 1589.8);
     stage(&r, STAGE_STARTUP, 20, 158.79, 15057.1, 14906.5, 15064.6);
     stage(&r, STAGE_FORMAL, 158.79, 227.36, 44168.5, 44435.8, 44246.6);
     stage(&r, STAGE_RELEASE, 227.36, 231.22, 495.6, 535.9, 477.3);
-    r.stages[STAGE_STARTUP].wait_s = 0.512;
-    r.stages[STAGE_STARTUP].wait_j = q(62.4, 1.2);
-    r.stages[STAGE_STARTUP].wait_share = quantity_of(0.0017);
-    r.stages[STAGE_RELEASE].wait_s = 0.014;
-    r.stages[STAGE_RELEASE].wait_j = q(1.71, 0.3);
-    r.stages[STAGE_RELEASE].wait_share = quantity_of(0.0036);
+    result_stage_of(&r, STAGE_STARTUP)->wait_s = 0.512;
+    result_stage_of(&r, STAGE_STARTUP)->wait_j = q(62.4, 1.2);
+    result_stage_of(&r, STAGE_STARTUP)->wait_share = quantity_of(0.0017);
+    result_stage_of(&r, STAGE_RELEASE)->wait_s = 0.014;
+    result_stage_of(&r, STAGE_RELEASE)->wait_j = q(1.71, 0.3);
+    result_stage_of(&r, STAGE_RELEASE)->wait_share = quantity_of(0.0036);
     r.startup_phase_count = 3;
     r.startup_phases = arena_array(a, 3, sizeof *r.startup_phases);
     static const int phases[] = {PHASE_PROCESS, PHASE_WEIGHTS, PHASE_REST};
@@ -79,9 +79,9 @@ static inline struct result a_result(struct arena *a)
                                                     .energy_j = q(2000 + i, 5),
                                                     .average_w = q((2000 + i) / (20.0 + i), 0.2)};
     stage(&r, STAGE_SATURATED, 164.6, 205.2, 26337.6, 26400, 26390);
-    r.stages[STAGE_LIFECYCLE].stage = STAGE_LIFECYCLE;
-    r.stages[STAGE_STEADY].stage = STAGE_STEADY;
-    r.stages[STAGE_STEADY].why = "no steady state under gap and K = 2";
+    result_stage_of(&r, STAGE_LIFECYCLE)->stage = STAGE_LIFECYCLE;
+    result_stage_of(&r, STAGE_STEADY)->stage = STAGE_STEADY;
+    result_stage_of(&r, STAGE_STEADY)->why = "no steady state under gap and K = 2";
     r.gpu_count = 1;
     r.gpus = arena_array(a, 1, sizeof *r.gpus);
     r.gpus[0] = (struct result_gpu){.uuid = "GPU-5f0c0d4e-1111-2222-3333-444444444444",
@@ -128,10 +128,10 @@ static inline struct result a_result(struct arena *a)
     for (int i = 0; i < CODE_COUNT; i++)
         if (r.checks[i].outcome == CHECK_NOT_CHECKED)
             r.checks[i] = (struct result_check){i, CHECK_PASSED, "As it should be."};
-    for (int i = 0; i < RMARK_COUNT; i++)
-        r.marks[i] = (struct result_mark){
-            i, i == RMARK_STEADY_NOT_REACHED || i == RMARK_REPEATED_PROMPTS ? CHECK_FAILED : CHECK_PASSED,
-            "The reason.", NAN, NAN};
+    for (int i = 0; i < FLAG_COUNT; i++)
+        r.flags[i] = (struct result_flag){
+            i, i == FLAG_STEADY_NOT_REACHED || i == FLAG_REPEATED_PROMPTS ? CHECK_FAILED : CHECK_PASSED, "The reason.",
+            NAN, NAN};
     return r;
 }
 

@@ -64,8 +64,8 @@ static void what_is_simulated_says_so_before_any_number(void **state)
     (void)state;
     struct arena a = {0};
     struct result r = a_result(&a);
-    r.simulated = true;
-    r.marks[RMARK_SIMULATED].why = "GPU and engine are simulated.";
+    r.about.simulated = true;
+    r.flags[FLAG_SIMULATED].why = "GPU and engine are simulated.";
     const char *text = text_of(&r, false, &a);
     assert_true(place(text, "SIMULATED  GPU and engine are simulated.") < place(text, "EXCLUDED"));
     arena_done(&a);
@@ -96,7 +96,7 @@ static void waits_and_phases_follow_the_stages(void **state)
     assert_true(place(text + phases, "weights loaded  ") < place(text + phases, "the rest"));
     assert_null(strstr(text + phases, "graphs captured"));
     r.startup_phase_count = 1;
-    r.stages[STAGE_STARTUP].wait_s = r.stages[STAGE_RELEASE].wait_s = NAN;
+    result_stage_of(&r, STAGE_STARTUP)->wait_s = result_stage_of(&r, STAGE_RELEASE)->wait_s = NAN;
     text = text_of(&r, false, &a);
     assert_null(strstr(text, "own waits"));
     assert_null(strstr(text, "Startup by phase"));
@@ -142,8 +142,8 @@ static void control_bytes_are_not_shown(void **state)
     (void)state;
     struct arena a = {0};
     struct result r = a_result(&a);
-    r.engine_version = "1\033]0;owned\a\r2\xc2\x9b"
-                       "3";
+    r.about.engine_version = "1\033]0;owned\a\r2\xc2\x9b"
+                             "3";
     const char *shown = "vllm 1 ]0;owned  2\xef\xbf\xbd"
                         "3 on";
     place(text_of(&r, false, &a), shown);

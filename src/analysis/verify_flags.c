@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void mark_simulated(struct verify *v)
+static void flag_simulated(struct verify *v)
 {
     const double none = __builtin_nan("");
     bool gpu = v->r->run.gpu_simulated, engine = v->r->run.engine_simulated || v->r->plan.engine.simulated;
@@ -11,10 +11,10 @@ static void mark_simulated(struct verify *v)
                        : gpu         ? "The GPU is simulated"
                        : engine      ? "The engine is simulated"
                                      : "Nothing is simulated";
-    verify_mark(v, RMARK_SIMULATED, gpu || engine ? CHECK_FAILED : CHECK_PASSED, none, none, "%s.", what);
+    verify_flag(v, FLAG_SIMULATED, gpu || engine ? CHECK_FAILED : CHECK_PASSED, none, none, "%s.", what);
 }
 
-static void mark_steady(struct verify *v)
+static void flag_steady(struct verify *v)
 {
     const struct result_steady *s = &v->result->steady;
     bool over = records_boundary(v->r, BOUNDARY_FORMAL_END) == ABSENT_I64;
@@ -22,35 +22,35 @@ static void mark_steady(struct verify *v)
                       : s->reached
                           ? "Steady state was reached"
                           : arena_format(v->a, "No steady state: %s", s->why ? s->why : "no reason was recorded");
-    verify_mark(v, RMARK_STEADY_NOT_REACHED,
+    verify_flag(v, FLAG_STEADY_NOT_REACHED,
                 over         ? CHECK_NOT_RECORDED
                 : s->reached ? CHECK_PASSED
                              : CHECK_FAILED,
                 s->lowest_cv, v->m->cv_limit, "%s.", why);
 }
 
-static void mark_lag(struct verify *v)
+static void flag_lag(struct verify *v)
 {
     const struct result_lag *l = &v->result->lag;
     double share = quantity_has_value(&l->idle_owed_share) ? l->idle_owed_share.value : __builtin_nan("");
     if (!l->measurable)
-        verify_mark(v, RMARK_DELIVERY_LAG, CHECK_NOT_RECORDED, share, v->m->lag_share, "Not measurable: %s.",
+        verify_flag(v, FLAG_DELIVERY_LAG, CHECK_NOT_RECORDED, share, v->m->lag_share, "Not measurable: %s.",
                     l->why ? l->why : "no power buffer");
     else
-        verify_mark(
-            v, RMARK_DELIVERY_LAG, l->delivery_lag ? CHECK_FAILED : CHECK_PASSED, share, v->m->lag_share,
+        verify_flag(
+            v, FLAG_DELIVERY_LAG, l->delivery_lag ? CHECK_FAILED : CHECK_PASSED, share, v->m->lag_share,
             "The GPUs idled %.2f s (%.3g %% of the formal stage) while tokens were owed; over %.3g %% is delivery lag.",
             l->idle_owed_s.value, 100 * share, 100 * v->m->lag_share);
 }
 
 /* The client was the bottleneck when its loop had no time left, handled what had arrived late, or could not send all at
  * once. */
-static void mark_client(struct verify *v)
+static void flag_client(struct verify *v)
 {
     const struct rec_client *c = &v->r->client;
     const double none = __builtin_nan("");
     if (c->wall_ns <= 0 || c->cpu_ns < 0 || c->handle_p99_ns < 0 || c->submit_spread_ns < 0) {
-        verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_NOT_RECORDED, none, none,
+        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_NOT_RECORDED, none, none,
                     "The client's own condition was not recorded.");
         return;
     }
@@ -63,30 +63,30 @@ static void mark_client(struct verify *v)
                      100 * cpu, 100 * CLIENT_CPU_LIMIT, 1000 * handle_s, 1000 * CLIENT_HANDLE_LIMIT_S, spread_s,
                      CLIENT_SPREAD_LIMIT_S);
     if (cpu > CLIENT_CPU_LIMIT)
-        verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_FAILED, cpu, CLIENT_CPU_LIMIT, "The client had no time left: %s.",
+        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, cpu, CLIENT_CPU_LIMIT, "The client had no time left: %s.",
                     numbers);
     else if (handle_s > CLIENT_HANDLE_LIMIT_S)
-        verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_FAILED, handle_s, CLIENT_HANDLE_LIMIT_S, "The client came late: %s.",
+        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, handle_s, CLIENT_HANDLE_LIMIT_S, "The client came late: %s.",
                     numbers);
     else if (spread_s > CLIENT_SPREAD_LIMIT_S)
-        verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_FAILED, spread_s, CLIENT_SPREAD_LIMIT_S,
+        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, spread_s, CLIENT_SPREAD_LIMIT_S,
                     "The client could not send all at once: %s.", numbers);
     else
-        verify_mark(v, RMARK_CLIENT_LIMITED, CHECK_PASSED, cpu, CLIENT_CPU_LIMIT, "The client kept up: %s.", numbers);
+        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_PASSED, cpu, CLIENT_CPU_LIMIT, "The client kept up: %s.", numbers);
 }
 
 /* METHOD section 4, "One stamp, many tokens". */
-static void mark_merged(struct verify *v)
+static void flag_merged(struct verify *v)
 {
     const struct result_load *l = &v->result->load;
     if (l->merged_tokens == ABSENT_I64) {
-        verify_mark(v, RMARK_ARRIVALS_MERGED, CHECK_NOT_RECORDED, __builtin_nan(""), MERGED_SHARE,
+        verify_flag(v, FLAG_ARRIVALS_MERGED, CHECK_NOT_RECORDED, __builtin_nan(""), MERGED_SHARE,
                     "No token chunk of a successful request was recorded.");
         return;
     }
     double share = l->later_tokens > 0 ? (double)l->merged_tokens / (double)l->later_tokens : 0;
-    verify_mark(
-        v, RMARK_ARRIVALS_MERGED, share > MERGED_SHARE ? CHECK_FAILED : CHECK_PASSED, share, MERGED_SHARE,
+    verify_flag(
+        v, FLAG_ARRIVALS_MERGED, share > MERGED_SHARE ? CHECK_FAILED : CHECK_PASSED, share, MERGED_SHARE,
         "%.3g %% of the tokens that came after their request's first arrival, or in its only one, came over %lld "
         "at a time (limit %g %%)%s.",
         100 * share, (long long)l->merged_limit, 100 * MERGED_SHARE,
@@ -96,43 +96,43 @@ static void mark_merged(struct verify *v)
 }
 
 /* The hold that proves the recovery of power began again after the engine was gone. */
-static void mark_hold(struct verify *v)
+static void flag_hold(struct verify *v)
 {
     const struct result_release *x = &v->result->release;
     const double none = __builtin_nan("");
     if (x->hold_restarts == ABSENT_I64)
-        verify_mark(v, RMARK_HOLD_RESTARTED, CHECK_NOT_RECORDED, none, 0, "The run did not come to its release.");
+        verify_flag(v, FLAG_HOLD_RESTARTED, CHECK_NOT_RECORDED, none, 0, "The run did not come to its release.");
     else if (x->hold_restarts)
-        verify_mark(v, RMARK_HOLD_RESTARTED, CHECK_FAILED, (double)x->hold_restarts, 0,
+        verify_flag(v, FLAG_HOLD_RESTARTED, CHECK_FAILED, (double)x->hold_restarts, 0,
                     "Power left its band again, or was not read, %lld time%s after the engine was gone and its memory "
                     "free; up to the first sample in band the release took %.4g J.",
                     (long long)x->hold_restarts, x->hold_restarts == 1 ? "" : "s",
                     quantity_has_value(&x->first_in_band_j) ? x->first_in_band_j.value : none);
     else
-        verify_mark(v, RMARK_HOLD_RESTARTED, CHECK_PASSED, 0, 0, "Power stayed in its band once the engine was gone.");
+        verify_flag(v, FLAG_HOLD_RESTARTED, CHECK_PASSED, 0, 0, "Power stayed in its band once the engine was gone.");
 }
 
-static void mark_repeats(struct verify *v)
+static void flag_repeats(struct verify *v)
 {
     int64_t repeated = v->result->load.repeated_prompts, cache = v->r->run.prefix_cache;
     const double none = __builtin_nan("");
     if (repeated == ABSENT_I64)
-        verify_mark(v, RMARK_REPEATED_PROMPTS, CHECK_NOT_RECORDED, none, 0, "The prompts' digests were not recorded.");
+        verify_flag(v, FLAG_REPEATED_PROMPTS, CHECK_NOT_RECORDED, none, 0, "The prompts' digests were not recorded.");
     else if (!repeated)
-        verify_mark(v, RMARK_REPEATED_PROMPTS, CHECK_PASSED, 0, 0, "No prompt repeats.");
+        verify_flag(v, FLAG_REPEATED_PROMPTS, CHECK_PASSED, 0, 0, "No prompt repeats.");
     else if (cache == ABSENT_I64)
-        verify_mark(v, RMARK_REPEATED_PROMPTS, CHECK_NOT_RECORDED, (double)repeated, 0,
+        verify_flag(v, FLAG_REPEATED_PROMPTS, CHECK_NOT_RECORDED, (double)repeated, 0,
                     "%lld requests repeat an earlier prompt; whether the engine's prefix cache was on is not known.",
                     (long long)repeated);
     else
-        verify_mark(v, RMARK_REPEATED_PROMPTS, cache ? CHECK_FAILED : CHECK_PASSED, (double)repeated, 0,
+        verify_flag(v, FLAG_REPEATED_PROMPTS, cache ? CHECK_FAILED : CHECK_PASSED, (double)repeated, 0,
                     "%lld requests repeat an earlier prompt, with the engine's prefix cache %s.", (long long)repeated,
                     cache ? "on" : "off");
 }
 
 /* Share of the formal stage's state readings with a slowdown; the GPU with the most counts. Readings lie on an even
  * grid. */
-static void mark_throttled(struct verify *v)
+static void flag_throttled(struct verify *v)
 {
     const struct records *r = v->r;
     int64_t from_ns = records_boundary(r, BOUNDARY_FORMAL_START), to_ns = records_boundary(r, BOUNDARY_FORMAL_END),
@@ -154,34 +154,34 @@ static void mark_throttled(struct verify *v)
             share = (double)slow / (double)n;
     }
     if (!read)
-        verify_mark(v, RMARK_THROTTLED, CHECK_NOT_RECORDED, __builtin_nan(""), 0,
+        verify_flag(v, FLAG_THROTTLED, CHECK_NOT_RECORDED, __builtin_nan(""), 0,
                     "Why the clock was reduced, if it was, was not recorded in the formal stage.");
     else if (share > 0)
-        verify_mark(v, RMARK_THROTTLED, CHECK_FAILED, share, 0, "%.3g %% of the formal stage under%s%s%s%s.",
+        verify_flag(v, FLAG_THROTTLED, CHECK_FAILED, share, 0, "%.3g %% of the formal stage under%s%s%s%s.",
                     100 * share, slowdowns & SLOWDOWN_THERMAL_SOFTWARE ? " software thermal" : "",
                     slowdowns & SLOWDOWN_THERMAL_HARDWARE ? " hardware thermal" : "",
                     slowdowns & SLOWDOWN_POWER_BRAKE ? " power-brake" : "",
                     slowdowns & SLOWDOWN_HARDWARE ? " hardware slowdown" : " slowdown");
     else
-        verify_mark(v, RMARK_THROTTLED, CHECK_PASSED, 0, 0, "No slowdown in %zu readings.", read);
+        verify_flag(v, FLAG_THROTTLED, CHECK_PASSED, 0, 0, "No slowdown in %zu readings.", read);
 }
 
-static void mark_identity(struct verify *v)
+static void flag_identity(struct verify *v)
 {
     struct fact_group g = verify_facts(v, "identity");
     const double none = __builtin_nan("");
     if (!g.count)
-        verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_NOT_RECORDED, none, none, "The engine was not asked.");
+        verify_flag(v, FLAG_IDENTITY_NOT_VERIFIABLE, CHECK_NOT_RECORDED, none, none, "The engine was not asked.");
     else if (g.unjudged)
-        verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_FAILED, (double)g.by_outcome[CHECK_NOT_JUDGED], 0,
+        verify_flag(v, FLAG_IDENTITY_NOT_VERIFIABLE, CHECK_FAILED, (double)g.by_outcome[CHECK_NOT_JUDGED], 0,
                     "The engine gives no way to check %s; %zu other properties were checked.", g.unjudged,
                     g.by_outcome[CHECK_PASSED] + g.by_outcome[CHECK_FAILED]);
     else
-        verify_mark(v, RMARK_IDENTITY_NOT_VERIFIABLE, CHECK_PASSED, 0, 0, "What the plan states could be checked.");
+        verify_flag(v, FLAG_IDENTITY_NOT_VERIFIABLE, CHECK_PASSED, 0, 0, "What the plan states could be checked.");
 }
 
 /* The page cache between the look at the snapshot and the engine's start. */
-static void mark_warmed(struct verify *v)
+static void flag_warmed(struct verify *v)
 {
     const double none = __builtin_nan("");
     const struct rec_fact *f = NULL;
@@ -189,23 +189,23 @@ static void mark_warmed(struct verify *v)
         if (v->r->facts[i].name && strcmp(v->r->facts[i].name, "snapshot.page_cache") == 0)
             f = &v->r->facts[i];
     if (!v->r->plan.model.snapshot)
-        verify_mark(v, RMARK_PAGE_CACHE_WARMED, CHECK_NOT_JUDGED, none, none,
+        verify_flag(v, FLAG_PAGE_CACHE_WARMED, CHECK_NOT_JUDGED, none, none,
                     "The plan names no snapshot, so nothing of it was read before the start.");
     else if (!f || f->outcome == CHECK_NOT_RECORDED)
-        verify_mark(v, RMARK_PAGE_CACHE_WARMED, CHECK_NOT_RECORDED, none, none,
+        verify_flag(v, FLAG_PAGE_CACHE_WARMED, CHECK_NOT_RECORDED, none, none,
                     "How much of the snapshot was in the page cache was not recorded.");
     else if (f->outcome == CHECK_FAILED)
-        verify_mark(
-            v, RMARK_PAGE_CACHE_WARMED, CHECK_FAILED, none, none,
+        verify_flag(
+            v, FLAG_PAGE_CACHE_WARMED, CHECK_FAILED, none, none,
             "The engine's start found %s of the snapshot in the page cache, where %s were before it was hashed.",
             f->seen ? f->seen : "more", f->expected ? f->expected : "less");
     else
-        verify_mark(v, RMARK_PAGE_CACHE_WARMED, CHECK_PASSED, none, none,
+        verify_flag(v, FLAG_PAGE_CACHE_WARMED, CHECK_PASSED, none, none,
                     "The page cache held %s of the snapshot, as before it was looked at.",
                     f->seen ? f->seen : "nothing");
 }
 
-static void mark_late(struct verify *v)
+static void flag_late(struct verify *v)
 {
     double period_s = v->r->plan.method.grid_s, latest_s = 0;
     size_t n = 0, late = 0;
@@ -220,52 +220,52 @@ static void mark_late(struct verify *v)
             latest_s = late_s > latest_s ? late_s : latest_s;
         }
     if (!n || __builtin_isnan(period_s))
-        verify_mark(v, RMARK_SAMPLER_LATE, CHECK_NOT_RECORDED, __builtin_nan(""), LATE_PERIODS,
+        verify_flag(v, FLAG_SAMPLER_LATE, CHECK_NOT_RECORDED, __builtin_nan(""), LATE_PERIODS,
                     "The samples' lateness was not recorded.");
     else
-        verify_mark(v, RMARK_SAMPLER_LATE, late ? CHECK_FAILED : CHECK_PASSED, latest_s / period_s, LATE_PERIODS,
+        verify_flag(v, FLAG_SAMPLER_LATE, late ? CHECK_FAILED : CHECK_PASSED, latest_s / period_s, LATE_PERIODS,
                     "%zu of %zu samples came over half a period late; the latest by %.3g ms of %g ms.", late, n,
                     1000 * latest_s, 1000 * period_s);
 }
 
 /* jtok's own waits in startup and release. */
-static void mark_wait(struct verify *v)
+static void flag_wait(struct verify *v)
 {
     static const int stages[] = {STAGE_STARTUP, STAGE_RELEASE};
     bool silence = v->r->plan.requests.connect == CONNECT_AHEAD;
     double share = __builtin_nan("");
     const char *text = NULL;
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        const struct result_stage *s = &v->result->stages[stages[i]];
+        const struct result_stage *s = result_stage_of(v->result, stages[i]);
         if (!quantity_has_value(&s->wait_share))
             continue;
         if (!(s->wait_share.value <= share))
             share = s->wait_share.value;
         text =
             arena_format(v->a, "%s%s%.3g s and %.3g J in %s, %.3g %% of it%s", text ? text : "", text ? "; " : "",
-                         s->wait_s, s->wait_j.value, stage_names[stages[i]], 100 * s->wait_share.value,
+                         s->wait_s, s->wait_j.value, stage_id_names[stages[i]], 100 * s->wait_share.value,
                          stages[i] == STAGE_STARTUP && silence ? " without the silence before the formal start" : "");
     }
     if (!text)
-        verify_mark(v, RMARK_OBSERVER_WAIT, CHECK_NOT_RECORDED, share, WAIT_LIMIT,
+        verify_flag(v, FLAG_OBSERVER_WAIT, CHECK_NOT_RECORDED, share, WAIT_LIMIT,
                     "No energy was recorded from warm-up to formal start and from formal end to stop.");
     else
-        verify_mark(v, RMARK_OBSERVER_WAIT, share > WAIT_LIMIT ? CHECK_FAILED : CHECK_PASSED, share, WAIT_LIMIT,
+        verify_flag(v, FLAG_OBSERVER_WAIT, share > WAIT_LIMIT ? CHECK_FAILED : CHECK_PASSED, share, WAIT_LIMIT,
                     "jtok waited %s; over %g %% is marked.", text, 100 * WAIT_LIMIT);
 }
 
-void verify_marks(struct verify *v)
+void verify_flags(struct verify *v)
 {
-    mark_simulated(v);
-    mark_steady(v);
-    mark_lag(v);
-    mark_client(v);
-    mark_merged(v);
-    mark_hold(v);
-    mark_repeats(v);
-    mark_throttled(v);
-    mark_identity(v);
-    mark_warmed(v);
-    mark_late(v);
-    mark_wait(v);
+    flag_simulated(v);
+    flag_steady(v);
+    flag_lag(v);
+    flag_client(v);
+    flag_merged(v);
+    flag_hold(v);
+    flag_repeats(v);
+    flag_throttled(v);
+    flag_identity(v);
+    flag_warmed(v);
+    flag_late(v);
+    flag_wait(v);
 }
