@@ -1,6 +1,7 @@
 #include "engine/table.h"
 
 #include <string.h>
+#include "base/must.h"
 #include "base/num.h"
 
 /* What nearly every server has, whatever its kind. */
@@ -63,6 +64,7 @@ static bool is_placeholder(const char *text)
 /* Several values may follow; those given are the ones until the next option. */
 static void take_served(struct command *c, const char *first, const char *const *more, size_t n)
 {
+    must(first);
     c->served_count = 0;
     if (!is_placeholder(first))
         c->served[c->served_count++] = first;
@@ -123,6 +125,7 @@ struct command command_read(const struct plan *p)
                         .pipeline_parallel = ABSENT_I64,
                         .data_parallel = ABSENT_I64,
                         .prefix_cache = -1};
+    must(p->engine.command || !p->engine.command_count);
     const struct engine *g = engine_of(p);
     const char *const *argv = (const char *const *)p->engine.command;
     size_t argc = p->engine.command_count;

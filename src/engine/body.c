@@ -1,5 +1,6 @@
 #include <math.h>
 #include <string.h>
+#include "base/must.h"
 #include "engine/table.h"
 
 static const char *const reserved[] = {
@@ -81,6 +82,7 @@ static void put_stream(const struct plan *p, const struct engine_request *r, str
 
 void put_length_min_tokens(const struct engine_request *r, struct json_writer *w)
 {
+    must(r->max_tokens > 0);
     json_put_key(w, "min_tokens");
     json_put_i64(w, r->max_tokens);
     json_put_key(w, "ignore_eos");
@@ -141,6 +143,8 @@ static void put_extra(struct span object, struct json_writer *w)
 
 void engine_put_body(const struct plan *p, const struct engine_request *r, struct buf *b)
 {
+    must(p->engine.served_model);
+    must(!r->has_messages || p->requests.api == API_CHAT);
     struct json_writer w;
     json_writer_init(&w, b, 0);
     json_put_object(&w);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "base/must.h"
 
 /* A plan that is being completed. */
 struct completion {
@@ -35,6 +36,7 @@ static bool complete_text(struct completion *c, const char **field, const char *
 static bool complete_number(struct completion *c, int64_t *field, int64_t open_up_to, int64_t value, const char *key,
                             enum argument option)
 {
+    must(value == ABSENT_I64 || engine_option_name(c->engine, option));
     if (value == ABSENT_I64 || *field == value)
         return true;
     if (*field != ABSENT_I64 && *field > open_up_to)
@@ -133,6 +135,7 @@ static bool complete_numbers(struct completion *c)
 
 bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e)
 {
+    must(a);
     if (p->engine.command_count == 0)
         return err_set(e, ERR_PLAN,
                        "The plan has no command that starts the engine. Write it behind --, as in `jtok run -- vllm "
@@ -188,6 +191,7 @@ static const char *key_in_environment(const struct plan *p, const char *name, co
 
 const char *engine_api_key(const struct plan *p, const char *const *environment)
 {
+    must(p->engine.command || !p->engine.command_count);
     const char *key = NULL;
     const struct engine *g;
     for (size_t i = 0; !key && (g = engine_candidate(p, i)); i++)

@@ -1,6 +1,7 @@
 #include "engine/env.h"
 
 #include <string.h>
+#include "base/must.h"
 #include "engine/table.h"
 
 /* METHOD section 3, "Cold start": caches of libraries that engines share; an engine's own are in its row. */
@@ -59,6 +60,7 @@ static const char *value_of(struct growing *v, const char *name)
 
 static void append(struct growing *v, const char *entry)
 {
+    must(v->n <= v->capacity);
     if (v->n == v->capacity) {
         size_t capacity = v->capacity ? 2 * v->capacity : 128;
         const char **list = arena_array(v->arena, capacity, sizeof *list);
@@ -184,6 +186,7 @@ static bool put_plan_variable(struct growing *v, const struct field_pair *f, str
 bool environment_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                       struct environment *ret_environment, struct err *e)
 {
+    must(!site->cache_folder || site->cache_folder[0] == '/');
     struct growing v = {.arena = a};
     const char **folders = NULL;
     inherit(&v, site->environment);

@@ -5,6 +5,7 @@
 
 void engine_identity_init(struct engine_identity *id, struct arena *a)
 {
+    must(a);
     *id = (struct engine_identity){.arena = a,
                                    .context_length = ABSENT_I64,
                                    .tensor_parallel = ABSENT_I64,
@@ -100,6 +101,7 @@ static bool read_entries(const struct plan *p, struct json *j, struct engine_ide
 
 bool engine_read_models(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e)
 {
+    must(id->arena);
     if (status != 200)
         return err_set(e, ERR_ENGINE,
                        "The engine answers /v1/models with status %d instead of 200, so which model it serves is "
@@ -154,7 +156,7 @@ bool read_about_version(struct engine_identity *id, struct span body)
 bool engine_read_about(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e)
 {
     const struct engine *g = about_row(p, id);
-    must(g && g->read_about);
+    must(id->arena && g && g->read_about);
     if (status != 200 || g->read_about(id, body))
         return true; /* another status: it does not say */
     return err_set(e, ERR_ENGINE, "The engine's answer to its version path has no \"version\": %.*s",
@@ -174,6 +176,7 @@ enum { FACTS_MAX = 16 };
 /* Expectation null: the plan states nothing, so nothing was compared. Seen null: the engine gives no way to see it. */
 static void check(struct facts *f, const char *name, const char *expected, const char *seen, bool equal)
 {
+    must(f->n < FACTS_MAX);
     int outcome = !expected ? CHECK_NOT_STATED : equal ? CHECK_PASSED : seen ? CHECK_FAILED : CHECK_NOT_JUDGED;
     f->list[f->n++] =
         (struct rec_fact){.t_ns = f->t_ns, .name = name, .outcome = outcome, .expected = expected, .seen = seen};
@@ -301,6 +304,7 @@ static void check_prefix_cache(struct facts *f, const struct plan *p)
 void engine_identity_facts(const struct plan *p, const struct engine_identity *id, int64_t t_ns,
                            struct rec_fact **ret_facts, size_t *ret_n)
 {
+    must(id->arena);
     struct facts f = {.id = id, .t_ns = t_ns, .list = arena_array(id->arena, FACTS_MAX, sizeof *f.list)};
     bool served = id->model && p->engine.served_model && strcmp(id->model, p->engine.served_model) == 0;
     check(&f, "identity.model", p->engine.served_model, id->models, served);
@@ -323,9 +327,11 @@ bool engine_identity_judge(const struct rec_fact *facts, size_t n, struct err *e
 {
     struct buf b = {0};
     for (size_t i = 0; i < n; i++)
-        if (facts[i].outcome == CHECK_FAILED)
+        if (facts[i].outcome == CHECK_FAILED) {
+            must(strncmp(facts[i].name, "identity.", 9) == 0 && facts[i].expected && facts[i].seen);
             buf_fmt(&b, " %s: the plan says %s, the engine says %s.", facts[i].name + strlen("identity."),
                     facts[i].expected, facts[i].seen);
+        }
     bool ok = b.n == 0;
     if (!ok)
         err_set(e, ERR_ENGINE,

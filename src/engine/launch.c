@@ -1,4 +1,5 @@
 #include <string.h>
+#include "base/must.h"
 #include "engine/env.h"
 #include "engine/table.h"
 
@@ -39,6 +40,7 @@ static size_t add_argument(const struct engine *g, enum argument sets, const cha
     if (!value)
         return 0;
     argv[0] = engine_option_name(g, sets);
+    must(argv[0]);
     argv[1] = value;
     return 2;
 }
@@ -70,12 +72,15 @@ static bool make_argv(const struct plan *p, struct arena *a, struct engine_launc
             return false;
     if (engine_of(p)->takes_address)
         l->argc += add_address(p, a, l->argv + l->argc);
+    must(l->argc <= p->engine.command_count + ADDED_MAX);
     return true;
 }
 
 bool engine_launch_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                         struct engine_launch *ret_launch, struct err *e)
 {
+    must(p->engine.command_count && p->engine.host && p->engine.served_model); /* a completed plan */
+    must(p->engine.port > 0 || strncmp(p->engine.host, "unix:", 5) == 0 || !engine_of(p)->takes_address);
     struct engine_launch l = {0};
     struct environment v;
     if (!make_argv(p, a, &l, e) || !environment_make(p, site, a, &v, e))

@@ -1,6 +1,7 @@
 #include "engine/model_files.h"
 
 #include <string.h>
+#include "base/must.h"
 #include "engine/engine.h"
 #include "text/json.h"
 
@@ -58,6 +59,7 @@ static bool read_object(struct config_reader *r, enum where at)
 
 void model_config_read(struct span json, struct arena *a, struct model_config *ret)
 {
+    must(a && ret);
     struct config_reader r = {.arena = a, .bits = ABSENT_I64};
     *ret = (struct model_config){.bits = ABSENT_I64};
     json_init(&r.j, json);
@@ -75,6 +77,7 @@ void model_config_read(struct span json, struct arena *a, struct model_config *r
 int64_t model_header_bytes(const unsigned char first[8], int64_t file_bytes)
 {
     enum { MOST = 100 << 20 }; /* the format's own limit */
+    must(file_bytes >= 0);
     uint64_t n = 0;
     for (int i = 8; i-- > 0;)
         n = n << 8 | first[i];
@@ -155,6 +158,7 @@ static int64_t read_tensor(struct json *j, struct span name, const struct model_
 
 int64_t model_header_parameters(struct span header, const struct model_config *c)
 {
+    must(c);
     struct json j;
     int64_t sum = 0;
     json_init(&j, header);

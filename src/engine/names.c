@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include <string.h>
+#include "base/must.h"
 
 const char *precision_name(const char *text)
 {
@@ -10,6 +11,7 @@ const char *precision_name(const char *text)
         {"modelopt", "fp8"},  {"modelopt_fp4", "nvfp4"}, {"fbgemm_fp8", "fp8"},   {"ptpc_fp8", "fp8"},
         {"fp8", "fp8"},       {"nvfp4", "nvfp4"},
     };
+    must(text);
     if (strncmp(text, "torch.", 6) == 0)
         text += 6;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -29,6 +31,7 @@ static const char *last_of(const char *path, const char *part)
 
 const char *snapshot_revision(const char *path, struct arena *a)
 {
+    must(a);
     const char *at = last_of(path, "/snapshots/");
     if (!at)
         return NULL;
@@ -39,6 +42,7 @@ const char *snapshot_revision(const char *path, struct arena *a)
 
 const char *hub_model_id(const char *path, struct arena *a)
 {
+    must(a);
     const char *at = last_of(path, "/models--");
     const char *end = at ? strchr(at + 1, '/') : NULL;
     if (!end)

@@ -133,6 +133,7 @@ static const char *redirect_text(const struct engine_metrics_answer *answer, con
 
 const char *engine_metrics_lack(const struct plan *p, const struct engine_metrics_answer *answer, struct arena *a)
 {
+    must(answer->status == -1 || answer->status > 0);
     if (answer->status < 0)
         return arena_format(a, "no answer: %s", answer->detail ? answer->detail : "it is not known why");
     const char *path = engine_metrics_path(p), *status = status_text(answer, a), *hint = hint_for(p, answer->status);

@@ -58,6 +58,7 @@ static bool holds_one(const char *text, const char *const *list)
 
 bool engine_is_process(const char *name, const char *command)
 {
+    must(name && command);
     const struct engine *g;
     for (size_t i = 0; (g = engine_row(i)); i++)
         if (begins_with_one(name, g->process_names) || holds_one(command, g->command_parts))
@@ -79,6 +80,7 @@ void engine_read_log(const struct plan *p, struct engine_identity *id, struct sp
 
 const char *engine_progress(const struct plan *p, const char *line)
 {
+    must(line);
     const char *last = NULL;
     for (const char *const *part = engine_of(p)->progress; part && *part; part++) {
         const char *at = strstr(line, *part);
@@ -100,7 +102,7 @@ int engine_milestone(struct span line)
 
 int64_t engine_own_request_tokens(const struct engine_identity *id)
 {
-    const struct engine *g = engine_named(id->name);
+    const struct engine *g = engine_named(id->name); /* null: nothing named itself */
     for (const struct engine_own_tokens *t = g ? g->own_tokens : NULL; t && t->version && id->version; t++)
         if (strcmp(id->version, t->version) == 0)
             return t->tokens;
@@ -126,6 +128,7 @@ const char *engine_metrics_path(const struct plan *p)
 enum engine_answer engine_health_answer(const struct plan *p, int status, struct err *e)
 {
     const char *path = engine_health_path(p);
+    must(path && status >= 0);
     if (status == 200 || status == 204)
         return ENGINE_READY;
     if (status == 401 || status == 403)

@@ -1,0 +1,154 @@
+/* The table of engines: that it is whole, and what is looked up in it. */
+#include "check.h"
+
+#include "engine/table.h"
+#include "text/json.h"
+
+static struct plan plan_of(enum engine_kind kind, const char *const *command, size_t n)
+{
+    struct plan p;
+    plan_defaults(&p);
+    p.engine.kind = kind;
+    p.engine.command = (const char **)(uintptr_t)command;
+    p.engine.command_count = n;
+    return p;
+}
+
+#define PLAN(kind, ...)                                                                                                \
+    plan_of(kind, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+/* A forgotten entry shows here, not in a run. */
+static void every_row_is_whole(void **state)
+{
+    (void)state;
+    const struct engine *g;
+    size_t n = 0;
+    for (; (g = engine_row(n)); n++) {
+        assert_ptr_equal(engine_named(g->name), g); /* each name once */
+        assert_non_null(g->health_path);
+        assert_non_null(g->put_length);
+        assert_int_equal(g->about_path != NULL, g->read_about != NULL);
+        for (const struct engine_option *o = g->options; o && o->name; o++)
+            assert_int_equal(o->name[0], '-');
+        for (const struct engine_variable *v = g->caches; v && v->name; v++)
+            assert_null(strchr(v->value, '/')); /* a folder below the run's */
+        /* An engine that takes its address as options has words for all of it. */
+        const enum argument address[] = {ARGUMENT_HOST, ARGUMENT_PORT, ARGUMENT_UDS, ARGUMENT_SERVED};
+        for (size_t i = 0; i < 4; i++)
+            assert_non_null(engine_option_name(g, address[i]));
+    }
+    assert_true(n >= ENGINE_KIND_COUNT);
+    assert_null(engine_named("no such engine"));
+    assert_null(engine_named(NULL));
+}
+
+static void a_kind_has_the_row_of_its_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ENGINE_KIND_COUNT; i++) {
+        struct plan p = PLAN((enum engine_kind)i, "server");
+        assert_string_equal(engine_of(&p)->name, engine_kind_names[i]);
+        assert_string_equal(plan_engine_name(&p), engine_kind_names[i]);
+    }
+    assert_null(engine_kind_names[ENGINE_KIND_COUNT]);
+    struct plan p = PLAN((enum engine_kind) - 1, "server");
+    assert_null(plan_engine_name(&p));
+    assert_false(plan_engine_keeps_count(&p));
+}
+
+static void keys_are_found_as_the_server_gets_them(void **state)
+{
+    (void)state;
+    static const char *const environment[] = {"VLLM_API_KEY=inherited", "OTHER=x", NULL};
+    static const char *const none[] = {"VLLM_API_KEYS=wrong", NULL};
+    for (int kind = 0; kind < 2; kind++) {
+        enum engine_kind k = kind ? ENGINE_OPENAI : ENGINE_VLLM;
+        struct plan p = PLAN(k, "x", "--api-key", "one", "--api-key=two");
+        assert_string_equal(engine_api_key(&p, environment), "one");
+        p = PLAN(k, "x", "--api-key=two", "--port", "1");
+        p.engine.env = (struct field_pair[]){{"VLLM_API_KEY", "plan's"}};
+        p.engine.env_count = 1;
+        assert_string_equal(engine_api_key(&p, environment), "two");
+        p = PLAN(k, "x", "--api-key-file", "f");
+        assert_string_equal(engine_api_key(&p, environment), "inherited");
+        p.engine.env = (struct field_pair[]){{"VLLM_API_KEY", "plan's"}};
+        p.engine.env_count = 1;
+        assert_string_equal(engine_api_key(&p, environment), "plan's");
+        p.engine.env_count = 0;
+        assert_null(engine_api_key(&p, none));
+        assert_null(engine_api_key(&p, NULL));
+        p = PLAN(k, "x", "--api-key"); /* its value is missing */
+        assert_null(engine_api_key(&p, NULL));
+    }
+}
+
+static void processes_are_told_by_name_or_command(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *command;
+        bool is;
+    } cases[] = {{"VLLM::EngineCore", "VLLM::EngineCore", true},
+                 {"python3", "python3 -m vllm.entrypoints.openai.api_server --model m", true},
+                 {"vllm", "/usr/bin/python3 /usr/bin/vllm serve m", true},
+                 {"sglang::schedul", "sglang::scheduler", true},
+                 {"python3", "python3 -m sglang.launch_server --model-path m", true},
+                 {"python3", "python3 train.py --log vllm.log", false},
+                 {"xVLLM::Engine", "x", false},
+                 {"", "", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (engine_is_process(cases[i].name, cases[i].command) != cases[i].is)
+            fail_msg("%s (%s)", cases[i].name, cases[i].command);
+}
+
+/* Of a server of which nothing is known, sizes of 1 are the plan's default. */
+static void sizes_are_stated_or_known(void **state)
+{
+    (void)state;
+    struct plan p = PLAN(ENGINE_VLLM, "x");
+    assert_true(engine_states_sizes(&p));
+    p = PLAN(ENGINE_OPENAI, "x");
+    assert_false(engine_states_sizes(&p));
+    p.engine.data_parallel = 2;
+    assert_true(engine_states_sizes(&p));
+}
+
+/* METHOD's warm-up has 64 tokens an answer: an engine that keeps to lengths is told so, another only as the plan says.
+ */
+static void warmup_is_forced_where_it_is_understood(void **state)
+{
+    (void)state;
+    struct plan p = PLAN(ENGINE_VLLM, "x");
+    p.requests.lengths.ignore_eos = false;
+    assert_true(engine_forces_warmup(&p));
+    p.engine.kind = ENGINE_OPENAI;
+    assert_false(engine_forces_warmup(&p));
+    p.requests.lengths.ignore_eos = true;
+    assert_true(engine_forces_warmup(&p));
+}
+
+/* The last part of a start that a line tells; lines of other engines tell nothing. */
+static void progress_is_the_plans_engines(void **state)
+{
+    (void)state;
+    struct plan p = PLAN(ENGINE_VLLM, "x");
+    assert_string_equal(engine_progress(&p, "(EngineCore pid=7) INFO [x.py:1] Loading weights took 2.1 seconds"),
+                        "Loading weights took 2.1 seconds");
+    assert_null(engine_progress(&p, "Load weight end. elapsed=2.86 s"));
+    p.engine.kind = ENGINE_OPENAI;
+    assert_null(engine_progress(&p, "Loading weights took 2.1 seconds"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_whole),
+        cmocka_unit_test(a_kind_has_the_row_of_its_name),
+        cmocka_unit_test(keys_are_found_as_the_server_gets_them),
+        cmocka_unit_test(processes_are_told_by_name_or_command),
+        cmocka_unit_test(sizes_are_stated_or_known),
+        cmocka_unit_test(warmup_is_forced_where_it_is_understood),
+        cmocka_unit_test(progress_is_the_plans_engines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
