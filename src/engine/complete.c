@@ -138,7 +138,7 @@ bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e)
     must(a);
     if (p->engine.command_count == 0)
         return err_set(e, ERR_PLAN,
-                       "The plan has no command that starts the engine. Write it behind --, as in `jtok run -- vllm "
+                       "The plan has no command that starts the engine. Write it after --, as in `jtok run -- vllm "
                        "serve MODEL`, or set engine.command.");
     struct completion c = {.plan = p, .engine = engine_of(p), .command = command_read(p), .arena = a, .err = e};
     return complete_model(&c) && complete_served(&c) && complete_host(&c) && complete_numbers(&c);

@@ -172,8 +172,7 @@ static const char *why_not(const char *name)
 static bool put_plan_variable(struct growing *v, const struct field_pair *f, struct err *e)
 {
     if (!*f->name || strchr(f->name, '='))
-        return err_set(e, ERR_PLAN,
-                       "engine.env has a variable named \"%s\", which no program can read. Names have no '='.",
+        return err_set(e, ERR_PLAN, "engine.env has a variable named \"%s\". A name can't be empty or contain '='.",
                        f->name);
     const char *have = value_of(v, f->name), *why = why_not(f->name);
     if (why && have && strcmp(have, f->value) != 0)

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/must.h"
+#include "base/utf8.h"
 #include "engine/table.h"
 
 void engine_identity_init(struct engine_identity *id, struct arena *a)
@@ -24,11 +25,24 @@ void engine_identity_init(struct engine_identity *id, struct arena *a)
 
 /* ---- answers ---- */
 
+enum { SHOWN = 300 }; /* bytes of an answer in an error */
+
 struct span span_behind(struct span line, const char *mark)
 {
     size_t n = strlen(mark);
     const char *at = line.n >= n ? memmem(line.p, line.n, mark, n) : NULL;
     return at ? (struct span){at + n, (size_t)(line.p + line.n - at) - n} : (struct span){0};
+}
+
+const char *body_beginning(struct span body, size_t most, struct arena *a)
+{
+    struct buf b = {0};
+    utf8_show(&b, span_trim((struct span){body.p, body.n < most ? body.n : most}), false);
+    if (body.n > most)
+        buf_str(&b, "...");
+    const char *text = arena_text(a, buf_text(&b));
+    buf_done(&b);
+    return text;
 }
 
 const char *json_copy(const struct json *j, struct arena *a)
@@ -104,9 +118,9 @@ bool engine_read_models(const struct plan *p, struct engine_identity *id, int st
     must(id->arena);
     if (status != 200)
         return err_set(e, ERR_ENGINE,
-                       "The engine answers /v1/models with status %d instead of 200, so which model it serves is "
-                       "not known.%s",
-                       status, status == 401 ? " It asks for an API key." : "");
+                       "The engine answers /v1/models with status %d instead of 200, so jtok can't see which model it "
+                       "serves.%s",
+                       status, status == 401 ? " It asks for an API key: give it in JTOK_API_KEY." : "");
     struct json j;
     json_init(&j, body);
     bool found = false, ok = json_next(&j) == JSON_OBJECT;
@@ -117,8 +131,10 @@ bool engine_read_models(const struct plan *p, struct engine_identity *id, int st
             ok = json_skip(&j) != JSON_ERROR;
     }
     if (!ok || j.kind != JSON_OBJECT_END || !found || !id->model)
-        return err_set(e, ERR_ENGINE, "The engine's answer to /v1/models is no list of models: %.*s%s",
-                       body.n > 300 ? 300 : (int)body.n, body.p ? body.p : "", body.n > 300 ? " ..." : "");
+        return err_set(e, ERR_ENGINE,
+                       "The engine's answer to /v1/models is not a list of models. Is another server on the engine's "
+                       "port? It answers: %s",
+                       body_beginning(body, SHOWN, id->arena));
     id->models_answered = true;
     return true;
 }
@@ -159,8 +175,10 @@ bool engine_read_about(const struct plan *p, struct engine_identity *id, int sta
     must(id->arena && g && g->read_about);
     if (status != 200 || g->read_about(id, body))
         return true; /* another status: it does not say */
-    return err_set(e, ERR_ENGINE, "The engine's answer to its version path has no \"version\": %.*s",
-                   body.n > 300 ? 300 : (int)body.n, body.p ? body.p : "");
+    return err_set(e, ERR_ENGINE,
+                   "The engine's answer to %s doesn't tell its version. Is another server on the engine's port? It "
+                   "answers: %s",
+                   g->about_path, body_beginning(body, SHOWN, id->arena));
 }
 
 /* ---- checks ---- */
@@ -335,7 +353,7 @@ bool engine_identity_judge(const struct rec_fact *facts, size_t n, struct err *e
     bool ok = b.n == 0;
     if (!ok)
         err_set(e, ERR_ENGINE,
-                "What runs is not what the plan says.%s Change the command or the plan, so that they agree.",
+                "The engine that runs is not the one in the plan.%s Change the command or the plan so that they agree.",
                 buf_text(&b));
     buf_done(&b);
     return ok;

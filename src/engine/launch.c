@@ -24,8 +24,9 @@ static bool fill_argument(const struct plan *p, const char *text, struct arena *
             buf_byte(&b, *text++);
             continue;
         }
-        ok = names[i][1] || err_set(e, ERR_PLAN, "The engine's command uses %s, but the plan does not say it. Set %s.",
-                                    names[i][0], i == 3 ? "model.snapshot" : "engine.served_model");
+        ok = names[i][1] ||
+             err_set(e, ERR_PLAN, "The engine's command uses %s, but the plan doesn't say what that is. Set %s.",
+                     names[i][0], i == 3 ? "model.snapshot" : "engine.served_model");
         if (ok)
             buf_str(&b, names[i][1]);
         text += strlen(names[i][0]);

@@ -1,7 +1,6 @@
 /* From Prometheus text to neutral figures. */
 #include <math.h>
 #include "base/must.h"
-#include "base/utf8.h"
 #include "engine/table.h"
 #include "text/prom.h"
 
@@ -96,19 +95,10 @@ struct rec_metrics engine_read_metrics(struct span text)
 /* "status 501 ("This server does not support metrics.")": the body's beginning, where there is one. */
 static const char *status_text(const struct engine_metrics_answer *answer, struct arena *a)
 {
-    enum { SHOWN = 120 };
-    struct buf b = {0};
-    struct span body = answer->body;
-    size_t n = body.n < SHOWN ? body.n : SHOWN;
-    buf_fmt(&b, "status %d", answer->status);
-    if (n) {
-        buf_str(&b, " (\"");
-        utf8_show(&b, span_trim((struct span){body.p, n}), false);
-        buf_str(&b, n < body.n ? "...\")" : "\")");
-    }
-    const char *text = arena_text(a, buf_text(&b));
-    buf_done(&b);
-    return text;
+    enum { MOST = 120 };
+    if (!answer->body.n)
+        return arena_format(a, "status %d", answer->status);
+    return arena_format(a, "status %d (\"%s\")", answer->status, body_beginning(answer->body, MOST, a));
 }
 
 /* The plan's own engine's advice before that of others. */

@@ -133,18 +133,18 @@ enum engine_answer engine_health_answer(const struct plan *p, int status, struct
         return ENGINE_READY;
     if (status == 401 || status == 403)
         err_set(e, ERR_ENGINE,
-                "The engine answers %s with status %d: it wants a key even there. Set engine.health_path to a path "
-                "that is open.",
+                "The engine answers %s with status %d: it asks for an API key even there. Set engine.health_path to "
+                "a path that needs none.",
                 path, status);
     else if (status == 404 || status == 405)
         err_set(e, ERR_ENGINE,
                 "The engine answers %s with status %d: it has no such path. Set engine.health_path to one that "
-                "answers 200 when it is ready, such as /v1/models.",
+                "answers 200 when the engine is ready, such as /v1/models.",
                 path, status);
     else if (status >= 300 && status < 400)
         err_set(e, ERR_ENGINE,
-                "The engine answers %s with status %d, a redirect, which jtok does not follow. Set "
-                "engine.health_path to the final path.",
+                "The engine answers %s with status %d, a redirect, which jtok doesn't follow. Set "
+                "engine.health_path to the path that it leads to.",
                 path, status);
     else
         return ENGINE_NOT_YET;

@@ -174,6 +174,10 @@ bool read_about_version(struct engine_identity *id, struct span body);
 /* The text of the string that was just read, copied to the arena. */
 const char *json_copy(const struct json *j, struct arena *a);
 
+/* The beginning of a body for an error: at most so many bytes of it, nothing in it that a terminal would act on, "..."
+ * where it goes on. */
+const char *body_beginning(struct span body, size_t most, struct arena *a);
+
 /* What stands behind the first `mark` of a line, or nothing (p null). */
 struct span span_behind(struct span line, const char *mark);
 

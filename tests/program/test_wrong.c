@@ -244,11 +244,12 @@ static void wrong_model(void **state)
     struct life l;
     life_open(&l);
     run_plan(&l, life_plan(&l, ", --sim-fault, wrong-model", life_requests(&l, "")), NULL);
-    expect(&l, EXIT_ENGINE,
-           "jtok: What runs is not what the plan says. model: the plan says simulated/model, the engine says "
-           "somebody/else. "
-           "root: the plan says simulated/model, the engine says /nonexistent/somebody/else. Change the command or the "
-           "plan, so that they agree.\n");
+    expect(
+        &l, EXIT_ENGINE,
+        "jtok: The engine that runs is not the one in the plan. model: the plan says simulated/model, the engine says "
+        "somebody/else. "
+        "root: the plan says simulated/model, the engine says /nonexistent/somebody/else. Change the command or the "
+        "plan so that they agree.\n");
     life_close(&l);
 }
 
@@ -259,9 +260,10 @@ static void wrong_context_length(void **state)
     life_open(&l);
     run_plan(&l, life_plan(&l, ", --max-model-len, '4096', --sim-fault, wrong-length", life_requests(&l, "")), NULL);
     expect(&l, EXIT_ENGINE,
-           "jtok: What runs is not what the plan says. context_length: the plan says 4096, the engine says 2048. "
+           "jtok: The engine that runs is not the one in the plan. context_length: the plan says 4096, the engine says "
+           "2048. "
            "Change the "
-           "command or the plan, so that they agree.\n");
+           "command or the plan so that they agree.\n");
     life_close(&l);
 }
 

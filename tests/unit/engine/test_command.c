@@ -137,7 +137,7 @@ static void test_contradictions(void **state)
                "or leave one "
                "out.");
     p.engine.command_count = 0;
-    refuses(p, "The plan has no command that starts the engine. Write it behind --, as in `jtok run -- vllm serve "
+    refuses(p, "The plan has no command that starts the engine. Write it after --, as in `jtok run -- vllm serve "
                "MODEL`, or set "
                "engine.command.");
 }
@@ -249,8 +249,8 @@ static void test_launch_keeps_what_the_user_wrote(void **state)
     p = completed(p, &a);
     p.engine.port = 4321;
     assert_false(engine_launch_make(&p, &site, &a, &l, &e));
-    assert_string_equal(e.text,
-                        "The engine's command uses {snapshot}, but the plan does not say it. Set model.snapshot.");
+    assert_string_equal(
+        e.text, "The engine's command uses {snapshot}, but the plan doesn't say what that is. Set model.snapshot.");
     p.model.snapshot = "/srv/m";
     assert_ok(engine_launch_make(&p, &site, &a, &l, &e), e);
     const char *argv[] = {"my-server", "-l", "127.0.0.1:4321", "--alias=org/model", "{\"a\":1}", "/srv/m"};

@@ -152,11 +152,11 @@ static void test_recorded_identity(void **state)
     assert_int_equal(e.kind, ERR_ENGINE);
     assert_string_equal(
         e.text,
-        "What runs is not what the plan says. model: the plan says org/other, the engine says "
+        "The engine that runs is not the one in the plan. model: the plan says org/other, the engine says "
         "jtok/llama-8b-shape. context_length: the plan says 4096, the engine says 8192. version: the plan says "
         "0.25.0, the engine says 0.24.0. precision: the plan says fp8, the engine says bf16. parallel: the plan "
         "says tensor 2, pipeline 1, data 1, the engine says tensor 1, pipeline 1, data 1. Change the command or the "
-        "plan, so that they agree.");
+        "plan so that they agree.");
     arena_done(&a);
 }
 
@@ -191,20 +191,22 @@ static void test_models_answer(void **state)
     assert_int_equal(fact(facts, n, "identity.revision")->outcome, CHECK_FAILED);
 
     assert_false(engine_read_models(&p, &id, 200, span_of("<html>"), &e));
-    assert_string_equal(e.text, "The engine's answer to /v1/models is no list of models: <html>");
+    assert_string_equal(e.text, "The engine's answer to /v1/models is not a list of models. Is another server on the "
+                                "engine's port? It answers: <html>");
     assert_false(engine_read_models(&p, &id, 200, span_of("{\"data\":[{\"id\":1}"), &e));
     engine_identity_init(&id, &a);
     assert_false(engine_read_models(&p, &id, 200, span_of("{\"data\":[]}"), &e));
     assert_false(engine_read_models(&p, &id, 401, span_of(""), &e));
-    assert_string_equal(e.text,
-                        "The engine answers /v1/models with status 401 instead of 200, so which model it serves is not "
-                        "known. It asks for an API key.");
+    assert_string_equal(
+        e.text, "The engine answers /v1/models with status 401 instead of 200, so jtok can't see which model it "
+                "serves. It asks for an API key: give it in JTOK_API_KEY.");
     assert_true(engine_read_about(&p, &id, 404, span_of("{}"), &e));
     assert_null(id.version);
     assert_ok(engine_read_about(&p, &id, 200, span_of("{\"a\":{\"version\":1},\"version\":\"1.2\"}"), &e), e);
     assert_string_equal(id.version, "1.2");
     assert_false(engine_read_about(&p, &id, 200, span_of("{\"versions\":[]}"), &e));
-    assert_string_equal(e.text, "The engine's answer to its version path has no \"version\": {\"versions\":[]}");
+    assert_string_equal(e.text, "The engine's answer to /version doesn't tell its version. Is another server on the "
+                                "engine's port? It answers: {\"versions\":[]}");
     arena_done(&a);
 }
 
@@ -373,12 +375,13 @@ static void test_health(void **state)
     assert_int_equal(engine_health_answer(&p, 404, &e), ENGINE_WRONG);
     assert_string_equal(
         e.text, "The engine answers /health with status 404: it has no such path. Set engine.health_path to one that "
-                "answers 200 when it is ready, such as /v1/models.");
+                "answers 200 when the engine is ready, such as /v1/models.");
     p.engine.health_path = "/up";
     assert_int_equal(engine_health_answer(&p, 401, &e), ENGINE_WRONG);
     assert_string_equal(
-        e.text, "The engine answers /up with status 401: it wants a key even there. Set engine.health_path to a path "
-                "that is open.");
+        e.text,
+        "The engine answers /up with status 401: it asks for an API key even there. Set engine.health_path to a "
+        "path that needs none.");
     assert_int_equal(engine_health_answer(&p, 307, &e), ENGINE_WRONG);
     p.engine.metrics_path = "";
     assert_null(engine_metrics_path(&p));
