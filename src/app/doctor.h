@@ -1,4 +1,5 @@
-/* What `doctor` finds out, as data; cli/cmd_doctor.c prints it. */
+/* What this machine can measure, as data: the driver, its GPUs, what each power instrument does, the system, and what
+ * is missing. */
 #ifndef JTOK_APP_DOCTOR_H
 #define JTOK_APP_DOCTOR_H
 
@@ -9,22 +10,34 @@
 #include "base/err.h"
 #include "power/device.h"
 #include "power/probe.h"
+#include "schema/schema.h"
 
-enum { DOCTOR_ADVICE_MAX = 64 };
+/* One power instrument of a GPU, as it was seen for some seconds. */
+struct doctor_instrument {
+    const char *series; /* "instant", "counter", "buffer" */
+    const char *source; /* "field 186 scope 0"; null: not known */
+    struct probe_instrument probe;
+};
+
+enum { DOCTOR_INSTRUMENTS = 3 };
 
 struct doctor_gpu {
-    const struct device_gpu *gpu;
-    bool usable; /* a run may select it */
-    bool probed;
-    struct probe probe;
-    struct device_process processes[DEVICE_PROCESSES_MAX];
-    int64_t process_count;     /* ABSENT_I64: the list could not be read */
+    struct rec_gpu info;       /* without its series */
+    const char *fault;         /* null: can be read */
+    bool usable;               /* a run may select it */
     int64_t memory_used_bytes; /* ABSENT_I64 */
+    bool processes_known;
+    struct device_process *processes;
+    size_t process_count;
+    struct doctor_instrument *instruments;
+    size_t instrument_count;             /* 0: nothing was measured */
+    int64_t buffer_depth, buffer_age_ns; /* ABSENT_I64 */
+    int64_t power_mw;                    /* mean while it was measured; ABSENT_I64 */
 };
 
 struct doctor_system {
     const char *clock_source;                   /* null: not readable */
-    int64_t clock_read_ns;                      /* one reading of the clock */
+    int64_t clock_read_ns;                      /* one call of the clock */
     int64_t wake_late_p50_ns, wake_late_max_ns; /* behind a deadline, 20 times */
     int64_t files_soft, files_hard;             /* ABSENT_I64: no limit */
     int64_t ports;                              /* outgoing ones to one address; ABSENT_I64 */
@@ -34,18 +47,22 @@ struct doctor_system {
 };
 
 struct doctor {
-    struct arena arena;
-    struct device *device;   /* null: no driver */
-    struct doctor_gpu *gpus; /* device->gpu_count of them */
-    size_t usable_count;
+    const char *driver_version, *library_name, *library_version, *library; /* library null: no driver */
+    const char *partition_name; /* what a part of a split GPU is called, "MIG"; null: they can't be split */
+    bool simulated;
+    int64_t usable_gpus;
+    struct doctor_gpu *gpus;
+    size_t gpu_count;
     struct doctor_system system;
-    struct advice advice[DOCTOR_ADVICE_MAX];
+    struct advice *advice;
     size_t advice_count;
 };
 
-/* Looks at everything; `library`: the plan's power.library, or null. probe_ns 0: nothing is measured. A missing driver
- * is no error but advice; false only where the operating system refused. doctor_done frees in both cases. */
-bool doctor_look(struct doctor *d, const char *library, int64_t probe_ns, struct err *e);
-void doctor_done(struct doctor *d);
+extern const struct schema doctor_schema;
+
+/* Looks at everything; `library`: the plan's power.library, or null. probe_ns 0: nothing is measured; else it takes so
+ * long, for all GPUs at once. A missing driver is advice rather than an error; false only where the operating system
+ * refused. Everything lives in the arena. */
+bool doctor_look(const char *library, int64_t probe_ns, struct arena *a, struct doctor *ret_doctor, struct err *e);
 
 #endif

@@ -1,39 +1,16 @@
 #include "cli/args.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <string.h>
-#include "base/num.h"
-#include "cli/exit.h"
-
-enum { HELP_COLUMNS = 96, NAME_MAX_LENGTH = 63 };
-
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[NAME_MAX_LENGTH + 2], na = strlen(a), nb = strlen(b);
-    if (na > NAME_MAX_LENGTH || nb > NAME_MAX_LENGTH)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            size_t shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = change < shorter ? change : shorter;
-        }
-    }
-    return row[nb];
-}
+#include "base/must.h"
+#include "cli/command.h"
+#include "schema/set.h"
 
 const char *args_nearest(const char *text, const char *const *names)
 {
     const char *best = NULL;
     size_t best_distance = strlen(text) / 3 + 1;
     for (; *names; names++) {
-        size_t d = distance(text, *names);
+        size_t d = edit_distance(span_of(text), span_of(*names));
         if (d < best_distance || (d == best_distance && !best)) {
             best = *names;
             best_distance = d;
@@ -42,215 +19,217 @@ const char *args_nearest(const char *text, const char *const *names)
     return best;
 }
 
+const char *option_doc(const struct option *o)
+{
+    return o->doc ? o->doc : o->field.doc;
+}
+
+static struct schema schema_of(const struct option *o, size_t size)
+{
+    return (struct schema){.name = o->name, .size = size, .fields = &o->field, .count = 1};
+}
+
+/* What one call of args_parse works on. */
+struct parsing {
+    const struct command *command;
+    int argc;
+    char **argv;
+    struct arena *arena;
+    void *options;
+    struct args *args;
+};
+
 /* The option's place in the table, or option_count. */
-static size_t find(const struct args_spec *spec, struct span name)
+static size_t find(const struct command *c, struct span name)
 {
     size_t i = 0;
-    for (; i < spec->option_count; i++) {
-        const struct arg *o = &spec->options[i];
+    for (; i < c->option_count; i++) {
+        const struct option *o = &c->options[i];
         if (span_is(name, o->name) || (o->letter && name.n == 2 && name.p[0] == '-' && name.p[1] == o->letter))
             break;
     }
     return i;
 }
 
-static bool unknown_option(const struct args_spec *spec, struct span name, struct err *e)
+static bool unknown_option(const struct parsing *p, struct span name, struct err *e)
 {
+    const struct command *c = p->command;
     const char *known[ARGS_OPTIONS_MAX + 2] = {"--help"};
-    for (size_t i = 0; i < spec->option_count && i < ARGS_OPTIONS_MAX; i++)
-        known[i + 1] = spec->options[i].name;
-    char text[NAME_MAX_LENGTH + 1];
-    snprintf(text, sizeof text, "%.*s", SPAN_ARG(name));
-    const char *near = args_nearest(text, known);
-    return err_set(e, ERR_USAGE, "%s: there is no option %s%s%s%s \"jtok %s --help\" lists the options.", spec->command,
-                   text, near ? "; did you mean " : "", near ? near : "", near ? "?" : ".", spec->command);
+    for (size_t i = 0; i < c->option_count; i++)
+        known[i + 1] = c->options[i].name;
+    const char *text = arena_copy(p->arena, name.p, name.n), *near = args_nearest(text, known);
+    return err_set(e, ERR_USAGE, "%s: there is no option %s%s%s%s \"jtok %s --help\" lists the options.", c->name, text,
+                   near ? "; did you mean " : "", near ? near : "", near ? "?" : ".", c->name);
 }
 
-static bool store(const struct args_spec *spec, const struct arg *o, const char *value, struct err *e)
+/* Types the value and puts it where the option's field says. */
+static bool store(const struct parsing *p, const struct option *o, const char *value, struct err *e)
 {
-    struct arg_list *list = o->ret_value;
-    switch (o->kind) {
-    case ARG_FLAG:
-        *(bool *)o->ret_value = true;
+    struct schema s = schema_of(o, p->command->options_size);
+    struct problems problems;
+    problems_init(&problems, p->arena, NULL);
+    if (schema_set(&s, p->options, o->name, 1, span_of(o->field.key), span_of(o->value ? value : "true"), &problems))
         return true;
-    case ARG_TEXT:
-        *(const char **)o->ret_value = value;
-        return true;
-    case ARG_I64:
-        if (num_i64(span_of(value), o->ret_value))
-            return true;
-        return err_set(e, ERR_USAGE, "%s: %s takes a whole number, not \"%s\".", spec->command, o->name, value);
-    case ARG_F64:
-        if (num_f64(span_of(value), o->ret_value))
-            return true;
-        return err_set(e, ERR_USAGE, "%s: %s takes a number, not \"%s\".", spec->command, o->name, value);
-    case ARG_LIST:
+    const char *near = o->field.type == FIELD_ENUM ? args_nearest(value, o->field.names) : NULL;
+    return err_set(e, ERR_USAGE, "%s: %s: %s%s%s%s", p->command->name, o->name, problems.items[0].text,
+                   near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static bool take(const struct parsing *p, size_t place, const char *value, struct err *e)
+{
+    const struct option *o = &p->command->options[place];
+    const char **given = &p->args->given[place], *before = *given;
+    *given = value;
+    if (o->many) {
+        struct arg_list *list = &p->args->many;
         if (list->count == ARGS_LIST_MAX)
-            return err_set(e, ERR_USAGE, "%s: %s is given over %d times.", spec->command, o->name, ARGS_LIST_MAX);
+            return err_set(e, ERR_USAGE, "%s: %s is given over %d times.", p->command->name, o->name, ARGS_LIST_MAX);
         list->items[list->count++] = value;
         return true;
     }
-    return false;
+    if (before && o->value) /* of two values the user meant one, and only the user knows which */
+        return err_set(e, ERR_USAGE, "%s: %s is given twice, as \"%s\" and as \"%s\". Keep one of them.",
+                       p->command->name, o->name, before, value);
+    return o->plan_key || store(p, o, value, e);
 }
 
-/* Of two values the user meant one, and only the user knows which. */
-static bool check_once(const struct args_spec *spec, const struct arg *o, const char **given, const char *value,
-                       struct err *e)
+/* Takes argv[*at], an option, and its value if it has one in argv[*at + 1]. */
+static bool take_option(const struct parsing *p, int *at, struct err *e)
 {
-    const char *before = *given;
-    *given = value;
-    if (o->kind == ARG_FLAG || o->kind == ARG_LIST || !before)
-        return true;
-    return err_set(e, ERR_USAGE, "%s: %s is given twice, as \"%s\" and as \"%s\". Keep one of them.", spec->command,
-                   o->name, before, value);
-}
-
-/* Takes argv[*at], an option, and its value if it has one in argv[*at + 1]; `given` has the value that each option of
- * the table was given so far. */
-static bool option(const struct args_spec *spec, int argc, char **argv, int *at, const char **given, struct args *a,
-                   struct err *e)
-{
-    struct span name = span_of(argv[*at]);
-    const char *equals = strchr(argv[*at], '='), *value = NULL;
+    const char *word = p->argv[*at], *equals = strchr(word, '='), *value = NULL;
+    struct span name = span_of(word);
     if (equals && name.n > 2 && name.p[1] == '-') {
         name.n = (size_t)(equals - name.p);
         value = equals + 1;
     }
     if (span_is(name, "--help") || span_is(name, "-h")) {
-        a->help = true;
+        p->args->help = true;
         return true;
     }
-    size_t place = find(spec, name);
-    if (place == spec->option_count)
-        return unknown_option(spec, name, e);
-    const struct arg *o = &spec->options[place];
-    if (o->kind == ARG_FLAG && value)
-        return err_set(e, ERR_USAGE, "%s: %s takes no value.", spec->command, o->name);
-    if (o->kind != ARG_FLAG && !value) {
-        if (*at + 1 >= argc)
-            return err_set(e, ERR_USAGE, "%s: %s needs a value behind it: %s %s.", spec->command, o->name, o->name,
+    size_t place = find(p->command, name);
+    if (place == p->command->option_count)
+        return unknown_option(p, name, e);
+    const struct option *o = &p->command->options[place];
+    if (!o->value && value)
+        return err_set(e, ERR_USAGE, "%s: %s takes no value.", p->command->name, o->name);
+    if (o->value && !value) {
+        if (*at + 1 >= p->argc)
+            return err_set(e, ERR_USAGE, "%s: %s needs a value behind it: %s %s.", p->command->name, o->name, o->name,
                            o->value);
-        value = argv[++*at];
+        value = p->argv[++*at];
     }
-    return check_once(spec, o, &given[place], value, e) && store(spec, o, value, e);
+    return take(p, place, value ? value : "", e);
 }
 
-static bool check_operands(const struct args_spec *spec, const struct args *a, struct err *e)
+static bool check_operands(const struct command *c, const struct args *a, struct err *e)
 {
-    if (a->operand_count > spec->operands_max)
-        return err_set(e, ERR_USAGE, "%s: \"%s\" is one argument too many%s%s%s. Usage: jtok %s%s%s", spec->command,
-                       a->operands[spec->operands_max], spec->operands_max ? " behind \"" : "",
-                       spec->operands_max ? a->operands[spec->operands_max - 1] : "", spec->operands_max ? "\"" : "",
-                       spec->command, spec->operands ? " " : "", spec->operands ? spec->operands : "");
-    if (a->operand_count < spec->operands_min)
-        return err_set(e, ERR_USAGE, "%s: an argument is missing. Usage: jtok %s %s", spec->command, spec->command,
-                       spec->operands);
-    return true;
+    const char *usage = c->operands ? c->operands : "";
+    if (a->operand_count > c->operands_max) {
+        const char *behind = c->operands_max ? a->operands[c->operands_max - 1] : c->name;
+        return err_set(e, ERR_USAGE, "%s: \"%s\" is one argument too many behind \"%s\". Usage: jtok %s%s%s", c->name,
+                       a->operands[c->operands_max], behind, c->name, *usage ? " " : "", usage);
+    }
+    return a->operand_count >= c->operands_min ||
+           err_set(e, ERR_USAGE, "%s: an argument is missing. Usage: jtok %s %s", c->name, c->name, usage);
 }
 
-bool args_parse(const struct args_spec *spec, int argc, char **argv, struct args *ret_args, struct err *e)
+static bool take_words(const struct parsing *p, struct err *e)
 {
-    struct args a = {0};
-    const char *given[ARGS_OPTIONS_MAX] = {0};
+    struct args *a = p->args;
     bool options_over = false;
-    assert(spec->option_count <= ARGS_OPTIONS_MAX);
-    for (int i = 1; i < argc; i++) {
-        if (!options_over && strcmp(argv[i], "--") == 0) {
+    for (int i = 1; i < p->argc && !a->help; i++) {
+        char *word = p->argv[i];
+        if (!options_over && strcmp(word, "--") == 0) {
             options_over = true;
-            if (spec->takes_rest) {
-                a.rest = argv + i + 1;
-                a.rest_count = (size_t)(argc - i - 1);
+            if (p->command->takes_rest) {
+                a->rest = p->argv + i + 1;
+                a->rest_count = (size_t)(p->argc - i - 1);
                 break;
             }
-        } else if (!options_over && argv[i][0] == '-' && argv[i][1]) {
-            if (!option(spec, argc, argv, &i, given, &a, e))
+        } else if (!options_over && word[0] == '-' && word[1]) {
+            if (!take_option(p, &i, e))
                 return false;
-            if (a.help)
-                break;
-        } else if (a.operand_count == ARGS_OPERANDS_MAX) {
-            return err_set(e, ERR_USAGE, "%s: over %d arguments.", spec->command, ARGS_OPERANDS_MAX);
+        } else if (a->operand_count == ARGS_OPERANDS_MAX) {
+            return err_set(e, ERR_USAGE, "%s: over %d arguments.", p->command->name, ARGS_OPERANDS_MAX);
         } else {
-            a.operands[a.operand_count++] = argv[i];
+            a->operands[a->operand_count++] = word;
         }
     }
-    if (!a.help && !check_operands(spec, &a, e))
-        return false;
-    *ret_args = a;
     return true;
 }
 
-/* `text` broken at spaces so that lines end before HELP_COLUMNS; later lines begin at `indent`. */
-static void put_wrapped(struct buf *out, const char *text, size_t column, size_t indent)
+bool args_parse(const struct command *c, int argc, char **argv, struct arena *a, void *options, struct args *ret_args,
+                struct err *e)
 {
-    while (*text) {
-        size_t n = strcspn(text, " ");
-        if (column > indent && column + 1 + n > HELP_COLUMNS) {
-            buf_fmt(out, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > indent) {
-            buf_byte(out, ' ');
-            column++;
-        }
-        buf_add(out, text, n);
-        column += n;
-        text += n;
-        text += strspn(text, " ");
+    must(c->option_count <= ARGS_OPTIONS_MAX && c->operands_max <= ARGS_OPERANDS_MAX);
+    struct args args = {0};
+    struct parsing p = {c, argc, argv, a, options, &args};
+    for (size_t i = 0; i < c->option_count; i++) {
+        struct schema s = schema_of(&c->options[i], c->options_size);
+        if (s.fields->key)
+            schema_defaults(&s, options);
     }
-    buf_byte(out, '\n');
-}
-
-static void put_option(struct buf *out, const struct arg *o, size_t width)
-{
-    size_t start = out->n;
-    buf_str(out, "  ");
-    if (o->letter)
-        buf_fmt(out, "-%c, ", o->letter);
-    buf_str(out, o->name);
-    if (o->value)
-        buf_fmt(out, " %s", o->value);
-    buf_fmt(out, "%*s", (int)(width - (out->n - start)), "");
-    put_wrapped(out, o->doc, width, width);
-}
-
-void args_help(const struct args_spec *spec, struct buf *out)
-{
-    size_t width = sizeof "  -h, --help" + 1;
-    for (size_t i = 0; i < spec->option_count; i++) {
-        const struct arg *o = &spec->options[i];
-        size_t n = 2 + (o->letter ? 4U : 0U) + strlen(o->name) + (o->value ? 1 + strlen(o->value) : 0U) + 2;
-        width = n > width ? n : width;
-    }
-    buf_fmt(out, "Usage: jtok %s%s%s%s\n\n", spec->command, spec->option_count ? " [options]" : "",
-            spec->operands ? " " : "", spec->operands ? spec->operands : "");
-    put_wrapped(out, spec->summary, 0, 0);
-    if (spec->more)
-        buf_fmt(out, "\n%s\n", spec->more);
-    buf_str(out, "\nOptions:\n");
-    for (size_t i = 0; i < spec->option_count; i++)
-        put_option(out, &spec->options[i], width);
-    put_option(out, &(struct arg){.name = "--help", .letter = 'h', .doc = "this text"}, width);
-    buf_str(out, strchr(spec->example, '\n') ? "\nExamples:\n" : "\nExample:\n");
-    for (const char *p = spec->example; *p;) {
-        size_t n = strcspn(p, "\n");
-        buf_fmt(out, "  %.*s\n", (int)n, p);
-        p += n + (p[n] == '\n');
-    }
-}
-
-bool args_take(const struct args_spec *spec, int argc, char **argv, struct args *ret_args, int *ret_code)
-{
-    struct err e = {0};
-    if (!args_parse(spec, argc, argv, ret_args, &e)) {
-        *ret_code = exit_with(&e);
+    if (!take_words(&p, e) || (!args.help && !check_operands(c, &args, e)))
         return false;
-    }
-    if (ret_args->help) {
-        struct buf out = {0};
-        args_help(spec, &out);
-        fwrite(out.p, 1, out.n, stdout);
-        buf_done(&out);
-        *ret_code = EXIT_OK;
-        return false;
-    }
+    *ret_args = args;
     return true;
+}
+
+/* ---- the plan ---- */
+
+/* Key paths that the command line has set, each with the words that did it: none is set twice. */
+struct set_keys {
+    struct {
+        struct span key;
+        const char *words;
+    } items[ARGS_LIST_MAX + 3 * ARGS_OPTIONS_MAX];
+    size_t count;
+};
+
+static bool set_once(struct set_keys *k, struct span key, const char *words, struct problems *problems)
+{
+    for (size_t i = 0; i < k->count; i++)
+        if (k->items[i].key.n == key.n && memcmp(k->items[i].key.p, key.p, key.n) == 0) {
+            problems_add_at(problems, NULL, 0, 0, NULL, "\"%s\" and \"%s\" both set %.*s; keep one of them",
+                            k->items[i].words, words, SPAN_ARG(key));
+            return false;
+        }
+    must(k->count < sizeof k->items / sizeof *k->items);
+    k->items[k->count].key = key;
+    k->items[k->count++].words = words;
+    return true;
+}
+
+/* One option as the plan keys that it stands for, typed and told as --set would be. */
+static void set_option(const struct option *o, const char *value, struct plan *plan, struct set_keys *k,
+                       struct problems *problems)
+{
+    const char *words = arena_format(problems->arena, "%s %s", o->name, value);
+    struct span key = span_of(o->plan_key);
+    if (set_once(k, key, words, problems))
+        schema_set(&plan_schema, plan, o->name, 1, key,
+                   span_of(o->commas ? arena_format(problems->arena, "[%s]", value) : value), problems);
+    for (const char *const *with = o->plan_with; with && *with; with++) {
+        key = (struct span){*with, strcspn(*with, "=")};
+        if (set_once(k, key, words, problems))
+            schema_set(&plan_schema, plan, o->name, 1, key, span_of(*with + key.n + 1), problems);
+    }
+}
+
+static void set_argument(const char *argument, struct plan *plan, struct set_keys *k, struct problems *problems)
+{
+    struct span key = {argument, strcspn(argument, "=")};
+    int shown = strncmp(argument, "engine.env", 10) == 0 ? (int)key.n : (int)strlen(argument); /* may be a secret */
+    if (set_once(k, span_trim(key), arena_format(problems->arena, "--set %.*s", shown, argument), problems))
+        schema_set_argument(&plan_schema, plan, argument, problems);
+}
+
+void args_set_plan(const struct command *c, const struct args *args, struct plan *plan, struct problems *problems)
+{
+    struct set_keys keys = {0};
+    for (size_t i = 0; i < c->option_count; i++)
+        if (c->options[i].plan_key && args->given[i])
+            set_option(&c->options[i], args->given[i], plan, &keys, problems);
+    for (size_t i = 0; i < args->many.count; i++)
+        set_argument(args->many.items[i], plan, &keys, problems);
 }

@@ -1,11 +1,17 @@
-/* Command lines: one table an option set, from which parsing and --help come.
+/* Command lines: one table an option set, from which parsing, --help, the man page and the completions come.
  *
- *     const char *format = "text";
- *     const struct arg options[] = {{"--format", ARG_TEXT, "NAME", "text (default), json or csv", &format}};
- *     const struct args_spec spec = {.command = "report", .operands = "RUN", .operands_min = 1, .operands_max = 1,
- *                                    .summary = "Prints the stored result of a run.",
- *                                    .options = options, .option_count = 1, .example = "jtok report
- * runs/20261130T..."}; struct args args; int code; if (!args_take(&spec, argc, argv, &args, &code)) return code;
+ *     struct lamp_options { enum format format; int64_t power_w; bool dim; };
+ *     static const struct option lamp_options[] = {
+ *         FORMAT_OPTION(lamp_options, format, format_names_two),
+ *         {"--power", 'p', "W", .field = I64(lamp_options, power_w, "Power at full light.", RANGE(1, 100),
+ * DEFAULT(60))},
+ *         {"--dim", 0, NULL, .field = BOOL(lamp_options, dim, "Half as bright.")},
+ *         {"--runs", 'o', "FOLDER", .plan_key = "runs", .doc = "Where run folders are made."},
+ *     };
+ *
+ * A row's field (schema/table.h) says where its value goes in the command's struct of options, which values it takes,
+ * its default and help's sentence. A row with a plan key instead sets that key of a plan, typed as `--set KEY=VALUE`
+ * would be, once the command has the plan (args_set_plan).
  *
  * Options and operands may come in any order; "--name value" and "--name=value" are the same; "-o" works where `letter`
  * is set; "--" ends the options. --help and -h are always known. An option that takes one value is given once: twice is
@@ -15,18 +21,24 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include "base/buf.h"
+#include "base/arena.h"
 #include "base/err.h"
+#include "model/plan.h"
+#include "schema/problems.h"
+#include "schema/schema.h"
 
-enum { ARGS_OPERANDS_MAX = 64, ARGS_LIST_MAX = 64, ARGS_OPTIONS_MAX = 64 };
+enum { ARGS_OPERANDS_MAX = 64, ARGS_LIST_MAX = 64, ARGS_OPTIONS_MAX = 24 };
 
-enum arg_kind {
-    ARG_FLAG, /* bool: set when given */
-    ARG_TEXT, /* const char * */
-    ARG_I64,  /* int64_t; a decimal integer */
-    ARG_F64,  /* double */
-    ARG_LIST, /* struct arg_list: may be given often, in order */
+struct option {
+    const char *name;  /* with its dashes: "--format" */
+    char letter;       /* 'o' for "-o"; 0: none */
+    const char *value; /* what help calls the value: "NAME"; null: a flag */
+    struct field field;
+    bool many;                    /* instead of a field: may be given often; the values are args.many, in order */
+    const char *plan_key;         /* instead of a field: "requests.count" */
+    bool commas;                  /* of a plan key: a list, with commas between */
+    const char *const *plan_with; /* of a plan key: further KEY=VALUE that it sets; null-terminated, or null */
+    const char *doc;              /* help's sentence where no field has it */
 };
 
 struct arg_list {
@@ -34,44 +46,30 @@ struct arg_list {
     size_t count;
 };
 
-struct arg {
-    const char *name; /* with its dashes: "--format" */
-    enum arg_kind kind;
-    const char *value; /* what help calls the value: "NAME"; null for a flag */
-    const char *doc;   /* one sentence or phrase for help */
-    void *ret_value;   /* of the kind's type; untouched when the option isn't given */
-    char letter;       /* 'o' for "-o"; 0: none */
-};
-
-struct args_spec {
-    const char *command;  /* "report" */
-    const char *operands; /* as help shows them: "RUN", "A B", "[--] COMMAND ..."; null: none */
-    size_t operands_min, operands_max;
-    const char *summary; /* one sentence */
-    const char *more;    /* further paragraphs for help, already broken into lines; null: none */
-    const char *example; /* one or more command lines, a newline between them */
-    const struct arg *options;
-    size_t option_count;
-    bool takes_rest; /* everything behind "--" goes to `rest`, not to the operands */
-};
+struct command;
 
 struct args {
     const char *operands[ARGS_OPERANDS_MAX];
     size_t operand_count;
     char **rest; /* points into argv; null: no "--" was given */
     size_t rest_count;
-    bool help; /* --help was given; nothing else was checked */
+    const char *given[ARGS_OPTIONS_MAX]; /* the value of each option of the table, "" of a flag; null: not given */
+    struct arg_list many;                /* of the one option that may be given often */
+    bool help;                           /* --help was given; nothing else was checked */
 };
 
-/* Parses argv[1] onward (argv[0] is the command). Errors are ERR_USAGE and name the argument, the nearest known option,
- * and where to read on. */
-bool args_parse(const struct args_spec *spec, int argc, char **argv, struct args *ret_args, struct err *e);
+/* Parses argv[1] onward (argv[0] is the command) into *ret_args, and the options with a field into `options`, a struct
+ * of the command's size, with defaults where they were not given. Errors are ERR_USAGE and name the argument, the
+ * nearest known option, and where to read on. Texts are argv's own or live in the arena. */
+bool args_parse(const struct command *c, int argc, char **argv, struct arena *a, void *options, struct args *ret_args,
+                struct err *e);
 
-/* The text of --help, at most 100 columns. */
-void args_help(const struct args_spec *spec, struct buf *out);
+/* Sets what options with a plan key, and then each of `many` as KEY=VALUE, say of a plan. A key that is set twice is a
+ * problem that names both places. */
+void args_set_plan(const struct command *c, const struct args *args, struct plan *plan, struct problems *problems);
 
-/* Both at once: false when the command is over, with *ret_code: help was printed (0), or the error was (2). */
-bool args_take(const struct args_spec *spec, int argc, char **argv, struct args *ret_args, int *ret_code);
+/* The option's sentence. */
+const char *option_doc(const struct option *o);
 
 /* The name in `names` (null-terminated) that is nearest to `text` by edit distance, or null when none is near enough to
  * be meant (over a third of the letters differ). O(names * length^2). */

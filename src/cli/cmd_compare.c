@@ -1,227 +1,53 @@
-#include <math.h>
-#include <string.h>
-#include "analysis/compare.h"
-#include "cli/args.h"
-#include "cli/commands.h"
-#include "cli/exit.h"
+#include "cli/command.h"
 #include "cli/show.h"
-#include "cli/sides.h"
-#include "report/number.h"
-#include "report/report.h"
-#include "report/table.h"
+#include "cli/texts.h"
+#include "schema/table.h"
 
-static const char *signed_text(struct arena *a, const struct quantity *q)
+struct compare_options {
+    enum format format;
+};
+
+static const struct option options[] = {FORMAT_OPTION(compare_options, format, format_names_four)};
+
+static bool run(struct call *call, struct err *e)
 {
-    return arena_format(a, "%s%s", q->value > 0 ? "+" : "", number_text_instrument(a, q));
-}
-
-/* ---- one run a side ---- */
-
-static void put_singles(const struct comparison *c, struct arena *a, struct buf *out)
-{
-    static const char *const head[] = {"", "A", "B", "B - A", "B / A", ""};
-    struct table t;
-    table_init(&t, a, "lrrrrl");
-    for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
-        table_cell(&t, head[i]);
-    for (size_t i = 0; i < c->row_count; i++) {
-        const struct comparison_row *r = &c->rows[i];
-        table_cell(&t, r->key);
-        table_cell(&t, number_text_quantity(a, &r->a));
-        table_cell(&t, number_text_quantity(a, &r->b));
-        table_cell(&t, r->why ? "" : signed_text(a, &r->difference));
-        table_cell(&t, r->why ? "" : number_text_instrument(a, &r->ratio));
-        table_cell(&t, r->why ? "no value" : "");
-    }
-    table_put(&t, out, 2);
-}
-
-/* ---- several ---- */
-
-static const char *interval_text(struct arena *a, double low, double high)
-{
-    return isnan(low) ? "" : arena_format(a, "%s–%s", number_text(a, low, 4), number_text(a, high, 4));
-}
-
-static const char *p_text(struct arena *a, const struct between_runs *b)
-{
-    return isnan(b->p) ? "" : arena_format(a, "%.2g", b->p);
-}
-
-static const char *verdict_text(const struct comparison_row *r)
-{
-    static const char *const texts[] = {"", "not seen", "B lower", "B higher"};
-    return r->why ? "no value" : texts[r->verdict];
-}
-
-/* "0.05512" of one run, "0.05512 (0.92 %)" of several: with the standard deviation. */
-static const char *side_text(struct arena *a, const struct sample *s)
-{
-    const char *mean = number_text(a, s->mean, 4);
-    double percent = 100 * fabs(s->sd / s->mean);
-    int places = percent < 1 ? 2 : percent < 10 ? 1 : 0;
-    return isnan(s->sd) ? mean : arena_format(a, "%s (%.*f %%)", mean, places, percent);
-}
-
-static const char *least_text(struct arena *a, const struct comparison *c)
-{
-    for (size_t i = 0; i < c->row_count; i++)
-        if (!isnan(c->rows[i].between.p_least))
-            return arena_format(a, ", and can't be under %.2g for so many runs", c->rows[i].between.p_least);
-    return "";
-}
-
-static void put_groups(const struct comparison *c, struct arena *a, struct buf *out)
-{
-    static const char *const head[] = {"", "A (sd)", "B (sd)", "B / A", "95 %", "p", ""};
-    struct table t;
-    table_init(&t, a, "lrrrlrl");
-    for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
-        table_cell(&t, head[i]);
-    for (size_t i = 0; i < c->row_count; i++) {
-        const struct comparison_row *r = &c->rows[i];
-        table_cell(&t, r->key);
-        table_cell(&t, r->why ? "" : side_text(a, &r->a_runs));
-        table_cell(&t, r->why ? "" : side_text(a, &r->b_runs));
-        table_cell(&t, r->why ? "" : number_text(a, r->ratio.value, 4));
-        table_cell(&t, r->why ? "" : interval_text(a, r->between.low, r->between.high));
-        table_cell(&t, r->why ? "" : p_text(a, &r->between));
-        table_cell(&t, verdict_text(r));
-    }
-    table_put(&t, out, 2);
-    buf_str(out, "\n  ");
-    text_wrap(out,
-              arena_format(a,
-                           "sd: between the runs of a side. 95 %%: Welch's interval of B / A between runs; it decides, "
-                           "from %d runs a side. p: permutation test; it decides nothing%s.",
-                           COMPARE_DECIDES, least_text(a, c)),
-              2, 2, REPORT_COLUMNS);
-    if (c->compared)
-        show_item(arena_format(a,
-                               "About one in twenty comparisons of the same thing comes out as different, by "
-                               "construction; of these %lld metrics at least one does with a probability of up to "
-                               "%.0f %%.",
-                               (long long)c->compared, 100 * c->chance),
-                  out);
-}
-
-/* ---- both ---- */
-
-static const struct comparison_row *row_of(const struct comparison *c, const char *key)
-{
-    for (size_t i = 0; i < c->row_count; i++)
-        if (strcmp(c->rows[i].key, key) == 0)
-            return &c->rows[i];
-    return NULL;
-}
-
-/* The answer first, in one sentence. */
-static void put_headline(const struct comparison *c, struct arena *a, struct buf *out)
-{
-    const struct comparison_row *r = row_of(c, "formal_j_per_token");
-    if (!r || r->why || r->ratio.state != Q_MEASURED)
-        return;
-    const char *sum =
-        arena_format(a, "B takes %.2f %% %s energy per output token than A in the formal stage (%s against %s J)",
-                     100 * fabs(r->ratio.value - 1), r->ratio.value < 1 ? "less" : "more",
-                     number_text(a, r->b.value, 4), number_text(a, r->a.value, 4));
-    const char *text;
-    if (c->a_count == 1 && c->b_count == 1)
-        text = arena_format(a, "%s: one run each, spread between runs unknown; no statement about the set-ups.", sum);
-    else if (r->verdict == COMPARED_NONE)
-        text = arena_format(a, "%s: under %d runs a side; no statement about the set-ups.", sum, COMPARE_DECIDES);
-    else
-        text = arena_format(a, "%s, between runs %+.2f to %+.2f %%: %s.", sum, 100 * (r->between.low - 1),
-                            100 * (r->between.high - 1),
-                            r->verdict == COMPARED_ALIKE ? "no difference is seen" : "a difference");
-    buf_byte(out, '\n');
-    text_wrap(out, text, 0, 0, REPORT_COLUMNS);
-}
-
-static void put_text(const struct comparison *c, const struct run_list *x, const struct run_list *y, struct arena *a,
-                     struct buf *out)
-{
-    sides_put("A", x, a, out);
-    sides_put("B", y, a, out);
-    if (c->reasons.count) {
-        sides_put_refusal(&c->reasons, out);
-        return;
-    }
-    const struct result *first = x->runs[0].result;
-    buf_str(out, "   ");
-    text_wrap(out,
-              arena_format(a, "%s on %s, scenario %s; output tokens differ by %.1f %%", first->about.model,
-                           c->same_boards ? "the same boards" : "boards of one kind", first->about.scenario,
-                           100 * c->tokens_difference.value),
-              3, 3, REPORT_COLUMNS);
-    put_headline(c, a, out);
-    buf_byte(out, '\n');
-    bool single = c->a_count == 1 && c->b_count == 1;
-    if (single)
-        put_singles(c, a, out);
-    else
-        put_groups(c, a, out);
-    for (size_t i = 0; i < c->row_count; i++)
-        if (c->rows[i].why) {
-            buf_str(out, "  not compared: ");
-            text_wrap(out, arena_format(a, "%s, because %s", c->rows[i].key, c->rows[i].why), 16, 4, REPORT_COLUMNS);
-        }
-    if (single) {
-        buf_str(out, "\n  ");
-        text_wrap(out,
-                  arena_format(a, "± is the instrument's own doubt of these two readings. The calibration %s.",
-                               c->same_boards ? "cancels in B / A and scales B - A by the same factor"
-                                              : "of both boards is in the JSON's `calibration`"),
-                  2, 2, REPORT_COLUMNS);
-    }
-    sides_put_items(&c->notes, out);
-    for (size_t i = 0; i < c->differences.count; i++)
-        show_item(arena_format(a, "The plans differ in %s: \"%s\" and \"%s\".", c->differences.items[i].key,
-                               c->differences.items[i].a, c->differences.items[i].b),
-                  out);
-}
-
-static bool compare(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
-{
-    const char *format = *(const char **)self;
+    const struct compare_options *o = call->options;
     struct run_list x, y;
-    if (!show_knows(format, e) || !run_list_read_side(args->operands[0], a, &x, e) ||
-        !run_list_read_side(args->operands[1], a, &y, e))
+    if (!run_list_read_side(call->args->operands[0], call->arena, &x, e) ||
+        !run_list_read_side(call->args->operands[1], call->arena, &y, e))
         return false;
     struct comparison c;
-    compare_sides(x.runs, x.count, y.runs, y.count, a, &c);
-    if (strcmp(format, "text") == 0)
-        put_text(&c, &x, &y, a, out);
+    compare_sides(x.runs, x.count, y.runs, y.count, call->arena, &c);
+    if (o->format == FORMAT_TEXT)
+        text_comparison(&c, &x, &y, call->arena, call->out);
     else
-        show_document(&comparison_schema, &c, format, out);
-    *ret_code = c.reasons.count ? EXIT_REFUSED : EXIT_OK;
+        show_document(&comparison_schema, &c, o->format, call->out);
+    call->code = c.reasons.count ? EXIT_REFUSED : EXIT_OK;
     return true;
 }
 
-int cmd_compare(int argc, char **argv)
-{
-    const char *format = "text";
-    const struct arg options[] = {{"--format", ARG_TEXT, "NAME", "text (default), json, csv or none", &format, 'f'}};
-    const struct args_spec spec = {
-        .command = "compare",
-        .operands = "A B",
-        .operands_min = 2,
-        .operands_max = 2,
-        .summary = "Two set-ups side by side, with differences and their doubts, where the method allows it.",
-        .more = "A and B are each one run folder, or several with commas between: repetitions of one plan. All must\n"
-                "be formal and a pair: same model, revision, precision, scenario and work, same machine, output\n"
-                "tokens at most 20 % apart. Otherwise every reason against it is named.\n"
-                "One run a side: the difference with the instrument's doubt, and no statement about the set-ups.\n"
-                "From three runs a side Welch's 95 % interval between runs says whether they differ. Take the runs\n"
-                "in turn, A B B A, so that a drift of the machine does not look like a difference.\n"
-                "Repetitions are runs whose plans are the same but for names, places, time limits and cost, and\n"
-                "whose engines had the same values of the variables that can change their work.\n"
-                "Each row has a key that stays the same, such as formal_j_per_token.\n"
-                "Exit code: 0 compared, 8 refused.",
-        .example = "jtok compare runs/20261130T010000Z-vllm runs/20261130T020000Z-sglang\n"
-                   "jtok compare runs/vllm-1,runs/vllm-2,runs/vllm-3 runs/sglang-1,runs/sglang-2,runs/sglang-3",
-        .options = options,
-        .option_count = 1,
-    };
-    return show_command(&spec, argc, argv, compare, &format);
-}
+const struct command cmd_compare = {
+    .name = "compare",
+    .brief = "compare two set-ups, by one run each or by repetitions",
+    .operands = "A B",
+    .operands_min = 2,
+    .operands_max = 2,
+    .summary = "Compares two set-ups, with each difference and its uncertainty, if the method allows the comparison.",
+    .more = "A and B are each one run folder, or several separated by commas: repetitions of one plan. All runs must "
+            "be formal and must match: the same model, revision, precision, scenario, requests and machine, and output "
+            "tokens at most 20 % apart. Otherwise every reason against the comparison is printed.\n"
+            "With one run per side you get the difference and the instrument's uncertainty, but no statement about the "
+            "set-ups. From three runs per side, Welch's 95 % interval between runs decides whether they differ. "
+            "Alternate the runs (A B B A), so that a drift of the machine does not look like a difference.\n"
+            "Runs are repetitions if their plans differ only in names, places, time limits and cost, and if their "
+            "engines had the same values of the variables that can change their work.\n"
+            "Each row has a fixed key, such as formal_j_per_token.",
+    .example = "jtok compare runs/20261130T010000Z-vllm runs/20261130T020000Z-sglang\n"
+               "jtok compare runs/vllm-1,runs/vllm-2,runs/vllm-3 \\\n"
+               "    runs/sglang-1,runs/sglang-2,runs/sglang-3",
+    .exits = EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_REFUSED),
+    .options = options,
+    .option_count = SCHEMA_COUNT(options),
+    .options_size = sizeof(struct compare_options),
+    .run = run,
+};

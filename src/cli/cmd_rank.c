@@ -1,128 +1,46 @@
-#include <math.h>
-#include <string.h>
-#include "base/utf8.h"
-#include "analysis/compare_rank.h"
-#include "cli/args.h"
-#include "cli/commands.h"
-#include "cli/exit.h"
+#include "cli/command.h"
 #include "cli/show.h"
-#include "cli/sides.h"
-#include "report/number.h"
-#include "report/report.h"
-#include "report/table.h"
+#include "cli/texts.h"
+#include "schema/table.h"
 
-static const char *rank_text(struct arena *a, double rank)
-{
-    return isnan(rank) ? "-" : arena_format(a, "%g", rank);
-}
+struct rank_options {
+    enum format format;
+};
 
-static const char *parameters_text(struct arena *a, double n)
-{
-    return isnan(n) ? "not stated" : arena_format(a, "%s B", number_text(a, n / 1e9, 3));
-}
+static const struct option options[] = {FORMAT_OPTION(rank_options, format, format_names_four)};
 
-static void put_figures(const char *over, const struct rank_figures *f, struct arena *a, struct buf *out)
+static bool run(struct call *call, struct err *e)
 {
-    if (!f->n)
-        return;
-    const char *medians =
-        arena_format(a, "Medians over %s, n = %lld: full lifecycle %s, steady state %s J/token, ratio %s.", over,
-                     (long long)f->n, number_text(a, f->median_lifecycle, NUMBER_DIGITS),
-                     number_text(a, f->median_steady, NUMBER_DIGITS), number_text(a, f->ratio, 4));
-    show_item(isnan(f->rho) ? medians : arena_format(a, "%s Spearman's rho between the orders: %.3f.", medians, f->rho),
-              out);
-}
-
-static void put_group(const struct ranking *k, const char *caveat, struct arena *a, struct buf *out)
-{
-    static const char *const head[] = {"lifecycle", "J/token", "steady", "J/token",
-                                       "n",         "model",   "engine", "parameters"};
-    struct table t;
-    table_init(&t, a, "rdrdrlll");
-    for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
-        table_cell(&t, head[i]);
-    for (size_t i = 0; i < k->count; i++) {
-        const struct ranking_entry *m = &k->entries[i];
-        table_cell(&t, rank_text(a, m->lifecycle_rank));
-        table_cell(&t, number_text_instrument(a, &m->lifecycle));
-        table_cell(&t, rank_text(a, m->steady_rank));
-        table_cell(&t, number_text_instrument(a, &m->steady));
-        table_fmt(&t, "%lld", (long long)m->n);
-        table_cell(&t, m->model);
-        table_cell(&t, m->engine);
-        table_cell(&t, parameters_text(a, m->total_parameters));
-    }
-    buf_fmt(out, "\nTotal parameters: %s\n", size_group_names[k->group]);
-    table_put(&t, out, 2);
-    for (size_t i = 0; i < k->count; i++)
-        if (k->entries[i].why)
-            show_item(arena_format(a, "%s (%s): %s.", k->entries[i].model, k->entries[i].engine, k->entries[i].why),
-                      out);
-    put_figures("this group", &k->figures, a, out);
-    buf_fmt(out, "  %s\n", caveat);
-}
-
-static void put_text(const struct ranked_runs *k, struct arena *a, struct buf *out)
-{
-    buf_fmt(out, "Models by energy per output token%s: scenario %s on %s\n", k->simulated ? ", SIMULATED" : "",
-            k->scenario ? utf8_line(a, k->scenario) : "not stated", utf8_line(a, k->hardware));
-    if (k->reasons.count) {
-        buf_str(out, "\nNot ranked: the method refuses it.\n");
-        sides_put_items(&k->reasons, out);
-        return;
-    }
-    if (!k->ranked)
-        buf_str(out, "\nNo model has a rank: no run is formal, has a value and names the size of its model.\n");
-    for (size_t i = 0; i < k->group_count; i++)
-        put_group(&k->groups[i], k->caveat, a, out);
-    buf_str(out, "\nAll models of the scenario\n");
-    put_figures("all models", &k->all, a, out);
-    if (!k->all.n)
-        show_item("No model has both values, so there are no medians.", out);
-    for (size_t i = 0; i < k->dropped_count; i++)
-        show_item(arena_format(a, "In no median: %s (%s): %s.",
-                               k->dropped[i].run_id ? k->dropped[i].run_id : "without id", k->dropped[i].model,
-                               k->dropped[i].why),
-                  out);
-    sides_put_items(&k->notes, out);
-    buf_str(out, "\n± is the instrument's own doubt, n the runs in a mean.\n");
-}
-
-static bool rank(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
-{
-    const char *format = *(const char **)self;
+    const struct rank_options *o = call->options;
     struct run_list runs;
-    if (!show_knows(format, e) || !run_list_read(args->operands, args->operand_count, a, &runs, e))
+    if (!run_list_read(call->args->operands, call->args->operand_count, call->arena, &runs, e))
         return false;
     struct ranked_runs k;
-    rank_runs(runs.runs, runs.count, a, &k);
-    if (strcmp(format, "text") == 0)
-        put_text(&k, a, out);
+    rank_runs(runs.runs, runs.count, call->arena, &k);
+    if (o->format == FORMAT_TEXT)
+        text_ranking(&k, call->arena, call->out);
     else
-        show_document(&ranked_runs_schema, &k, format, out);
-    *ret_code = k.reasons.count ? EXIT_REFUSED : k.ranked ? EXIT_OK : EXIT_EXCLUDED;
+        show_document(&ranked_runs_schema, &k, o->format, call->out);
+    call->code = k.reasons.count ? EXIT_REFUSED : k.ranked ? EXIT_OK : EXIT_EXCLUDED;
     return true;
 }
 
-int cmd_rank(int argc, char **argv)
-{
-    const char *format = "text";
-    const struct arg options[] = {{"--format", ARG_TEXT, "NAME", "text (default), json or csv", &format, 'f'}};
-    const struct args_spec spec = {
-        .command = "rank",
-        .operands = "RUN...",
-        .operands_min = 1,
-        .operands_max = ARGS_OPERANDS_MAX,
-        .summary =
-            "Ranks models by their energy per output token, full lifecycle and steady state, within size groups.",
-        .more = "All formal runs must be of the same scenario, work, machine and analysis: otherwise every reason\n"
-                "against it is named. Several runs of one model on one engine must be repetitions, and their mean\n"
-                "stands for them. Runs that are not formal are listed without a rank, models of unknown size\n"
-                "likewise; runs that lack one of the two values are in no median.\n"
-                "Exit code: 0 ranked, 1 no model has a rank, 8 refused.",
-        .example = "jtok rank runs/*",
-        .options = options,
-        .option_count = 1,
-    };
-    return show_command(&spec, argc, argv, rank, &format);
-}
+const struct command cmd_rank = {
+    .name = "rank",
+    .brief = "rank models by energy per output token, within size groups",
+    .operands = "RUN...",
+    .operands_min = 1,
+    .operands_max = ARGS_OPERANDS_MAX,
+    .summary = "Ranks models by their energy per output token, over the full lifecycle and in the steady state, within "
+               "size groups.",
+    .more = "All formal runs must share scenario, requests, machine and analysis; otherwise every reason against the "
+            "ranking is printed. Several runs of one model on one engine must be repetitions; their mean counts. Runs "
+            "that are not formal, and models of unknown size, are listed without a rank. Runs that lack one of the two "
+            "values are left out of the medians.",
+    .example = "jtok rank runs/*",
+    .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_REFUSED),
+    .options = options,
+    .option_count = SCHEMA_COUNT(options),
+    .options_size = sizeof(struct rank_options),
+    .run = run,
+};

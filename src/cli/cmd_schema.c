@@ -2,30 +2,37 @@
 #include "analysis/compare.h"
 #include "analysis/compare_rank.h"
 #include "analysis/gate.h"
-#include "cli/args.h"
-#include "cli/commands.h"
-#include "cli/show.h"
-#include "model/plan.h"
-#include "model/result.h"
+#include "cli/command.h"
 #include "schema/json.h"
 #include "store/rows.h"
 
-static bool put_schema(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code,
-                       struct err *e)
+static const struct document_schema {
+    const char *name;
+    const struct schema *schema;
+} documents[] = {
+    {"result", &result_schema}, {"plan", &plan_schema},           {"comparison", &comparison_schema},
+    {"gate", &gate_schema},     {"ranking", &ranked_runs_schema}, {"estimate", &estimate_schema},
+    {"run", &rec_run_schema},
+};
+enum { DOCUMENTS = sizeof documents / sizeof *documents };
+
+static void put_schema(const struct schema *s, struct buf *out)
 {
-    (void)self, (void)a, (void)ret_code;
-    const char *name = args->operands[0];
-    static const char *const names[] = {"result", "plan", "comparison", "gate", "ranking", "estimate", "run", NULL};
-    const struct schema *const schemas[] = {&result_schema,      &plan_schema,     &comparison_schema, &gate_schema,
-                                            &ranked_runs_schema, &estimate_schema, &rec_run_schema};
-    for (size_t i = 0; names[i]; i++) {
-        if (strcmp(name, names[i]) != 0)
-            continue;
-        bool is_plan = schemas[i] == &plan_schema;
-        struct plan defaults;
-        plan_defaults(&defaults);
-        schema_jsonschema(schemas[i], is_plan ? &defaults : NULL, is_plan, out);
-        return true;
+    bool is_plan = s == &plan_schema;
+    struct plan defaults;
+    plan_defaults(&defaults);
+    schema_jsonschema(s, is_plan ? &defaults : NULL, is_plan, out);
+}
+
+static bool run(struct call *call, struct err *e)
+{
+    const char *name = call->args->operands[0], *names[DOCUMENTS + 1] = {0};
+    for (size_t i = 0; i < DOCUMENTS; i++) {
+        names[i] = documents[i].name;
+        if (strcmp(name, names[i]) == 0) {
+            put_schema(documents[i].schema, call->out);
+            return true;
+        }
     }
     const char *near = args_nearest(name, names);
     return err_set(
@@ -35,17 +42,14 @@ static bool put_schema(void *self, const struct args *args, struct arena *a, str
         name, near ? "; did you mean " : "", near ? near : "", near ? "?" : ".");
 }
 
-int cmd_schema(int argc, char **argv)
-{
-    const struct args_spec spec = {
-        .command = "schema",
-        .operands = "DOCUMENT",
-        .operands_min = 1,
-        .operands_max = 1,
-        .summary = "Prints the JSON Schema (draft 2020-12) of a document: result (result.json), plan (what a plan file "
-                   "may hold), "
-                   "comparison, gate, ranking, estimate, run (run.json).",
-        .example = "jtok schema result > result.schema.json",
-    };
-    return show_command(&spec, argc, argv, put_schema, NULL);
-}
+const struct command cmd_schema = {
+    .name = "schema",
+    .brief = "print the JSON Schema of a document that jtok writes",
+    .operands = "DOCUMENT",
+    .operands_min = 1,
+    .operands_max = 1,
+    .summary = "Prints the JSON Schema (draft 2020-12) of a document: result (result.json), plan (what a plan file may "
+               "hold), comparison, gate, ranking, estimate, run (run.json).",
+    .example = "jtok schema result > result.schema.json",
+    .run = run,
+};

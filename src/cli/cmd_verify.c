@@ -1,127 +1,42 @@
 #include "app/prove.h"
-#include "cli/args.h"
-#include "cli/commands.h"
-#include "cli/exit.h"
-#include "cli/show.h"
-#include "report/number.h"
-#include "report/report.h"
-#include "report/table.h"
+#include "cli/command.h"
+#include "cli/texts.h"
+#include "schema/table.h"
 
-static void put_seal(const struct archive_check *c, struct buf *out)
-{
-    if (!c->sealed)
-        buf_str(out, "seal     missing: there is no SHA256SUMS to check by. The run is still on, or it broke off.\n");
-    else if (c->bad)
-        buf_fmt(out, "seal     BROKEN: %zu of %zu files are not as sealed\n%s", c->bad, c->files, c->text);
-    else
-        buf_fmt(out, "seal     right: %zu files, every hash as sealed\n", c->files);
-}
+struct verify_options {
+    bool quiet;
+};
 
-static void put_records(const struct records *r, struct buf *out)
-{
-    if (r->damage)
-        buf_fmt(out, "records  DAMAGED: %s\n", r->damage);
-    else
-        buf_fmt(out, "records  consistent: %zu GPU%s, %zu requests, %zu chunks\n", r->gpu_count,
-                r->gpu_count == 1 ? "" : "s", r->request_count, r->chunk_count);
-}
+static const struct option options[] = {
+    {"--quiet", 'q', NULL, .field = BOOL(verify_options, quiet, "Print nothing; only the exit code tells.")},
+};
 
-static void put_document(const struct proof_document *d, const char *folder, struct buf *out)
+static bool run(struct call *call, struct err *e)
 {
-    switch (d->outcome) {
-    case PROOF_EQUAL:
-        buf_fmt(out, "result   right: %s is what the records give, byte for byte (%zu bytes)\n", d->name, d->bytes);
-        return;
-    case PROOF_MISSING:
-        buf_fmt(out, "result   MISSING: there is no %s; \"jtok analyze %s\" prints what it would hold\n", d->name,
-                folder);
-        return;
-    case PROOF_DIFFERENT:
-        buf_fmt(out, "result   DIFFERENT: %s from line %zu on is not what the records give\n", d->name, d->line);
-        return;
-    }
-}
-
-/* What another version of jtok or of the method made of the same records: told, and no damage. The seal says whether it
- * is as it was stored. */
-static void put_older(const struct result *then, const struct result *now, const char *folder, struct arena *a,
-                      struct buf *out)
-{
-    buf_fmt(out, "result   evaluated under %s by jtok %s: %s, %s J/token\n",
-            then->about.method_id ? then->about.method_id : "an unknown method",
-            then->about.jtok_version ? then->about.jtok_version : "of an unknown version",
-            then->formal ? "formal" : "excluded", number_text_instrument(a, &then->metrics.formal_j_per_token));
-    buf_fmt(out, "         under %s, from the records: %s, %s J/token", METHOD_ID, now->formal ? "formal" : "excluded",
-            number_text_instrument(a, &now->metrics.formal_j_per_token));
-    if (result_is_older(then)) /* of one method there is one result a folder */
-        buf_fmt(out, "; \"jtok analyze %s --store\" keeps it", folder);
-    buf_byte(out, '\n');
-}
-
-static void put_verdict(const struct result *r, struct arena *a, struct buf *out)
-{
-    buf_fmt(out, "verdict  %s: %s%s\n", r->formal ? "formal" : "excluded", result_checks_text(r, a),
-            r->about.simulated ? "; SIMULATED" : "");
-    for (size_t i = 0; i < r->check_count; i++) {
-        const struct result_check *c = &r->checks[i];
-        if (!check_excludes(c->outcome))
-            continue;
-        buf_str(out, "         ");
-        text_wrap(out,
-                  arena_format(a, "%s (%s): %s", check_code_names[c->code], check_outcome_names[c->outcome],
-                               c->why ? c->why : ""),
-                  9, 11, REPORT_COLUMNS);
-    }
-}
-
-/* As much as was found out. */
-static void put_proof(const struct proof *p, const char *folder, struct arena *a, struct buf *out)
-{
-    if (p->has_seal_check)
-        put_seal(&p->seal, out);
-    if (!p->evaluation)
-        return;
-    const struct result *now = &p->evaluation->result;
-    put_records(&p->evaluation->records, out);
-    if (p->older)
-        put_older(p->older, now, folder, a, out);
-    for (size_t i = 0; i < p->document_count; i++)
-        put_document(&p->documents[i], folder, out);
-    put_verdict(now, a, out);
-}
-
-static bool verify(void *self, const struct args *args, struct arena *a, struct buf *out, int *ret_code, struct err *e)
-{
-    const bool *quiet = self;
-    const char *folder = args->operands[0];
+    const struct verify_options *o = call->options;
+    const char *folder = call->args->operands[0];
     struct proof p;
-    bool proven = prove(folder, a, &p, e);
-    if (!*quiet)
-        put_proof(&p, folder, a, out);
-    if (proven)
-        *ret_code = !proof_is_sound(&p) ? EXIT_RECORDS : p.evaluation->result.formal ? EXIT_OK : EXIT_EXCLUDED;
-    return proven;
+    bool read = prove(folder, call->arena, &p, e);
+    if (!o->quiet)
+        text_proof(&p, folder, call->arena, call->out);
+    if (read)
+        call->code = !proof_is_sound(&p) ? EXIT_RECORDS : p.evaluation->result.formal ? EXIT_OK : EXIT_EXCLUDED;
+    return read;
 }
 
-int cmd_verify(int argc, char **argv)
-{
-    bool quiet = false;
-    const struct arg options[] = {{"--quiet", ARG_FLAG, NULL, "print nothing; the exit code tells", &quiet, 'q'}};
-    const struct args_spec spec = {
-        .command = "verify",
-        .operands = "RUN",
-        .operands_min = 1,
-        .operands_max = 1,
-        .summary = "Checks a run folder: every hash of its seal, the consistency of its records, and its result, which "
-                   "is computed again "
-                   "and compared byte for byte.",
-        .more = "Exit code: 0 all is right and the run is formal, 1 all is right and the run is excluded, 7 a file is\n"
-                "missing, changed or damaged, or the stored result is not what the records give. A result that another "
-                "version\n"
-                "made is shown beside the one computed now; it is no damage.",
-        .example = "jtok verify runs/20261130T010000Z-llama-8b",
-        .options = options,
-        .option_count = 1,
-    };
-    return show_command(&spec, argc, argv, verify, &quiet);
-}
+const struct command cmd_verify = {
+    .name = "verify",
+    .brief = "check a run's seal and records, and recompute its result byte for byte",
+    .operands = "RUN",
+    .operands_min = 1,
+    .operands_max = 1,
+    .summary = "Checks a run folder: every hash of its seal, the consistency of its records, and its result, which is "
+               "computed again and compared byte for byte.",
+    .more = "A result made by another version of jtok is shown beside the new one; that is not damage.",
+    .example = "jtok verify runs/20261130T010000Z-llama-8b",
+    .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_RECORDS),
+    .options = options,
+    .option_count = SCHEMA_COUNT(options),
+    .options_size = sizeof(struct verify_options),
+    .run = run,
+};

@@ -3,7 +3,25 @@
 #include <stdio.h>
 #include "base/utf8.h"
 
-int exit_code_of(const struct err *e)
+const struct exit_row exit_rows[] = {
+    {EXIT_OK, "Success. A run or a result is formal; a gate passed."},
+    {EXIT_EXCLUDED, "The records are complete, but the run is excluded from the formal results, for the reasons "
+                    "printed; or none of the models can be ranked."},
+    {EXIT_USAGE, "The command line is wrong."},
+    {EXIT_PLAN, "The plan, the request file or another input is wrong."},
+    {EXIT_DEVICE, "Nothing can be measured: the driver is missing, or a GPU is missing or unusable."},
+    {EXIT_BUSY, "The machine is busy: a GPU or a port is in use, or the GPUs do not become idle."},
+    {EXIT_ENGINE, "The engine failed to start, did not become ready, or is not what the plan says."},
+    {EXIT_RECORDS, "A run folder is missing, unsealed, damaged or inconsistent."},
+    {EXIT_REFUSED, "The method does not allow it, for the reasons printed."},
+    {EXIT_SYSTEM, "The operating system refused something, or jtok has a bug."},
+    {EXIT_GATE_FAILED, "The gate failed: the metric is beyond its limit."},
+    {EXIT_UNDECIDED, "The gate is undecided: the runs cannot tell."},
+    {EXIT_INTERRUPTED, "Interrupted by the user."},
+};
+const size_t exit_row_count = sizeof exit_rows / sizeof *exit_rows;
+
+enum exit_code exit_code_of(const struct err *e)
 {
     switch (e->kind) {
     case ERR_NONE:
@@ -41,7 +59,7 @@ void exit_tell(const char *text)
     buf_done(&b);
 }
 
-int exit_with(const struct err *e)
+enum exit_code exit_with(const struct err *e)
 {
     exit_tell(e->text);
     return exit_code_of(e);

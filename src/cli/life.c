@@ -5,12 +5,12 @@
 #include "cli/show.h"
 #include "store/plan_yaml.h"
 
-static int print_plan(const struct plan *p)
+static enum exit_code print_plan(const struct plan *p)
 {
     struct err e = {0};
     struct buf b = {0};
     plan_yaml_write(p, true, &b);
-    int code = show_flush(&b, &e) ? EXIT_OK : exit_with(&e);
+    enum exit_code code = show_flush(&b, &e) ? EXIT_OK : exit_with(&e);
     buf_done(&b);
     return code;
 }
@@ -25,24 +25,24 @@ static void tell_folder(void *self, const char *folder)
     buf_done(&line);
 }
 
-static int tell_no_result(const struct measurement *m)
+static enum exit_code tell_no_result(const struct measurement *m)
 {
     if (m->outcome.failure.kind != ERR_NONE)
         exit_with(&m->outcome.failure);
     return exit_with(&m->no_result);
 }
 
-static void print_result(const struct result *r, const char *folder, const char *format)
+static void print_result(const struct result *r, const char *folder, enum format format)
 {
     struct err e = {0};
     struct buf text = {0};
-    struct report_options options = {.colour = show_colour(), .run = folder};
-    if (!show_result(r, format, &options, &text, &e) || !show_write(&text, &e))
+    show_result(r, format, SHOW_SCREEN, &(struct report_options){.colour = show_colour(), .run = folder}, &text);
+    if (!show_write(&text, &e))
         exit_with(&e);
     buf_done(&text);
 }
 
-static int ending(const struct life *l, const struct measurement *m)
+static enum exit_code ending(const struct life *l, const struct measurement *m, struct arena *a)
 {
     if (m->outcome.interrupted)
         return exit_with(&(struct err){.kind = ERR_INTERRUPTED,
@@ -50,22 +50,22 @@ static int ending(const struct life *l, const struct measurement *m)
     if (m->outcome.failure.kind != ERR_NONE)
         return exit_with(&m->outcome.failure);
     if (l->judge)
-        return l->judge(m, l->arena);
+        return l->judge(m, a);
     return m->evaluation->result.formal ? EXIT_OK : EXIT_EXCLUDED;
 }
 
-static int execute(const struct life *l, struct run *run, struct progress *progress)
+static enum exit_code execute(const struct life *l, struct run *run, struct progress *progress, struct arena *a)
 {
     struct err e = {0};
     struct measurement m;
-    if (!measure(run, progress, tell_folder, l->arena, &m, &e)) {
+    if (!measure(run, progress, tell_folder, a, &m, &e)) {
         progress_break(progress);
         return exit_with(&e);
     }
     if (!m.evaluation)
         return tell_no_result(&m);
-    print_result(&m.evaluation->result, m.outcome.folder, l->format);
-    return ending(l, &m);
+    print_result(&m.evaluation->result, m.outcome.folder, l->options->format);
+    return ending(l, &m, a);
 }
 
 static void tell_warnings(const struct run *run)
@@ -76,11 +76,11 @@ static void tell_warnings(const struct run *run)
         exit_tell(list[i]);
 }
 
-int life_run(const struct life *l)
+enum exit_code life_run(const struct life *l, struct arena *a)
 {
     struct err e = {0};
     struct progress progress;
-    progress_init(&progress, l->quiet);
+    progress_init(&progress, l->options->quiet);
     struct run_options options = {
         .plan_source = l->plan_source,
         .api_key = getenv("JTOK_API_KEY"),
@@ -90,17 +90,16 @@ int life_run(const struct life *l)
     };
     struct run *run = NULL;
     const struct plan *plan = NULL;
-    int code;
-    bool ready =
-        show_knows(l->format, &e) && run_open(l->plan, l->arena, &options, &run, &e) && run_resolve(run, &plan, &e);
+    enum exit_code code;
+    bool ready = run_open(l->plan, a, &options, &run, &e) && run_resolve(run, &plan, &e);
     if (ready)
         tell_warnings(run);
     if (!ready)
         code = exit_with(&e);
-    else if (l->dry_run)
+    else if (l->options->dry_run)
         code = print_plan(plan);
     else
-        code = execute(l, run, &progress);
+        code = execute(l, run, &progress, a);
     run_close(run);
     progress_done(&progress);
     return code;

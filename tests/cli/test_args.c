@@ -1,57 +1,70 @@
 #include "check.h"
-#include "cli/args.h"
-#include "cli/exit.h"
+#include <math.h>
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/show.h"
+#include "schema/table.h"
 
 struct values {
-    bool flag;
-    const char *text;
+    enum format format;
     int64_t number;
     double real;
-    struct arg_list list;
+    bool flag;
 };
+
+static const struct option options[] = {
+    {"--dry-run", 'n', NULL, .field = BOOL(values, flag, "Say what would happen.")},
+    FORMAT_OPTION(values, format, format_names_three),
+    {"--requests", 0, "N", .field = I64(values, number, "How many.", RANGE(1, 10), DEFAULT(5))},
+    {"--pue", 0, "X", .field = F64(values, real, "A factor.")},
+    {"--set", 0, "KEY=VALUE", .many = true, .doc = "One parameter."},
+    {"--count", 0, "N", .plan_key = "requests.count", .doc = "Requests."},
+};
+
+static struct command probe = {.name = "probe",
+                               .brief = "a probe",
+                               .operands = "A [B]",
+                               .operands_min = 1,
+                               .operands_max = 2,
+                               .summary = "A probe.",
+                               .example = "jtok probe a",
+                               .options = options,
+                               .option_count = SCHEMA_COUNT(options),
+                               .options_size = sizeof(struct values)};
+
+static struct arena arena;
 
 static bool parse(struct values *v, struct args *a, struct err *e, const char *const *words, bool takes_rest)
 {
-    const struct arg options[] = {
-        {"--dry-run", ARG_FLAG, NULL, "says what would happen", &v->flag, 'n'},
-        {"--format", ARG_TEXT, "NAME", "text or json", &v->text, 0},
-        {"--requests", ARG_I64, "N", "how many", &v->number, 0},
-        {"--pue", ARG_F64, "X", "a factor", &v->real, 0},
-        {"--set", ARG_LIST, "KEY=VALUE", "one parameter", &v->list, 0},
-    };
-    const struct args_spec spec = {.command = "probe",
-                                   .operands = "A [B]",
-                                   .operands_min = 1,
-                                   .operands_max = 2,
-                                   .summary = "A probe.",
-                                   .example = "jtok probe a",
-                                   .options = options,
-                                   .option_count = 5,
-                                   .takes_rest = takes_rest};
     char name[] = "probe", *argv[16] = {name};
     int argc = 1;
     for (; *words; words++)
         argv[argc++] = (char *)(uintptr_t)*words;
-    return args_parse(&spec, argc, argv, a, e);
+    probe.takes_rest = takes_rest;
+    return args_parse(&probe, argc, argv, &arena, v, a, e);
 }
 #define PARSE(v, a, e, ...) parse(v, a, e, (const char *const[]){__VA_ARGS__, NULL}, false)
 
 static void values_reach_their_place(void **state)
 {
     (void)state;
-    struct values v = {.number = 5};
+    struct values v = {0};
     struct args a;
     struct err e = {0};
     assert_ok(PARSE(&v, &a, &e, "one", "--format=json", "-n", "--set", "k=3", "--pue", "1.5", "two", "--set=a=b"), e);
     assert_true(v.flag);
-    assert_string_equal(v.text, "json");
+    assert_int_equal(v.format, FORMAT_JSON);
     assert_int_equal(v.number, 5);
     assert_close(v.real, 1.5, 0);
-    assert_int_equal(v.list.count, 2);
-    assert_string_equal(v.list.items[0], "k=3");
-    assert_string_equal(v.list.items[1], "a=b");
+    assert_int_equal(a.many.count, 2);
+    assert_string_equal(a.many.items[0], "k=3");
+    assert_string_equal(a.many.items[1], "a=b");
     assert_int_equal(a.operand_count, 2);
     assert_string_equal(a.operands[1], "two");
+    assert_ok(PARSE(&v, &a, &e, "one"), e);
+    assert_int_equal(v.format, FORMAT_TEXT);
+    assert_true(isnan(v.real));
+    assert_false(v.flag);
 }
 
 static void wrong_lines_are_named(void **state)
@@ -64,8 +77,12 @@ static void wrong_lines_are_named(void **state)
          "probe: there is no option --formt; did you mean --format? \"jtok probe --help\" lists the "
          "options."},
         {{"x", "--qqqqqqqq"}, "probe: there is no option --qqqqqqqq. \"jtok probe --help\" lists the options."},
-        {{"x", "--requests", "5.5"}, "probe: --requests takes a whole number, not \"5.5\"."},
-        {{"x", "--pue", "two"}, "probe: --pue takes a number, not \"two\"."},
+        {{"x", "--requests", "5.5"},
+         "probe: --requests: '5.5' is not allowed here; allowed: a whole number from 1 to 10"},
+        {{"x", "--requests", "11"},
+         "probe: --requests: '11' is not allowed here; allowed: a whole number from 1 to 10"},
+        {{"x", "--pue", "two"}, "probe: --pue: 'two' is not allowed here; allowed: a number"},
+        {{"x", "--format", "xml"}, "probe: --format: 'xml' is not allowed here; allowed: one of text, json, csv"},
         {{"x", "--format"}, "probe: --format needs a value behind it: --format NAME."},
         {{"x", "--dry-run=1"}, "probe: --dry-run takes no value."},
         {{"--dry-run"}, "probe: an argument is missing. Usage: jtok probe A [B]"},
@@ -114,20 +131,52 @@ static void help_wins_over_what_is_missing(void **state)
 static void help_lists_each_option(void **state)
 {
     (void)state;
-    const char *text;
-    const struct arg option = {"--format", ARG_TEXT, "NAME", "text or json", &text, 'f'};
-    const struct args_spec spec = {.command = "probe",
-                                   .operands = "RUN",
-                                   .summary = "A probe.",
-                                   .example = "jtok probe a",
-                                   .options = &option,
-                                   .option_count = 1};
     struct buf out = {0};
-    args_help(&spec, &out);
-    assert_string_equal(buf_text(&out), "Usage: jtok probe [options] RUN\n\nA probe.\n\nOptions:\n"
-                                        "  -f, --format NAME  text or json\n"
-                                        "  -h, --help         this text\n\nExample:\n  jtok probe a\n");
+    help_command(&probe, &out);
+    const char *text = buf_text(&out);
+    static const char *const parts[] = {
+        "Usage: jtok probe [OPTIONS] A [B]\n\nA probe.\n\nOptions:\n",
+        "\n  -n, --dry-run         Say what would happen.\n",
+        "\n  -f, --format NAME     Output format: text (default), json or csv.\n",
+        "\n      --requests N      How many (default: 5).\n",
+        "\n      --set KEY=VALUE   One parameter.\n",
+        "\n  -h, --help            Print this text.\n\nExit codes:\n  0    Success.",
+        "\n  2    The command line is wrong.\n  9    ",
+        "\n\nExample:\n  jtok probe a\n",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strstr(text, parts[i]))
+            fail_msg("\"%s\" is not in:\n%s", parts[i], text);
     buf_done(&out);
+}
+
+/* What an option and a --set say of one key is typed once, by the plan's table; twice is an error. */
+static void options_set_keys_of_the_plan(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[6], *fault;
+        int64_t count;
+    } cases[] = {{{"x", "--count", "7"}, NULL, 7},
+                 {{"x", "--set", "requests.count=8"}, NULL, 8},
+                 {{"x", "--count", "7", "--set", "requests.count=7"}, "both set requests.count", 0},
+                 {{"x", "--count", "seven"}, "--count", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct values v = {0};
+        struct args a;
+        struct err e = {0};
+        struct plan plan;
+        struct problems problems;
+        assert_ok(parse(&v, &a, &e, cases[i].words, false), e);
+        plan_defaults(&plan);
+        problems_init(&problems, &arena, NULL);
+        args_set_plan(&probe, &a, &plan, &problems);
+        assert_int_equal(problems_none(&problems, ERR_PLAN, &e), !cases[i].fault);
+        if (cases[i].fault)
+            assert_non_null(strstr(e.text, cases[i].fault));
+        else
+            assert_int_equal(plan.requests.count, cases[i].count);
+    }
 }
 
 static void each_kind_has_its_exit_code(void **state)
@@ -146,9 +195,12 @@ static void each_kind_has_its_exit_code(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_reach_their_place),   cmocka_unit_test(wrong_lines_are_named),
-        cmocka_unit_test(two_dashes_end_the_options), cmocka_unit_test(help_wins_over_what_is_missing),
-        cmocka_unit_test(help_lists_each_option),     cmocka_unit_test(each_kind_has_its_exit_code),
+        cmocka_unit_test(values_reach_their_place),    cmocka_unit_test(wrong_lines_are_named),
+        cmocka_unit_test(two_dashes_end_the_options),  cmocka_unit_test(help_wins_over_what_is_missing),
+        cmocka_unit_test(help_lists_each_option),      cmocka_unit_test(options_set_keys_of_the_plan),
+        cmocka_unit_test(each_kind_has_its_exit_code),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    arena_done(&arena);
+    return failed;
 }

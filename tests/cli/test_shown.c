@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/utf8.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "app/evaluate.h"
 #include "cli/exit.h"
 #include "cli/progress.h"
@@ -22,7 +22,7 @@ struct bench {
 };
 
 /* Runs one command with stdout and stderr in files, read back into out and err. */
-static int call(struct bench *b, int (*command)(int, char **), const char *const *words)
+static int call(struct bench *b, const struct command *command, const char *const *words)
 {
     char *argv[16];
     int argc = 0;
@@ -38,7 +38,7 @@ static int call(struct bench *b, int (*command)(int, char **), const char *const
         dup2(fd, i + 1);
         close(fd);
     }
-    int code = command(argc, argv);
+    int code = (int)command_run(command, argc, argv);
     fflush(NULL);
     for (int i = 0; i < 2; i++) {
         struct err e = {0};
@@ -170,35 +170,35 @@ static void no_command_lets_it_out(void **state)
         const char *both = arena_format(&b->a, "%s,%s", one, two);
         const struct {
             const char *name;
-            int (*command)(int, char **);
+            const struct command *command;
             const char *words[8];
         } ways[] = {
-            {"report", cmd_report, {"report", one}},
-            {"report, JSON", cmd_report, {"report", one, "--format=json"}},
-            {"report, CSV", cmd_report, {"report", one, "--format=csv"}},
-            {"report, SVG", cmd_report, {"report", one, "--format=svg"}},
-            {"analyze", cmd_analyze, {"analyze", one}},
-            {"analyze, JSON", cmd_analyze, {"analyze", one, "--format=json"}},
-            {"analyze, CSV", cmd_analyze, {"analyze", one, "--format=csv"}},
-            {"verify", cmd_verify, {"verify", one}},
-            {"list", cmd_list, {"list", runs}},
-            {"list, JSON", cmd_list, {"list", runs, "--format=json"}},
-            {"compare", cmd_compare, {"compare", one, two}},
-            {"compare, JSON", cmd_compare, {"compare", one, two, "--format=json"}},
-            {"compare, CSV", cmd_compare, {"compare", one, two, "--format=csv"}},
-            {"compare of several", cmd_compare, {"compare", both, one}},
-            {"rank", cmd_rank, {"rank", one}},
-            {"rank, JSON", cmd_rank, {"rank", one, "--format=json"}},
-            {"rank, CSV", cmd_rank, {"rank", one, "--format=csv"}},
-            {"estimate", cmd_estimate, {"estimate", one, "-n", "10"}},
-            {"estimate, CSV", cmd_estimate, {"estimate", one, "-n", "10", "--format=csv"}},
-            {"an unknown option", cmd_report, {"report", arena_format(&b->a, "--%s", attacks[i].text)}},
-            {"a folder that is not there", cmd_report, {"report", attacks[i].text}},
-            {"an unknown format", cmd_report, {"report", one, "--format", attacks[i].text}},
+            {"report", &cmd_report, {"report", one}},
+            {"report, JSON", &cmd_report, {"report", one, "--format=json"}},
+            {"report, CSV", &cmd_report, {"report", one, "--format=csv"}},
+            {"report, SVG", &cmd_report, {"report", one, "--format=svg"}},
+            {"analyze", &cmd_analyze, {"analyze", one}},
+            {"analyze, JSON", &cmd_analyze, {"analyze", one, "--format=json"}},
+            {"analyze, CSV", &cmd_analyze, {"analyze", one, "--format=csv"}},
+            {"verify", &cmd_verify, {"verify", one}},
+            {"list", &cmd_list, {"list", runs}},
+            {"list, JSON", &cmd_list, {"list", runs, "--format=json"}},
+            {"compare", &cmd_compare, {"compare", one, two}},
+            {"compare, JSON", &cmd_compare, {"compare", one, two, "--format=json"}},
+            {"compare, CSV", &cmd_compare, {"compare", one, two, "--format=csv"}},
+            {"compare of several", &cmd_compare, {"compare", both, one}},
+            {"rank", &cmd_rank, {"rank", one}},
+            {"rank, JSON", &cmd_rank, {"rank", one, "--format=json"}},
+            {"rank, CSV", &cmd_rank, {"rank", one, "--format=csv"}},
+            {"estimate", &cmd_estimate, {"estimate", one, "-n", "10"}},
+            {"estimate, CSV", &cmd_estimate, {"estimate", one, "-n", "10", "--format=csv"}},
+            {"an unknown option", &cmd_report, {"report", arena_format(&b->a, "--%s", attacks[i].text)}},
+            {"a folder that is not there", &cmd_report, {"report", attacks[i].text}},
+            {"an unknown format", &cmd_report, {"report", one, "--format", attacks[i].text}},
         };
         for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
             if (!more &&
-                (ways[k].command == cmd_analyze || ways[k].command == cmd_verify || ways[k].command == cmd_compare))
+                (ways[k].command == &cmd_analyze || ways[k].command == &cmd_verify || ways[k].command == &cmd_compare))
                 continue;
             call(b, ways[k].command, ways[k].words);
             assert_true(b->out.n + b->err.n > 0);
@@ -299,7 +299,7 @@ static void plans_and_machines_are_clean(void **state)
 
         const char *library = arena_format(&b->a, "/nowhere/%s", attacks[i].text);
         for (int json = 0; json < 2; json++) {
-            call(b, cmd_doctor,
+            call(b, &cmd_doctor,
                  (const char *const[]){"doctor", "--quick", "--library", library,
                                        json ? "--format=json" : "--format=text", NULL});
             assert_true(b->out.n > 0);

@@ -1,37 +1,33 @@
-/* The doctor command on simulated machines; what it prints is caught in place of standard output. */
+/* What doctor finds on simulated machines, as its text and as its JSON. */
 #include "check.h"
 
 #include <stdlib.h>
-#include "cli/commands.h"
-#include "cli/exit.h"
-#include "cli/show.h"
+#include "app/doctor.h"
+#include "cli/texts.h"
+#include "schema/json.h"
 #include "text/json.h"
 
 static const char library[] = JTOK_BIN "/libnvidia-ml.so.1";
 
 static struct buf printed;
 
-bool show_flush(struct buf *out, struct err *e)
-{
-    (void)e;
-    buf_clear(&printed);
-    buf_add(&printed, out->p, out->n);
-    buf_clear(out);
-    return true;
-}
-
-static int doctor(const char *gpus, const char *fault, const char *first, const char *second)
+/* Gives the number of GPUs that can be measured. */
+static int64_t doctor(const char *gpus, const char *fault, int64_t probe_ns, bool json)
 {
     setenv("JTOK_SIM_GPUS", gpus, 1);
     setenv("JTOK_SIM_FAULT", fault, 1);
-    const char *words[] = {"doctor", "--library", library, first, second};
-    char text[5][256], *arguments[6] = {NULL}; /* argv may be changed, literals may not */
-    int count = 0;
-    for (int i = 0; i < 5 && words[i]; i++) {
-        snprintf(text[i], sizeof text[i], "%s", words[i]);
-        arguments[count++] = text[i];
-    }
-    return cmd_doctor(count, arguments);
+    struct arena a = {0};
+    struct doctor d;
+    struct err e = {0};
+    assert_ok(doctor_look(library, probe_ns, &a, &d, &e), e);
+    buf_clear(&printed);
+    if (json)
+        schema_json_write(&doctor_schema, &d, &printed);
+    else
+        text_doctor(&d, &a, &printed);
+    int64_t usable = d.usable_gpus;
+    arena_done(&a);
+    return usable;
 }
 
 static void expect(const char *text)
@@ -45,7 +41,7 @@ static void expect(const char *text)
 static void two_gpus_are_described(void **state)
 {
     (void)state;
-    assert_int_equal(doctor("2", "busy_process:1", "--quick", NULL), EXIT_OK);
+    assert_int_equal(doctor("2", "busy_process:1", 0, false), 2);
     expect("Driver 580.0-simulated, NVML 13.580.0-simulated, from " JTOK_BIN);
     expect("[simulated]");
     expect("GPU 1  Simulated H200  GPU-00000001-0000-0000-0000-000000000052");
@@ -78,14 +74,14 @@ static int64_t number_of(const char *key)
 static void readings_are_measured(void **state)
 {
     (void)state;
-    assert_int_equal(doctor("1", "", "--format", "json"), EXIT_OK);
+    assert_int_equal(doctor("1", "", INT64_C(3000000000), true), 1);
     assert_int_equal(number_of("usable_gpus"), 1);
     assert_int_equal(number_of("power_limit_mw"), 700000);
     assert_int_equal(number_of("buffer_depth"), 119);
     assert_close((double)number_of("power_mw"), 78500, 300);
     assert_true(number_of("open_files_soft") != 0);
     assert_true(number_of("clock_read_ns") > 0);
-    const char *counter = strstr(buf_text(&printed), "\"counter\": {");
+    const char *counter = strstr(buf_text(&printed), "\"series\": \"counter\"");
     assert_non_null(counter);
     int64_t period_ns = strtoll(strstr(counter, "\"period_ns\":") + 12, NULL, 10);
     assert_close((double)period_ns, 100.06e6, 4e6); /* each end is right to a read, over 28 steps */
@@ -94,28 +90,21 @@ static void readings_are_measured(void **state)
 static void what_can_not_be_measured_says_why(void **state)
 {
     (void)state;
-    assert_int_equal(doctor("2", "mig:0,no_permission:1", "--quick", NULL), EXIT_DEVICE);
+    assert_int_equal(doctor("2", "mig:0,no_permission:1", 0, false), 0);
     expect("nvidia-smi -i 0 -mig 0");
     expect("GPU 1 can't be read: no permission");
     expect("Nothing can be measured here.");
-    assert_int_equal(doctor("1", "no_driver", "--quick", NULL), EXIT_DEVICE);
+    assert_int_equal(doctor("1", "no_driver", 0, false), 0);
     expect("Driver none");
     expect("modprobe nvidia");
     expect("open files");
 }
 
-static void wrong_arguments_are_refused(void **state)
-{
-    (void)state;
-    assert_int_equal(doctor("1", "", "--format", "xml"), EXIT_USAGE);
-    assert_int_equal(doctor("1", "", "--qick", NULL), EXIT_USAGE);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_gpus_are_described), cmocka_unit_test(readings_are_measured),
-        cmocka_unit_test(what_can_not_be_measured_says_why), cmocka_unit_test(wrong_arguments_are_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(two_gpus_are_described),
+                                       cmocka_unit_test(readings_are_measured),
+                                       cmocka_unit_test(what_can_not_be_measured_says_why)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     buf_done(&printed);
     return failed;

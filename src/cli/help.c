@@ -1,0 +1,156 @@
+#include "cli/help.h"
+
+#include <string.h>
+#include "base/must.h"
+#include "report/table.h"
+#include "schema/set.h"
+
+enum { DOC_COLUMN = 24, EXIT_COLUMN = 7 };
+
+static const struct option help_option = {"--help", 'h', NULL, .doc = "Print this text."};
+
+bool help_exits(const struct command *c, enum exit_code code)
+{
+    return (c->exits | EXIT_BIT(EXIT_OK) | EXIT_BIT(EXIT_USAGE) | EXIT_BIT(EXIT_SYSTEM)) & EXIT_BIT(code);
+}
+
+/* The field that an option sets: its own, the plan's, or null. */
+static const struct field *field_of(const struct option *o)
+{
+    if (!o->plan_key)
+        return o->field.key ? &o->field : NULL;
+    const struct schema *s = &plan_schema;
+    const struct field *f = NULL;
+    for (const char *key = o->plan_key; *key;) {
+        must(s);
+        size_t n = strcspn(key, ".");
+        f = schema_find(s, (struct span){key, n});
+        must(f);
+        s = f->sub;
+        key += n + (key[n] == '.');
+    }
+    return f;
+}
+
+const char *const *help_option_names(const struct option *o)
+{
+    const struct field *f = field_of(o);
+    return f && f->type == FIELD_ENUM ? f->names : NULL;
+}
+
+static void put_names(const struct field *f, struct buf *out)
+{
+    buf_str(out, ": ");
+    for (size_t i = 0; f->names[i]; i++)
+        buf_fmt(out, "%s%s%s",
+                i == 0            ? ""
+                : f->names[i + 1] ? ", "
+                                  : " or ",
+                f->names[i], f->has_preset && (size_t)f->preset == i ? " (default)" : "");
+}
+
+void help_option_doc(const struct option *o, struct buf *out)
+{
+    const struct field *f = field_of(o);
+    const char *doc = o->doc ? o->doc : f->doc;
+    size_t n = strlen(doc);
+    must(n && doc[n - 1] == '.');
+    buf_add(out, doc, n - 1);
+    if (help_option_names(o)) {
+        put_names(f, out);
+    } else if (f && f->preset_text) {
+        buf_fmt(out, " (default: %s)", f->preset_text);
+    } else if (f && f->has_preset && f->type != FIELD_BOOL) {
+        buf_str(out, " (default: ");
+        num_put_f64(out, f->preset);
+        buf_byte(out, ')');
+    }
+    buf_byte(out, '.');
+}
+
+static void put_option(const struct option *o, struct buf *out)
+{
+    size_t start = out->n;
+    if (o->letter)
+        buf_fmt(out, "  -%c, %s", o->letter, o->name);
+    else
+        buf_fmt(out, "      %s", o->name);
+    if (o->value)
+        buf_fmt(out, " %s", o->value);
+    size_t column = out->n - start;
+    if (column + 2 > DOC_COLUMN) {
+        buf_byte(out, '\n');
+        column = 0;
+    }
+    buf_fmt(out, "%*s", (int)(DOC_COLUMN - column), "");
+    struct buf doc = {0};
+    help_option_doc(o, &doc);
+    text_wrap(out, buf_text(&doc), DOC_COLUMN, DOC_COLUMN, HELP_COLUMNS);
+    buf_done(&doc);
+}
+
+static void put_paragraphs(const char *text, struct buf *out)
+{
+    while (*text) {
+        struct buf paragraph = {0};
+        size_t n = strcspn(text, "\n");
+        buf_add(&paragraph, text, n);
+        buf_byte(out, '\n');
+        text_wrap(out, buf_text(&paragraph), 0, 0, HELP_COLUMNS);
+        buf_done(&paragraph);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void put_lines(const char *text, struct buf *out)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        buf_fmt(out, "  %.*s\n", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+/* `c` null: all of them. */
+static void put_exits(const struct command *c, struct buf *out)
+{
+    buf_str(out, "\nExit codes:\n");
+    for (size_t i = 0; i < exit_row_count; i++) {
+        const struct exit_row *r = &exit_rows[i];
+        if (c && !help_exits(c, r->code))
+            continue;
+        buf_fmt(out, "  %-5d", (int)r->code);
+        text_wrap(out, r->doc, EXIT_COLUMN, EXIT_COLUMN, HELP_COLUMNS);
+    }
+}
+
+void help_command(const struct command *c, struct buf *out)
+{
+    buf_fmt(out, "Usage: jtok %s%s%s%s\n", c->name, c->option_count ? " [OPTIONS]" : "", c->operands ? " " : "",
+            c->operands ? c->operands : "");
+    put_paragraphs(c->summary, out);
+    if (c->more)
+        put_paragraphs(c->more, out);
+    buf_str(out, "\nOptions:\n");
+    for (size_t i = 0; i < c->option_count; i++)
+        put_option(&c->options[i], out);
+    put_option(&help_option, out);
+    put_exits(c, out);
+    buf_str(out, strchr(c->example, '\n') ? "\nExamples:\n" : "\nExample:\n");
+    put_lines(c->example, out);
+}
+
+void help_program(struct buf *out)
+{
+    buf_str(out, "jtok " JTOK_VERSION "\nEnergy per output token of an LLM inference service, with its uncertainty.\n\n"
+                 "Usage: jtok COMMAND [ARGUMENTS]\n\nCommands:\n");
+    for (const struct command *const *c = commands; *c; c++) {
+        buf_fmt(out, "  %-10s", (*c)->name);
+        text_wrap(out, (*c)->brief, 12, 12, HELP_COLUMNS);
+    }
+    buf_str(out, "\n\"jtok COMMAND --help\" shows the options of a command, with an example.\n"
+                 "\"jtok --version\" prints the version.\n");
+    put_exits(NULL, out);
+    buf_str(out, "\nExample:\n");
+    put_lines(cmd_run.example, out);
+}

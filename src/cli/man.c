@@ -1,0 +1,149 @@
+/* Man pages in mdoc, the macros that groff and mandoc both know. */
+#include <stdio.h>
+#include <string.h>
+#include "cli/help.h"
+
+/* Text as roff takes it: a backslash, a dash that a reader may copy, a point or quote at the start of a line. */
+static void put_text(const char *text, struct buf *out)
+{
+    bool start = out->n == 0 || out->p[out->n - 1] == '\n';
+    for (; *text; text++) {
+        if (start && (*text == '.' || *text == '\''))
+            buf_str(out, "\\&");
+        start = *text == '\n';
+        if (*text == '\\')
+            buf_str(out, "\\e");
+        else if (*text == '-')
+            buf_str(out, "\\-");
+        else
+            buf_byte(out, *text);
+    }
+}
+
+/* One sentence a line, as mdoc wants it. */
+static void put_sentences(const char *text, struct buf *out)
+{
+    while (*text) {
+        const char *end = strstr(text, ". ");
+        size_t n = end ? (size_t)(end - text) + 1 : strlen(text);
+        struct buf sentence = {0};
+        buf_add(&sentence, text, n);
+        put_text(buf_text(&sentence), out);
+        buf_byte(out, '\n');
+        buf_done(&sentence);
+        text += n + strspn(text + n, " ");
+    }
+}
+
+static void put_paragraphs(const char *text, struct buf *out)
+{
+    while (*text) {
+        struct buf paragraph = {0};
+        size_t n = strcspn(text, "\n");
+        buf_add(&paragraph, text, n);
+        buf_str(out, ".Pp\n");
+        put_sentences(buf_text(&paragraph), out);
+        buf_done(&paragraph);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void put_head(const char *name, const char *title, const char *brief, struct buf *out)
+{
+    buf_fmt(out, ".Dd $Mdocdate$\n.Dt %s 1\n.Os jtok " JTOK_VERSION "\n.Sh NAME\n.Nm %s\n.Nd ", title, name);
+    put_text(brief, out);
+    buf_byte(out, '\n');
+}
+
+static void put_option(const struct option *o, struct buf *out)
+{
+    buf_str(out, ".It ");
+    if (o->letter)
+        buf_fmt(out, "Fl %c , ", o->letter);
+    buf_str(out, "Fl ");
+    put_text(o->name + 1, out);
+    if (o->value) {
+        buf_str(out, " Ar ");
+        put_text(o->value, out);
+    }
+    buf_byte(out, '\n');
+    struct buf doc = {0};
+    help_option_doc(o, &doc);
+    put_sentences(buf_text(&doc), out);
+    buf_done(&doc);
+}
+
+static void put_options(const struct command *c, struct buf *out)
+{
+    buf_str(out, ".Pp\nThe options are:\n.Bl -tag -width Ds\n");
+    for (size_t i = 0; i < c->option_count; i++)
+        put_option(&c->options[i], out);
+    buf_str(out, ".It Fl h , Fl \\-help\nPrint a short form of this page.\n.El\n");
+}
+
+/* `c` null: all of them. */
+static void put_exits(const struct command *c, struct buf *out)
+{
+    buf_str(out, ".Sh EXIT STATUS\n.Bl -tag -width Ds\n");
+    for (size_t i = 0; i < exit_row_count; i++) {
+        if (c && !help_exits(c, exit_rows[i].code))
+            continue;
+        buf_fmt(out, ".It %d\n", (int)exit_rows[i].code);
+        put_sentences(exit_rows[i].doc, out);
+    }
+    buf_str(out, ".El\n");
+}
+
+static void put_example(const char *text, struct buf *out)
+{
+    buf_str(out, ".Sh EXAMPLES\n.Bd -literal\n");
+    put_text(text, out);
+    buf_str(out, "\n.Ed\n");
+}
+
+void man_command(const struct command *c, struct buf *out)
+{
+    char name[40], title[40];
+    snprintf(name, sizeof name, "jtok-%s", c->name);
+    for (size_t i = 0; i <= strlen(name); i++)
+        title[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i]);
+    put_head(name, title, c->brief, out);
+    buf_fmt(out, ".Sh SYNOPSIS\n.Nm jtok %s\n", c->name);
+    if (c->option_count)
+        buf_str(out, ".Op Ar options\n");
+    if (c->operands) {
+        buf_str(out, ".Ar ");
+        put_text(c->operands, out);
+        buf_byte(out, '\n');
+    }
+    buf_str(out, ".Sh DESCRIPTION\n");
+    put_sentences(c->summary, out);
+    if (c->more)
+        put_paragraphs(c->more, out);
+    put_options(c, out);
+    put_exits(c, out);
+    put_example(c->example, out);
+    buf_str(out, ".Sh SEE ALSO\n.Xr jtok 1\n");
+}
+
+void man_program(struct buf *out)
+{
+    put_head("jtok", "JTOK", "energy per output token of an LLM inference service", out);
+    buf_str(out, ".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar arguments\n.Nm\n.Fl \\-version\n.Sh DESCRIPTION\n"
+                 ".Nm\nmeasures the energy per output token of an LLM inference service, with its uncertainty.\n"
+                 "The commands are:\n.Bl -tag -width Ds\n");
+    for (const struct command *const *c = commands; *c; c++) {
+        buf_fmt(out, ".It Xr jtok-%s 1\n", (*c)->name);
+        put_text((*c)->brief, out);
+        buf_byte(out, '\n');
+    }
+    buf_str(out, ".El\n");
+    buf_str(out, ".Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
+                 ".It Ev JTOK_API_KEY\nSent to the engine as a bearer token, and never recorded.\n"
+                 ".It Ev NO_COLOR\nSet to anything but nothing, there are no colours.\n.El\n");
+    put_exits(NULL, out);
+    put_example(cmd_run.example, out);
+    buf_str(out, ".Sh SEE ALSO\n");
+    for (const struct command *const *c = commands; *c; c++)
+        buf_fmt(out, ".Xr jtok-%s 1%s\n", (*c)->name, c[1] ? " ," : "");
+}

@@ -1,0 +1,180 @@
+#include "cli/texts.h"
+
+#include <math.h>
+#include <string.h>
+#include "cli/show.h"
+#include "cli/sides.h"
+#include "report/number.h"
+#include "report/report.h"
+#include "report/table.h"
+
+static const char *signed_text(struct arena *a, const struct quantity *q)
+{
+    return arena_format(a, "%s%s", q->value > 0 ? "+" : "", number_text_instrument(a, q));
+}
+
+/* ---- one run a side ---- */
+
+static void put_singles(const struct comparison *c, struct arena *a, struct buf *out)
+{
+    static const char *const head[] = {"", "A", "B", "B - A", "B / A", ""};
+    struct table t;
+    table_init(&t, a, "lrrrrl");
+    for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
+        table_cell(&t, head[i]);
+    for (size_t i = 0; i < c->row_count; i++) {
+        const struct comparison_row *r = &c->rows[i];
+        table_cell(&t, r->key);
+        table_cell(&t, number_text_quantity(a, &r->a));
+        table_cell(&t, number_text_quantity(a, &r->b));
+        table_cell(&t, r->why ? "" : signed_text(a, &r->difference));
+        table_cell(&t, r->why ? "" : number_text_instrument(a, &r->ratio));
+        table_cell(&t, r->why ? "no value" : "");
+    }
+    table_put(&t, out, 2);
+}
+
+/* ---- several ---- */
+
+static const char *interval_text(struct arena *a, double low, double high)
+{
+    return isnan(low) ? "" : arena_format(a, "%s–%s", number_text(a, low, 4), number_text(a, high, 4));
+}
+
+static const char *p_text(struct arena *a, const struct between_runs *b)
+{
+    return isnan(b->p) ? "" : arena_format(a, "%.2g", b->p);
+}
+
+static const char *verdict_text(const struct comparison_row *r)
+{
+    static const char *const texts[] = {"", "not seen", "B lower", "B higher"};
+    return r->why ? "no value" : texts[r->verdict];
+}
+
+/* "0.05512" of one run, "0.05512 (0.92 %)" of several: with the standard deviation. */
+static const char *side_text(struct arena *a, const struct sample *s)
+{
+    const char *mean = number_text(a, s->mean, 4);
+    double percent = 100 * fabs(s->sd / s->mean);
+    int places = percent < 1 ? 2 : percent < 10 ? 1 : 0;
+    return isnan(s->sd) ? mean : arena_format(a, "%s (%.*f %%)", mean, places, percent);
+}
+
+static const char *least_text(struct arena *a, const struct comparison *c)
+{
+    for (size_t i = 0; i < c->row_count; i++)
+        if (!isnan(c->rows[i].between.p_least))
+            return arena_format(a, ", and can't be under %.2g for so many runs", c->rows[i].between.p_least);
+    return "";
+}
+
+static void put_groups(const struct comparison *c, struct arena *a, struct buf *out)
+{
+    static const char *const head[] = {"", "A (sd)", "B (sd)", "B / A", "95 %", "p", ""};
+    struct table t;
+    table_init(&t, a, "lrrrlrl");
+    for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
+        table_cell(&t, head[i]);
+    for (size_t i = 0; i < c->row_count; i++) {
+        const struct comparison_row *r = &c->rows[i];
+        table_cell(&t, r->key);
+        table_cell(&t, r->why ? "" : side_text(a, &r->a_runs));
+        table_cell(&t, r->why ? "" : side_text(a, &r->b_runs));
+        table_cell(&t, r->why ? "" : number_text(a, r->ratio.value, 4));
+        table_cell(&t, r->why ? "" : interval_text(a, r->between.low, r->between.high));
+        table_cell(&t, r->why ? "" : p_text(a, &r->between));
+        table_cell(&t, verdict_text(r));
+    }
+    table_put(&t, out, 2);
+    buf_str(out, "\n  ");
+    text_wrap(out,
+              arena_format(a,
+                           "sd: between the runs of a side. 95 %%: Welch's interval of B / A between runs; it decides, "
+                           "from %d runs a side. p: permutation test; it decides nothing%s.",
+                           COMPARE_DECIDES, least_text(a, c)),
+              2, 2, REPORT_COLUMNS);
+    if (c->compared)
+        show_item(arena_format(a,
+                               "About one in twenty comparisons of the same thing comes out as different, by "
+                               "construction; of these %lld metrics at least one does with a probability of up to "
+                               "%.0f %%.",
+                               (long long)c->compared, 100 * c->chance),
+                  out);
+}
+
+/* ---- both ---- */
+
+static const struct comparison_row *row_of(const struct comparison *c, const char *key)
+{
+    for (size_t i = 0; i < c->row_count; i++)
+        if (strcmp(c->rows[i].key, key) == 0)
+            return &c->rows[i];
+    return NULL;
+}
+
+/* The answer first, in one sentence. */
+static void put_headline(const struct comparison *c, struct arena *a, struct buf *out)
+{
+    const struct comparison_row *r = row_of(c, "formal_j_per_token");
+    if (!r || r->why || r->ratio.state != Q_MEASURED)
+        return;
+    const char *sum =
+        arena_format(a, "B takes %.2f %% %s energy per output token than A in the formal stage (%s against %s J)",
+                     100 * fabs(r->ratio.value - 1), r->ratio.value < 1 ? "less" : "more",
+                     number_text(a, r->b.value, 4), number_text(a, r->a.value, 4));
+    const char *text;
+    if (c->a_count == 1 && c->b_count == 1)
+        text = arena_format(a, "%s: one run each, spread between runs unknown; no statement about the set-ups.", sum);
+    else if (r->verdict == COMPARED_NONE)
+        text = arena_format(a, "%s: under %d runs a side; no statement about the set-ups.", sum, COMPARE_DECIDES);
+    else
+        text = arena_format(a, "%s, between runs %+.2f to %+.2f %%: %s.", sum, 100 * (r->between.low - 1),
+                            100 * (r->between.high - 1),
+                            r->verdict == COMPARED_ALIKE ? "no difference is seen" : "a difference");
+    buf_byte(out, '\n');
+    text_wrap(out, text, 0, 0, REPORT_COLUMNS);
+}
+
+void text_comparison(const struct comparison *c, const struct run_list *x, const struct run_list *y, struct arena *a,
+                     struct buf *out)
+{
+    sides_put("A", x, a, out);
+    sides_put("B", y, a, out);
+    if (c->reasons.count) {
+        sides_put_refusal(&c->reasons, out);
+        return;
+    }
+    const struct result *first = x->runs[0].result;
+    buf_str(out, "   ");
+    text_wrap(out,
+              arena_format(a, "%s on %s, scenario %s; output tokens differ by %.1f %%", first->about.model,
+                           c->same_boards ? "the same boards" : "boards of one kind", first->about.scenario,
+                           100 * c->tokens_difference.value),
+              3, 3, REPORT_COLUMNS);
+    put_headline(c, a, out);
+    buf_byte(out, '\n');
+    bool single = c->a_count == 1 && c->b_count == 1;
+    if (single)
+        put_singles(c, a, out);
+    else
+        put_groups(c, a, out);
+    for (size_t i = 0; i < c->row_count; i++)
+        if (c->rows[i].why) {
+            buf_str(out, "  not compared: ");
+            text_wrap(out, arena_format(a, "%s, because %s", c->rows[i].key, c->rows[i].why), 16, 4, REPORT_COLUMNS);
+        }
+    if (single) {
+        buf_str(out, "\n  ");
+        text_wrap(out,
+                  arena_format(a, "± is the instrument's own doubt of these two readings. The calibration %s.",
+                               c->same_boards ? "cancels in B / A and scales B - A by the same factor"
+                                              : "of both boards is in the JSON's `calibration`"),
+                  2, 2, REPORT_COLUMNS);
+    }
+    sides_put_items(&c->notes, out);
+    for (size_t i = 0; i < c->differences.count; i++)
+        show_item(arena_format(a, "The plans differ in %s: \"%s\" and \"%s\".", c->differences.items[i].key,
+                               c->differences.items[i].a, c->differences.items[i].b),
+                  out);
+}

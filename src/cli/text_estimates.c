@@ -1,0 +1,41 @@
+#include "cli/texts.h"
+
+#include <math.h>
+#include "report/number.h"
+#include "report/table.h"
+
+void text_estimates(const struct result *r, const struct estimate *list, size_t n, struct arena *a, struct buf *out)
+{
+    const struct result_estimate *x = &r->estimate;
+    buf_fmt(out, "Run %s%s%s\n", r->about.run_id ? r->about.run_id : "without id",
+            r->about.simulated ? ", SIMULATED" : "", r->formal ? ", formal" : ", excluded from the formal results");
+    buf_fmt(out, "E(N) = %s J + N x %s J; per request by: %s.\n\n", number_text_instrument(a, &x->fixed_j),
+            number_text_instrument(a, &x->e_request_j), x->source ? x->source : "not recorded");
+    struct table t;
+    table_init(&t, a, "rrrrrrl");
+    static const char *const head[] = {"N", "E(N), J", "J/request", "J/token", "overhead J/request", "overhead"};
+    for (size_t i = 0; i < 6; i++)
+        table_cell(&t, head[i]);
+    table_cell(&t, x->ranged ? "range of E(N), J" : "");
+    for (size_t i = 0; i < n; i++) {
+        const struct estimate *s = &list[i];
+        table_cell(&t, number_text_i64(a, s->requests));
+        table_cell(&t, number_text_instrument(a, &s->total_j));
+        table_cell(&t, number_text_quantity(a, &s->per_request_j));
+        table_cell(&t, number_text_quantity(a, &s->j_per_token));
+        table_cell(&t, number_text_quantity(a, &s->overhead_per_request_j));
+        table_cell(&t, quantity_has_value(&s->overhead_share)
+                           ? arena_format(a, "%.2f %%", 100 * s->overhead_share.value)
+                           : number_text_quantity(a, &s->overhead_share));
+        table_cell(&t, isnan(s->low_j)
+                           ? ""
+                           : arena_format(a, "%s to %s", number_text(a, s->low_j, 5), number_text(a, s->high_j, 5)));
+    }
+    table_put(&t, out, 0);
+    if (x->ranged)
+        buf_str(out, "\nThe three ways to the energy of a request differ by over 10 %, so the range is given.\n");
+    buf_str(out, "\n± is the instrument doubt; the assumed limit of the sensors is the JSON's `calibration`.\nHolds "
+                 "for this load "
+                 "and configuration, without idle gaps between requests. A measured value takes "
+                 "precedence.\n");
+}
