@@ -11,9 +11,9 @@
 enum {
     INDENT = 2,
     CARE_LINES = 5, /* what the other sections leave of SCREEN_LINES */
-    CARE_NAME = 25,
+    CARE_NAME = 26,
     CARE_ITEM_LINES = 2,
-    BAR = 20,
+    BAR = 16,
 };
 
 struct screen {
@@ -99,7 +99,8 @@ static void rows_put(struct screen *s, const struct rows *rows, const char *head
                      arena_format(a, "%s%*s%.*s", heading, INDENT, "", (int)(line.n - strlen(heading)),
                                   line.p + strlen(heading)));
         else if (rows->bracket[i])
-            put_text(s, arena_format(a, "[ %.*s%*s ]", SPAN_ARG(line), (int)(widest - columns_count(line)), ""));
+            put_text(s, arena_format(a, "[ %.*s%*s%s", SPAN_ARG(line), (int)(widest - columns_count(line)), "",
+                                     widest + 4 > SCREEN_COLUMNS ? "]" : " ]"));
         else
             put_text(s, arena_format(a, "%*s%.*s", INDENT, "", SPAN_ARG(line)));
     }
@@ -118,32 +119,38 @@ static void put_sentence(struct screen *s, const char *text)
 
 /* ---- numbers ---- */
 
+static bool has(const struct quantity *q)
+{
+    return quantity_has_value(q) && isfinite(q->value);
+}
+
+/* What stands in the place of a value that is not there. */
+static const char *absence(const struct quantity *q)
+{
+    return quantity_has_value(q) ? "not recorded" : quantity_state_words(q);
+}
+
 /* A number that would break its column is written with an exponent. */
 static const char *within(struct screen *s, const char *text, double value, size_t columns)
 {
     return columns_text(text) <= columns ? text : arena_format(&s->p.arena, "%.1e", value);
 }
 
-static bool has(const struct quantity *q)
+static const char *doubt_text(struct screen *s, double doubt)
 {
-    return quantity_has_value(q) && !isnan(q->value);
-}
-
-static const char *value_text(struct screen *s, const struct quantity *q, size_t columns)
-{
-    const char *text = report_cell(&s->p, q);
-    return has(q) ? within(s, text, q->value, columns) : text;
+    const char *text = isfinite(doubt) ? number_text_uncertainty(&s->p.arena, doubt) : "";
+    return columns_text(text) <= 11 ? text : arena_format(&s->p.arena, "± %.1e", doubt);
 }
 
 static const char *rounded(struct screen *s, double value, int digits, size_t columns)
 {
-    return isnan(value) ? "not recorded" : within(s, number_text(&s->p.arena, value, digits), value, columns);
+    return !isfinite(value) ? "not recorded" : within(s, number_text(&s->p.arena, value, digits), value, columns);
 }
 
 static const char *fixed(struct screen *s, double value, int places, size_t columns)
 {
     struct buf b = {0};
-    if (isnan(value))
+    if (!isfinite(value))
         return "";
     number_put(&b, value, places);
     const char *text = arena_copy(&s->p.arena, b.p, b.n);
@@ -199,7 +206,8 @@ static void put_verdict(struct screen *s)
     const struct check_words *list[CODE_COUNT];
     size_t n = excluding(s, list);
     const char *verdict = !s->r->formal ? "EXCLUDED" : s->r->differences ? "VALID" : "FORMAL";
-    const char *why = "Every check that applies has passed.";
+    const char *why = result_is_older(s->r) ? "Every check of its own, older method has passed."
+                                            : "Every check that applies has passed.";
     if (s->r->formal && s->r->differences)
         why = "Every check passed, but under rules of your own, see below.";
     if (!s->r->formal)
@@ -215,21 +223,22 @@ static void put_verdict(struct screen *s)
 
 static void headline_row(struct screen *s, struct rows *rows, const char *name, const struct quantity *q)
 {
-    struct arena *a = &s->p.arena;
-    row_cell(rows, value_text(s, q, 12));
-    row_cell(rows,
-             arena_format(a, "%s  %s%s", j_per_token(s), name, has(q) && q->state == Q_NOT_CLOSED ? " so far" : ""));
-    row_cell(rows, has(q) ? within(s, number_text_uncertainty(a, q->instrument), q->instrument, 11) : "");
-    row_cell(rows, has(q) ? within(s, number_text_uncertainty(a, q->calibration), q->calibration, 11) : "");
+    row_cell(rows, has(q) ? within(s, report_cell(&s->p, q), q->value, 10) : absence(q));
+    row_cell(rows, arena_format(&s->p.arena, "%s %s", j_per_token(s), name));
+    row_cell(rows, has(q) ? doubt_text(s, q->instrument) : "");
+    row_cell(rows, has(q) ? doubt_text(s, q->calibration) : "");
     row_end(rows, has(q) && out_of_use(s, q));
 }
 
 static void put_headline(struct screen *s)
 {
+    const struct quantity *serving = &s->r->metrics.formal_j_per_token, *all = &s->r->metrics.lifecycle_j_per_token;
+    /* By their decimal points, unless that would make the column wider than its widest number. */
+    bool apart = quantity_value(serving) >= 10 || quantity_value(all) >= 10;
     struct rows rows;
-    rows_init(s, &rows, "dlll", (const char *const[]){"", "", "instrument", "calibration", NULL});
-    headline_row(s, &rows, "serving", &s->r->metrics.formal_j_per_token);
-    headline_row(s, &rows, "with start and stop", &s->r->metrics.lifecycle_j_per_token);
+    rows_init(s, &rows, apart ? "rlll" : "dlll", (const char *const[]){"", "", "instrument", "calibration", NULL});
+    headline_row(s, &rows, "serving", serving);
+    headline_row(s, &rows, all->state == Q_NOT_CLOSED ? "with start, so far" : "with start and stop", all);
     rows_put(s, &rows, NULL);
     put_text(s, "  ± instrument: how far this reading may be off; calibration: the GPU's own");
     put_text(s, "  sensor. One run: the spread between runs is unknown, and usually larger.");
@@ -256,10 +265,10 @@ static void put_rates(struct screen *s)
               (const char *const[]){"Wh/million tokens", "J/request", "tokens/s", "W serving, of limit", NULL});
     bool bracket = false;
     for (size_t i = 0; i < 4; i++)
-        bracket = bracket || out_of_use(s, all[i]);
+        bracket = bracket || (has(all[i]) && out_of_use(s, all[i]));
     for (size_t i = 0; i < 4; i++) {
         struct quantity q = *all[i];
-        const char *text = has(&q) ? rounded(s, q.value * factors[i], 4, 8) : report_cell(&s->p, &q);
+        const char *text = has(&q) ? rounded(s, q.value * factors[i], 4, 8) : absence(&q);
         row_cell(&rows, i == 3 && has(&q) ? arena_format(&s->p.arena, "%s%s", text, limit_text(s)) : text);
     }
     row_end(&rows, bracket);
@@ -273,10 +282,9 @@ static void put_identity(struct screen *s)
     const struct result *r = s->r;
     struct report *p = &s->p;
     struct arena *a = &p->arena;
-    put_text(s, arena_format(a, "  %s%s%s on %s %s",
-                             columns_cut(a, report_or(p, r->about.model, "model not recorded"), 32),
+    put_text(s, arena_format(a, "  %s%s%s on %s %s", columns_cut(a, report_or(p, r->about.model, "model not recorded"), 32),
                              r->about.precision ? ", " : "", columns_cut(a, report_or(p, r->about.precision, ""), 10),
-                             columns_cut(a, report_or(p, r->about.engine, "an engine not recorded"), 12),
+                             columns_cut(a, report_or(p, r->about.engine, "an engine not recorded"), 22),
                              columns_cut(a, report_or(p, r->about.engine_version, ""), 16)));
     const char *what = arena_format(
         a, "  %s, %s requests of ", columns_cut(a, report_or(p, result_gpus_text(r, a), "GPUs not recorded"), 30),
@@ -338,7 +346,7 @@ static struct part part_of(const struct screen *s, enum stage_id stage, const ch
 static void part_per_token(struct screen *s, struct part *part, const struct quantity *q)
 {
     part->bracket = part->bracket || out_of_use(s, q);
-    part->remark = has(q) ? arena_format(&s->p.arena, "%s %s", value_text(s, q, 8), j_per_token(s)) : "";
+    part->remark = has(q) ? arena_format(&s->p.arena, "%s %s", rounded(s, q->value, 4, 8), j_per_token(s)) : "";
     if (!has(&part->energy))
         part->energy.state = q->state; /* which says why better than the stage does */
 }
@@ -395,8 +403,8 @@ static void part_row(struct screen *s, struct rows *rows, const struct part *par
     row_cell(rows, fixed(s, part->s, part->s < 10000 ? 1 : 0, 7));
     row_cell(rows, is ? fixed(s, j / u.joules, u.places, 7) : "");
     row_cell(rows, fixed(s, w, w < 100 ? 1 : 0, 7));
-    row_cell(rows, !is ? quantity_state_words(&part->energy) : part->remark ? part->remark : bar_text(s, j, parts));
-    row_end(rows, part->bracket && is);
+    row_cell(rows, !is ? absence(&part->energy) : part->remark ? part->remark : bar_text(s, j, parts));
+    row_end(rows, part->bracket && (is || !isnan(part->s)));
 }
 
 static void put_energy(struct screen *s)
@@ -410,11 +418,11 @@ static void put_energy(struct screen *s)
         part_row(s, &rows, &parts[i], parts, u);
     rows_put(s, &rows, "Where energy went");
     const struct quantity *n = &s->r->estimate.n_overhead_10;
-    put_sentence(s, has(n) ? arena_format(&s->p.arena,
-                                          "From %s such requests on, start and stop are under 10 %% of it all.",
-                                          fixed(s, n->value, 0, 13))
-                           : arena_format(&s->p.arena, "Requests until start and stop are under 10 %% of it all: %s",
-                                          quantity_state_words(n)));
+    put_sentence(
+        s, has(n)
+               ? arena_format(&s->p.arena, "From %s such requests on, start and stop are under 10 %% of it all.",
+                              fixed(s, n->value, 0, 13))
+               : arena_format(&s->p.arena, "Requests until start and stop are under 10 %% of it all: %s", absence(n)));
 }
 
 /* ---- latency ---- */
@@ -423,14 +431,14 @@ static void latency_row(struct screen *s, struct rows *rows, const char *name, d
                         const struct percentiles *x)
 {
     const struct quantity *const all[] = {&x->mean, &x->p50, &x->p90, &x->p99, &x->max};
-    bool bracket = result_latency_fault(s->r) != NULL;
+    bool fault = result_latency_fault(s->r) != NULL, bracket = false;
     for (size_t i = 0; i < 5; i++)
-        bracket = bracket || out_of_use(s, all[i]);
+        bracket = bracket || (has(all[i]) && (fault || out_of_use(s, all[i])));
     row_cell(rows, name);
     for (size_t i = 0; i < 5; i++)
         row_cell(rows, has(all[i]) ? rounded(s, scale * all[i]->value, 4, 8) : "");
-    row_cell(rows, has(&x->p50) ? "" : quantity_state_words(&x->p50));
-    row_end(rows, bracket && has(&x->p50));
+    row_cell(rows, has(&x->p50) ? "" : absence(&x->p50));
+    row_end(rows, bracket);
 }
 
 static void put_latency(struct screen *s)
@@ -491,7 +499,7 @@ static void care_add(struct cares *c, enum report_look look, const char *name, c
 static void care_checks(struct screen *s, struct cares *c)
 {
     const struct check_words *list[CODE_COUNT];
-    size_t n = excluding(s, list);
+    size_t n = s->r->formal ? 0 : excluding(s, list); /* a formal one of an older method lacks what came later */
     for (size_t i = 0; i < n; i++) {
         const struct result_check *x = check_of(s->r, list[i]->code);
         bool failed = x->outcome == CHECK_FAILED;
@@ -505,7 +513,7 @@ static void care_headline(struct screen *s, struct cares *c, const char *what, c
 {
     if (!has(q))
         care_add(c, LOOK_BAD, "missing",
-                 arena_format(&s->p.arena, "%s: %s.", what, report_or(&s->p, q->why, quantity_state_words(q))));
+                 arena_format(&s->p.arena, "%s: %s.", what, report_or(&s->p, q->why, absence(q))));
 }
 
 static void care_method(struct screen *s, struct cares *c)
@@ -516,15 +524,15 @@ static void care_method(struct screen *s, struct cares *c)
         care_add(c, LOOK_MARK, "rules of your own", arena_format(a, "%s.", r->differences));
     if (result_is_older(r))
         care_add(c, LOOK_MARK, "older method",
-                 arena_format(a, "evaluated under %s; \"jtok analyze RUN\" does it anew.",
+                 arena_format(a, "It is %s's; \"jtok analyze RUN\" evaluates it anew.",
                               report_or(&s->p, r->about.method_id, "an unknown one")));
     else if (r->about.records_method_id && strcmp(r->about.records_method_id, METHOD_ID) != 0)
         care_add(c, LOOK_MARK, "older records",
-                 arena_format(a, "its records were made under %s.", report_or(&s->p, r->about.records_method_id, "")));
+                 arena_format(a, "Its records were made under %s.", report_or(&s->p, r->about.records_method_id, "")));
     for (size_t i = 0; i < r->stage_count; i++)
         if (r->stages[i].contradiction)
             care_add(c, LOOK_MARK, "instruments differ",
-                     arena_format(a, "in \"%s\", by more than their ± allow.", words_stage(r->stages[i].stage)));
+                     arena_format(a, "In \"%s\", by more than their ± allow.", words_stage(r->stages[i].stage)));
 }
 
 static void care_flags(struct screen *s, struct cares *c)

@@ -40,22 +40,22 @@ const struct check_words words_checks[] = {
 _Static_assert(sizeof words_checks / sizeof *words_checks == CODE_COUNT, "each check has its words");
 
 const struct flag_words words_flags[] = {
-    {FLAG_SIMULATED, "no number here is a measurement of hardware"},
-    {FLAG_DELIVERY_LAG, "the server fell behind its GPUs: tokens came late"},
-    {FLAG_THROTTLED, "the GPUs were slowed down by heat or power"},
-    {FLAG_ENGINE_OWN_REQUESTS, "the engine also ran requests of its own"},
+    {FLAG_SIMULATED, "No number here is a measurement of hardware"},
+    {FLAG_DELIVERY_LAG, "The server fell behind its GPUs: tokens came late"},
+    {FLAG_THROTTLED, "The GPUs were slowed down by heat or power"},
+    {FLAG_ENGINE_OWN_REQUESTS, "The engine also ran requests of its own"},
     {FLAG_CLIENT_LIMITED, "jtok was too slow: latencies are not the server's"},
-    {FLAG_ARRIVALS_MERGED, "tokens came in heaps: latencies are not the server's"},
-    {FLAG_AVERAGED_POWER, "this GPU blurs power over a second: start and stop, too"},
-    {FLAG_NO_BUFFER, "this GPU gives no fine power: less could be checked"},
-    {FLAG_SAMPLER_LATE, "power was read late at times"},
-    {FLAG_USAGE_NOT_VERIFIABLE, "the engine keeps no token count to check with"},
-    {FLAG_IDENTITY_NOT_VERIFIABLE, "the engine can't be asked all that was planned"},
+    {FLAG_ARRIVALS_MERGED, "Tokens came in heaps: latencies aren't the server's"},
+    {FLAG_AVERAGED_POWER, "This GPU's power is a mean of a second"},
+    {FLAG_NO_BUFFER, "This GPU gives no fine power: less could be checked"},
+    {FLAG_SAMPLER_LATE, "Power was read late at times"},
+    {FLAG_USAGE_NOT_VERIFIABLE, "The engine keeps no token count to check with"},
+    {FLAG_IDENTITY_NOT_VERIFIABLE, "The engine can't be asked all that was planned"},
     {FLAG_OBSERVER_WAIT, "jtok's own waits are part of start or stop"},
-    {FLAG_HOLD_RESTARTED, "power rose again after the engine was gone"},
-    {FLAG_PAGE_CACHE_WARMED, "the weights were in memory: a first start costs more"},
-    {FLAG_REPEATED_PROMPTS, "prompts repeat: a prefix cache answers them cheaper"},
-    {FLAG_STEADY_NOT_REACHED, "energy a token never settled: mixed lengths do that"},
+    {FLAG_HOLD_RESTARTED, "Power rose again after the engine was gone"},
+    {FLAG_PAGE_CACHE_WARMED, "The weights were in memory: a first start costs more"},
+    {FLAG_REPEATED_PROMPTS, "Prompts repeat: a prefix cache answers them cheaper"},
+    {FLAG_STEADY_NOT_REACHED, "Energy a token never settled: mixed lengths do that"},
 };
 _Static_assert(sizeof words_flags / sizeof *words_flags == FLAG_COUNT, "each flag has its words");
 

@@ -202,7 +202,7 @@ static void other_readings_leave_the_folder_alone(void **state)
     struct bench *b = *state;
     assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "attribution=interval", "--set", "k=3"), EXIT_OK);
     has(&b->out, "VALID  Every check passed, but under rules of your own");
-    has(&b->out, "  rules of your own      attribution=interval, k=3.\n");
+    has(&b->out, "  rules of your own       attribution=interval, k=3.\n");
     assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "k=4"), EXIT_USAGE);
     has(&b->err, "--set k: \"4\" is not allowed. Give one of: all, 1, 2, 3.");
     assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "atribution=gap"), EXIT_USAGE);
@@ -221,7 +221,7 @@ static void a_run_without_seal_is_analysed_and_excluded(void **state)
 {
     struct bench *b = *state;
     assert_int_equal(CALL(b, cmd_analyze, b->open), EXIT_EXCLUDED);
-    has(&b->out, "records_damaged        The records are not whole: the folder has no seal");
+    has(&b->out, "records_damaged         The records are not whole: the folder has no seal");
     assert_int_equal(CALL(b, cmd_verify, b->open), EXIT_RECORDS);
     has(&b->out, "seal     missing");
     has(&b->out, "there is no result.json");

@@ -423,7 +423,7 @@ static void an_older_result_is_read_by_names(void **state)
     assert_int_equal(r.flags[FLAG_NO_BUFFER].outcome, CHECK_NOT_CHECKED);
     assert_true(r.metrics.formal_j_per_token.instrument > 0 && r.metrics.formal_j_per_token.calibration > 0);
     assert_int_equal(run(b, "report %s", folder), EXIT_OK);
-    must_say(b, "evaluated under jtok-1");
+    must_say(b, "It is jtok-1's; ");
 }
 
 /* Hashes and records decide; what another version made of them is told beside. */
@@ -451,8 +451,8 @@ static void a_new_evaluation_goes_beside_the_old(void **state)
     assert_int_equal(run(b, "verify %s", folder), EXIT_OK);
     must_say(b, "right: result-jtok-2.json is what the records give");
     assert_int_equal(run(b, "report %s", folder), EXIT_OK);
-    assert_false(says(b, "evaluated under"));
-    must_say(b, "its records were made under jtok-1");
+    assert_false(says(b, "evaluates it anew"));
+    must_say(b, "Its records were made under jtok-1");
     /* The new one is as sealed as the old. */
     shell(b, "echo >> %s/result-jtok-2.json", folder);
     assert_int_equal(run(b, "report %s", folder), EXIT_RECORDS);
