@@ -282,7 +282,8 @@ static void put_identity(struct screen *s)
     const struct result *r = s->r;
     struct report *p = &s->p;
     struct arena *a = &p->arena;
-    put_text(s, arena_format(a, "  %s%s%s on %s %s", columns_cut(a, report_or(p, r->about.model, "model not recorded"), 32),
+    put_text(s, arena_format(a, "  %s%s%s on %s %s",
+                             columns_cut(a, report_or(p, r->about.model, "model not recorded"), 32),
                              r->about.precision ? ", " : "", columns_cut(a, report_or(p, r->about.precision, ""), 10),
                              columns_cut(a, report_or(p, r->about.engine, "an engine not recorded"), 22),
                              columns_cut(a, report_or(p, r->about.engine_version, ""), 16)));

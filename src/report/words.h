@@ -8,14 +8,14 @@
 #include "model/result.h"
 
 struct check_words {
-    int code;            /* enum check_code */
+    enum check_code code;
     bool tells;          /* its own sentence is plain enough for one screen, and says more than the phrase */
     const char *failed;  /* a sentence without its full stop: what is wrong */
     const char *unknown; /* the same where it could not be told */
 };
 
 struct flag_words {
-    int code;           /* enum flag_code */
+    enum flag_code code;
     const char *phrase; /* of a run that carries it */
 };
 

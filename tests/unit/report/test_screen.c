@@ -130,11 +130,11 @@ static void number_first(const struct page *p, const struct result *r, const cha
 static void verdict_first(const struct page *p, const struct result *r, const char *what)
 {
     const char *line = p->lines[0];
-    if (r->simulated)
+    if (r->about.simulated)
         MUST(begins(line, "SIMULATED, "));
-    for (const char *at = p->text; r->simulated && (at = strstr(at, "J/token")); at++)
+    for (const char *at = p->text; r->about.simulated && (at = strstr(at, "J/token")); at++)
         MUST(begins(at, "J/token SIMULATED"));
-    line += r->simulated ? strlen("SIMULATED, ") : 0;
+    line += r->about.simulated ? strlen("SIMULATED, ") : 0;
     if (r->formal) {
         MUST(begins(line, r->differences ? "VALID  " : "FORMAL  "));
         return;
@@ -171,7 +171,7 @@ static void plain_words(const struct page *p, struct arena *a, const char *what)
         "attribut", "reading of", "running count", "baseline", " hold", "boundary", "formal", "release",   "buffer",
         "window",   "K_",         "benchmark",     "variant",  "nan",   "inf "};
     char *text = arena_text(a, p->text);
-    const char *const *names[] = {check_code_names, mark_code_names};
+    const char *const *names[] = {check_code_names, flag_code_names};
     for (size_t k = 0; k < 2; k++)
         for (const char *const *name = names[k]; *name; name++)
             for (char *at = text; (at = strstr(at, *name)); at++)
@@ -201,9 +201,9 @@ static struct page holds(const struct result *r, struct arena *a, const char *wh
 static struct result base(struct arena *a, bool formal, bool simulated)
 {
     struct result r = a_result(a);
-    r.jtok_version = "0.3.0";
-    r.method_id = METHOD_ID;
-    r.simulated = simulated;
+    r.about.jtok_version = "0.3.0";
+    r.about.method_id = METHOD_ID;
+    r.about.simulated = simulated;
     r.formal = formal;
     r.saturated.tail_energy_share = quantity_of(0.54);
     r.saturated.tail_time_share = quantity_of(0.56);
@@ -217,8 +217,8 @@ static struct result base(struct arena *a, bool formal, bool simulated)
         r.checks[i] = (struct result_check){(int)i, CHECK_PASSED, "As it should be, 12.5 W."};
     if (!formal)
         r.checks[CODE_FOREIGN_PROCESS].outcome = CHECK_FAILED;
-    for (size_t i = 0; i < r.mark_count; i++)
-        r.marks[i].outcome = i == RMARK_SIMULATED && simulated ? CHECK_FAILED : CHECK_PASSED;
+    for (size_t i = 0; i < r.flag_count; i++)
+        r.flags[i].outcome = i == FLAG_SIMULATED && simulated ? CHECK_FAILED : CHECK_PASSED;
     return r;
 }
 
@@ -317,16 +317,16 @@ static void every_flag_alone_and_all(void **state)
 {
     (void)state;
     for (int k = 0; k < 4; k++)
-        for (int flag = 0; flag <= RMARK_COUNT; flag++) {
+        for (int flag = 0; flag <= FLAG_COUNT; flag++) {
             struct arena a = {0};
             struct result r = base(&a, k & 1, k & 2);
-            for (int f = 0; f < RMARK_COUNT; f++)
-                if ((flag == f || flag == RMARK_COUNT) && f != RMARK_SIMULATED)
-                    r.marks[f].outcome = CHECK_FAILED;
+            for (int f = 0; f < FLAG_COUNT; f++)
+                if ((flag == f || flag == FLAG_COUNT) && f != FLAG_SIMULATED)
+                    r.flags[f].outcome = CHECK_FAILED;
             struct page page = holds(&r, &a, arena_format(&a, "flag %d", flag));
-            if (flag < RMARK_COUNT && flag != RMARK_SIMULATED)
-                line_of(&page, arena_format(&a, "  %s ", mark_code_names[flag]));
-            if (flag == RMARK_COUNT)
+            if (flag < FLAG_COUNT && flag != FLAG_SIMULATED)
+                line_of(&page, arena_format(&a, "  %s ", flag_code_names[flag]));
+            if (flag == FLAG_COUNT)
                 line_of(&page, " more: jtok report --full");
             arena_done(&a);
         }
@@ -336,7 +336,7 @@ static void every_flag_alone_and_all(void **state)
 static void each_code_has_its_words(void **state)
 {
     (void)state;
-    bool check[CODE_COUNT] = {false}, flag[RMARK_COUNT] = {false};
+    bool check[CODE_COUNT] = {false}, flag[FLAG_COUNT] = {false};
     for (int i = 0; i < CODE_COUNT; i++) {
         const struct check_words *w = &words_checks[i];
         assert_false(check[w->code]);
@@ -345,7 +345,7 @@ static void each_code_has_its_words(void **state)
         assert_null(strpbrk(w->failed, "0123456789."));
         assert_null(strpbrk(w->unknown, "0123456789."));
     }
-    for (int i = 0; i < RMARK_COUNT; i++) {
+    for (int i = 0; i < FLAG_COUNT; i++) {
         assert_false(flag[words_flags[i].code]);
         flag[words_flags[i].code] = true;
         assert_true(columns_text(words_flags[i].phrase) <= 54);
@@ -362,7 +362,7 @@ static void the_likelier_cause_is_told_first(void **state)
     r.checks[CODE_RECORDS_DAMAGED].outcome = CHECK_NOT_RECORDED;
     r.checks[CODE_NOT_COVERED].outcome = CHECK_FAILED;
     r.checks[CODE_INTERRUPTED].outcome = CHECK_FAILED;
-    r.marks[RMARK_REPEATED_PROMPTS].outcome = r.marks[RMARK_DELIVERY_LAG].outcome = CHECK_FAILED;
+    r.flags[FLAG_REPEATED_PROMPTS].outcome = r.flags[FLAG_DELIVERY_LAG].outcome = CHECK_FAILED;
     struct page p = holds(&r, &a, "causes");
     assert_string_equal(p.lines[0], "EXCLUDED  The run was interrupted, and more below.");
     assert_true(begins(p.lines[31], "  interrupted "));
@@ -387,8 +387,8 @@ static const char *long_text(struct arena *a, const char *part)
 
 static void name_all(struct result *r, const char *name)
 {
-    r->name = r->model = r->precision = r->engine = r->engine_version = r->scenario = r->run_id = r->jtok_version =
-        name;
+    r->about.name = r->about.model = r->about.precision = r->about.engine = r->about.engine_version =
+        r->about.scenario = r->about.run_id = r->about.jtok_version = name;
     for (size_t i = 0; i < r->gpu_count; i++)
         r->gpus[i].name = name;
 }
