@@ -485,13 +485,23 @@ static bool requests_agree(const struct plans *p)
     return *x && strcmp(x, leaf_value(&p->y, "requests.sha256")) == 0;
 }
 
+/* Every maker's variable of this kind ends alike: CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES. */
+static bool chooses_gpus(const char *name)
+{
+    static const char end[] = "_VISIBLE_DEVICES";
+    size_t n = strlen(name), m = sizeof end - 1;
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
 /* What names a run or a place, or ends a run without changing it. GPUs are compared as a machine. */
 static bool is_place(const struct plans *p, const char *path)
 {
-    static const char *const keys[] = {"name", "runs", "engine.port", "engine.env.CUDA_VISIBLE_DEVICES"};
+    static const char *const keys[] = {"name", "runs", "engine.port"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(path, keys[i]) == 0)
             return true;
+    if (begins(path, "engine.env.") && chooses_gpus(path))
+        return true;
     if (begins(path, "limits.") || begins(path, "cost.") || begins(path, "gpus."))
         return true;
     if (p->same_requests && (strcmp(path, "requests.file") == 0 || is_request_digest(path)))
@@ -558,7 +568,7 @@ static bool is_counted(const char *name)
                                            "HF_",   "OMP_", "LD_",   "LLAMA_", "GGML_", "FLASHINFER_", "TVM_"};
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (begins(name, families[i]))
-            return strcmp(name, "CUDA_VISIBLE_DEVICES") != 0;
+            return !chooses_gpus(name);
     return false;
 }
 

@@ -53,6 +53,9 @@ bool engine_is_process(const char *name, const char *command);
 struct engine_site {
     const char *cache_folder;       /* absolute; the run's own, empty; null: no cache variables are set */
     const char *const *environment; /* inherited, null-terminated "NAME=value" */
+    /* By which the engine sees the plan's GPUs and no other, as their device says (power/device.h, environment). */
+    const struct field_pair *gpu_variables;
+    size_t gpu_variable_count;
 };
 
 struct engine_launch {
@@ -65,10 +68,10 @@ struct engine_launch {
 
 /* The final command and environment of a completed plan whose port and GPUs are resolved. "{port}", "{host}", "{model}"
  * (the served name), "{snapshot}" in arguments are replaced; an engine that takes them as options (vLLM) gets --host,
- * --port (--uds for a host "unix:PATH") and --served-model-name where missing. Set: CUDA_VISIBLE_DEVICES (UUIDs),
- * CUDA_DEVICE_ORDER=PCI_BUS_ID, the cold-start folders of METHOD section 3 below cache_folder, HF_HUB_OFFLINE and
+ * --port (--uds for a host "unix:PATH") and --served-model-name where missing. Set: the
+ * site's GPU variables, the cold-start folders of METHOD section 3 below cache_folder, HF_HUB_OFFLINE and
  * TRANSFORMERS_OFFLINE=1, VLLM_NO_USAGE_STATS, DO_NOT_TRACK=1, PYTHONUNBUFFERED=1. Of the inherited variables, proxies
- * and those that preset a GPU choice go. A plan's variable that fights METHOD (another CUDA_VISIBLE_DEVICES, offline
+ * and those that preset a GPU choice go. A plan's variable that fights METHOD (another choice of GPUs, offline
  * switched off) is an error. */
 bool engine_launch_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                         struct engine_launch *ret_launch, struct err *e);

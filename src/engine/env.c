@@ -19,7 +19,6 @@ static const struct engine_variable shared_caches[] = {
 static const struct {
     const char *name, *value, *why;
 } fixed[] = {
-    {"CUDA_DEVICE_ORDER", "PCI_BUS_ID", "GPUs are told apart by their PCI order"},
     {"HF_HUB_OFFLINE", "1", "downloads during a start would be measured as its energy"},
     {"TRANSFORMERS_OFFLINE", "1", "downloads during a start would be measured as its energy"},
     {"DO_NOT_TRACK", "1", NULL},
@@ -98,14 +97,6 @@ static void inherit(struct growing *v, const char *const *environment)
     }
 }
 
-static const char *gpu_list(const struct plan *p, struct arena *a)
-{
-    const char *text = "";
-    for (size_t i = 0; i < p->gpu_count; i++)
-        text = arena_format(a, "%s%s%s", text, i ? "," : "", p->gpus[i]);
-    return text;
-}
-
 /* Moving XDG_CACHE_HOME would hide the models that lie in the Hugging Face cache below it. */
 static void keep_models(struct growing *v)
 {
@@ -159,22 +150,24 @@ static const char **put_caches(struct growing *v, const char *folder)
 /* ---- all of it ---- */
 
 /* Why a plan may not set a variable to another value than jtok does; null: it may. */
-static const char *why_not(const char *name)
+static const char *why_not(const struct engine_site *site, const char *name)
 {
-    if (strcmp(name, "CUDA_VISIBLE_DEVICES") == 0)
-        return "the run's GPUs are those of the plan (gpus)";
+    for (size_t i = 0; i < site->gpu_variable_count; i++)
+        if (strcmp(name, site->gpu_variables[i].name) == 0)
+            return "the run's GPUs are those of the plan (gpus)";
     for (size_t i = 0; i < FIXED; i++)
         if (strcmp(name, fixed[i].name) == 0)
             return fixed[i].why;
     return is_cache(name) ? "each run starts cold, with compile caches of its own" : NULL;
 }
 
-static bool put_plan_variable(struct growing *v, const struct field_pair *f, struct err *e)
+static bool put_plan_variable(struct growing *v, const struct engine_site *site, const struct field_pair *f,
+                              struct err *e)
 {
     if (!*f->name || strchr(f->name, '='))
         return err_set(e, ERR_PLAN, "engine.env has a variable named \"%s\". A name can't be empty or contain '='.",
                        f->name);
-    const char *have = value_of(v, f->name), *why = why_not(f->name);
+    const char *have = value_of(v, f->name), *why = why_not(site, f->name);
     if (why && have && strcmp(have, f->value) != 0)
         return err_set(e, ERR_PLAN, "engine.env sets %s, which jtok sets itself: %s. Take it out of the plan.", f->name,
                        why);
@@ -199,9 +192,10 @@ bool environment_make(const struct plan *p, const struct engine_site *site, stru
     for (size_t i = 0; (row = engine_row(i)); i++)
         for (const struct engine_variable *own = row->variables; own && own->name; own++)
             put(&v, own->name, own->value);
-    put(&v, "CUDA_VISIBLE_DEVICES", gpu_list(p, a));
+    for (size_t i = 0; i < site->gpu_variable_count; i++)
+        put(&v, site->gpu_variables[i].name, site->gpu_variables[i].value);
     for (size_t i = 0; i < p->engine.env_count; i++)
-        if (!put_plan_variable(&v, &p->engine.env[i], e))
+        if (!put_plan_variable(&v, site, &p->engine.env[i], e))
             return false;
     append(&v, NULL); /* the end, which is not counted */
     v.n--;

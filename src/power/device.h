@@ -126,6 +126,11 @@ bool device_open_kinds(const struct device_kind *const *kinds, size_t kind_count
                        struct device **ret_device, struct err *e);
 void device_close(struct device *d);
 
+/* For the rows: number `index` of which nothing is known yet; and one more piece of advice about it, at most
+ * DEVICE_ADVICE_MAX. */
+void device_gpu_init(struct device_gpu *g, uint32_t index);
+void device_advise(struct device_gpu *g, enum advice_kind kind, const char *text, const char *command);
+
 /* The first advice of a GPU that blocks measuring it, or null. */
 const struct advice *device_gpu_blocked(const struct device_gpu *g);
 

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/must.h"
 #include "power/nvml_session.h"
 
 /* As measured on A100, H100 and H200 (METHOD section 2); what a GPU does not have says so when it is read. */
@@ -190,18 +189,12 @@ static void read_limits(struct nvml_session *n, nvml_handle h, struct rec_gpu *i
     }
 }
 
-static void add_advice(struct device_gpu *g, enum advice_kind kind, const char *text, const char *command)
-{
-    must(g->advice_count < DEVICE_ADVICE_MAX);
-    g->advice[g->advice_count++] = (struct advice){kind, text, command};
-}
-
 static void advise(struct nvml_session *n, uint32_t gpu)
 {
     struct device_gpu *g = &n->device.gpus[gpu];
     struct arena *a = &n->arena;
     if (g->info.partitioned == 1)
-        add_advice(
+        device_advise(
             g, ADVICE_BLOCKS,
             arena_format(a,
                          "GPU %u (%s) is in MIG mode: its power and energy are those of the whole board and can't "
@@ -209,19 +202,19 @@ static void advise(struct nvml_session *n, uint32_t gpu)
                          gpu, g->info.uuid),
             arena_format(a, "nvidia-smi -i %u -mig 0", gpu));
     else if (g->info.instant_source && strcmp(g->info.instant_source, NVML_SOURCE_USAGE) == 0)
-        add_advice(g, ADVICE_LIMITS,
-                   arena_format(a,
-                                "GPU %u has no instantaneous power (field 186): PowerUsage stands in, on Ampere and "
-                                "later a mean of one second. A driver of the 535 series or newer has it.",
-                                gpu),
-                   NULL);
+        device_advise(g, ADVICE_LIMITS,
+                      arena_format(a,
+                                   "GPU %u has no instantaneous power (field 186): PowerUsage stands in, on Ampere and "
+                                   "later a mean of one second. A driver of the 535 series or newer has it.",
+                                   gpu),
+                      NULL);
     if (g->info.persistence == 0)
-        add_advice(g, ADVICE_NOTE,
-                   arena_format(a,
-                                "GPU %u is not in persistence mode: without a client the driver lets go of it, and "
-                                "its first readings are off. jtok keeps a session open; to be sure, turn it on.",
-                                gpu),
-                   arena_format(a, "nvidia-smi -i %u -pm 1", gpu));
+        device_advise(g, ADVICE_NOTE,
+                      arena_format(a,
+                                   "GPU %u is not in persistence mode: without a client the driver lets go of it, and "
+                                   "its first readings are off. jtok keeps a session open; to be sure, turn it on.",
+                                   gpu),
+                      arena_format(a, "nvidia-smi -i %u -pm 1", gpu));
 }
 
 static void read_static(struct nvml_session *n, uint32_t gpu)
@@ -256,17 +249,8 @@ static void read_static(struct nvml_session *n, uint32_t gpu)
 static void enumerate_one(struct nvml_session *n, uint32_t gpu)
 {
     struct device_gpu *g = &n->device.gpus[gpu];
-    const int64_t none = ABSENT_I64;
     char uuid[96] = "";
-    g->info = (struct rec_gpu){.index = gpu,
-                               .power_limit_mw = none,
-                               .power_limit_default_mw = none,
-                               .power_limit_min_mw = none,
-                               .power_limit_max_mw = none,
-                               .memory_total_bytes = none,
-                               .partitioned = none,
-                               .persistence = none,
-                               .architecture = none};
+    device_gpu_init(g, gpu);
     int code = n->f.by_index(gpu, &n->gpus[gpu].handle);
     if (code == NVML_SUCCESS)
         code = n->f.uuid(n->gpus[gpu].handle, uuid, sizeof uuid);

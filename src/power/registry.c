@@ -71,6 +71,25 @@ void device_close(struct device *d)
         d->ops->close(d->self);
 }
 
+void device_gpu_init(struct device_gpu *g, uint32_t index)
+{
+    *g = (struct device_gpu){.info = {.index = index,
+                                      .power_limit_mw = ABSENT_I64,
+                                      .power_limit_default_mw = ABSENT_I64,
+                                      .power_limit_min_mw = ABSENT_I64,
+                                      .power_limit_max_mw = ABSENT_I64,
+                                      .memory_total_bytes = ABSENT_I64,
+                                      .partitioned = ABSENT_I64,
+                                      .persistence = ABSENT_I64,
+                                      .architecture = ABSENT_I64}};
+}
+
+void device_advise(struct device_gpu *g, enum advice_kind kind, const char *text, const char *command)
+{
+    must(g->advice_count < DEVICE_ADVICE_MAX && text);
+    g->advice[g->advice_count++] = (struct advice){kind, text, command};
+}
+
 const struct advice *device_gpu_blocked(const struct device_gpu *g)
 {
     for (size_t i = 0; i < g->advice_count; i++)

@@ -93,6 +93,11 @@ static bool open_gpus(struct resolving *v, struct err *e)
     p->gpu_count = r->gpu_count;
     for (size_t g = 0; g < r->gpu_count; g++)
         p->gpus[g] = r->device->gpus[r->gpus[g]].info.uuid;
+    struct field_pair *variables = arena_array(v->arena, DEVICE_VARIABLES_MAX, sizeof *variables);
+    size_t n = r->device->ops->environment(r->device->self, r->gpus, r->gpu_count, v->arena, variables);
+    must(n > 0 && n <= DEVICE_VARIABLES_MAX);
+    r->site = (struct engine_site){
+        .environment = (const char *const *)environ, .gpu_variables = variables, .gpu_variable_count = n};
     return true;
 }
 
@@ -215,7 +220,8 @@ static bool sizes_fit(const struct resolving *v, struct err *e)
 /* What would stop the engine's start is told now, not after the baseline. */
 static bool can_launch(const struct resolving *v, struct err *e)
 {
-    struct engine_site site = {.cache_folder = "/", .environment = (const char *const *)environ};
+    struct engine_site site = v->r->site;
+    site.cache_folder = "/";
     struct engine_launch launch;
     if (!engine_launch_make(v->plan, &site, v->arena, &launch, e))
         return false;

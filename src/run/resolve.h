@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include "base/arena.h"
 #include "base/err.h"
+#include "engine/engine.h"
 #include "model/plan.h"
 #include "power/device.h"
 #include "run/preflight.h"
@@ -25,6 +26,7 @@ struct resolved {
     struct device *device;
     uint32_t gpus[DEVICE_GPUS_MAX]; /* places in the device, in the plan's order */
     size_t gpu_count;
+    struct engine_site site; /* what the engine inherits and by which variables it sees the GPUs; no cache folder yet */
     struct preflight preflight;
     struct snapshot snapshot; /* folder null: the plan names none */
     struct secrets secrets;

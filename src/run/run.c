@@ -136,7 +136,7 @@ static bool open_parts(struct run *r, struct err *e)
                                .despite_preflight = r->options->despite_preflight};
     if (!folder_make(&r->folder, &r->resolved, &o, r->arena, e) || !begin_recording(r, e))
         return false;
-    service_plan(&r->service, v->plan, &v->secrets);
+    service_plan(&r->service, v->plan, &v->site, &v->secrets);
     ask_open(&r->ask, &r->machine, &v->plan->engine, v->api_key);
     scrape_open(&r->scrape, &r->ask, v->plan);
     r->site = (struct load_site){.machine = &r->machine, .plan = v->plan, .set = &v->set, .api_key = v->api_key};

@@ -8,8 +8,6 @@
 #include "base/utf8.h"
 #include "rules/usage.h"
 
-extern char **environ;
-
 enum { TAIL_SHOWN = 1400 }; /* bytes that an error's text has room for: the end of the output is what matters */
 
 /* ---- its output ---- */
@@ -136,11 +134,13 @@ void service_close(struct service *s)
     s->child = NULL;
 }
 
-void service_plan(struct service *s, const struct plan *plan, const struct secrets *secrets)
+void service_plan(struct service *s, const struct plan *plan, const struct engine_site *site,
+                  const struct secrets *secrets)
 {
-    must(plan && secrets);
+    must(plan && secrets && site && site->gpu_variable_count > 0);
     must(!service_is_started(s));
     s->plan = plan;
+    s->site = site;
     s->secrets = secrets;
 }
 
@@ -151,8 +151,8 @@ bool service_prepare(struct service *s, const char *run_folder, struct err *e)
     char *absolute = realpath(run_folder, NULL);
     if (!absolute)
         return err_set(e, ERR_SYSTEM, "%s: the run folder has gone.", run_folder);
-    struct engine_site site = {.cache_folder = arena_format(a, "%s/" ENGINE_CACHE, absolute),
-                               .environment = (const char *const *)environ};
+    struct engine_site site = *s->site;
+    site.cache_folder = arena_format(a, "%s/" ENGINE_CACHE, absolute);
     s->work_folder = arena_format(a, "%s/" ENGINE_WORK, absolute);
     free(absolute);
     if (mkdir(site.cache_folder, 0777) != 0 || mkdir(s->work_folder, 0777) != 0)

@@ -2,7 +2,7 @@
  * it is ready, and that it has gone.
  *
  *     service_open      forks the guardian: before anything that may start a thread
- *     service_plan      whom to expect: the frozen plan, and what must not be shown
+ *     service_plan      whom to expect: the frozen plan, where it will find itself, and what must not be shown
  *     service_prepare   the engine's folders, its command and environment
  *     service_start
  *     service_wait_ready, service_identify
@@ -32,6 +32,7 @@ enum { SERVICE_TAIL_LINES = 20, SERVICE_TAIL_BYTES = 240 };
 struct service {
     struct stage_machine *machine;
     const struct plan *plan;
+    const struct engine_site *site; /* without a cache folder */
     const struct secrets *secrets;
     struct child *child;
     struct engine_launch launch;
@@ -53,7 +54,8 @@ bool service_open(struct service *s, struct stage_machine *m, struct err *e);
 void service_close(struct service *s);
 
 /* Borrowed until service_close. Before service_prepare. */
-void service_plan(struct service *s, const struct plan *plan, const struct secrets *secrets);
+void service_plan(struct service *s, const struct plan *plan, const struct engine_site *site,
+                  const struct secrets *secrets);
 
 /* Makes the engine's own folders below the run folder and completes `launch`: argv and environment as they will be. */
 bool service_prepare(struct service *s, const char *run_folder, struct err *e);

@@ -166,11 +166,13 @@ static void test_launch_of_vllm(void **state)
     struct err e = {0};
     struct plan p = completed(plan_of((struct plan_engine){COMMAND("vllm", "serve", "org/model")}), &a);
     p.engine.port = 4321;
-    p.gpus = (const char *[]){"GPU-aaa", "GPU-bbb"};
-    p.gpu_count = 2;
     p.engine.env = (struct field_pair[]){{"VLLM_LOGGING_LEVEL", "DEBUG"}, {"PATH", "/opt/bin"}};
     p.engine.env_count = 2;
-    struct engine_site site = {.cache_folder = "/run/7/cache", .environment = inherited};
+    struct engine_site site = {.cache_folder = "/run/7/cache",
+                               .environment = inherited,
+                               .gpu_variables = (struct field_pair[]){{"CUDA_VISIBLE_DEVICES", "GPU-aaa,GPU-bbb"},
+                                                                      {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}},
+                               .gpu_variable_count = 2};
     struct engine_launch l;
     assert_ok(engine_launch_make(&p, &site, &a, &l, &e), e);
     const char *argv[] = {"vllm",   "serve", "org/model",           "--host",    "127.0.0.1",
