@@ -11,7 +11,7 @@
  *
  * A row's field (schema/table.h) says where its value goes in the command's struct of options, which values it takes,
  * its default and help's sentence. A row with a plan key instead sets that key of a plan, typed as `--set KEY=VALUE`
- * would be, once the command has the plan (args_set_plan).
+ * would be, once the command has the plan (cli/plan_args.h).
  *
  * Options and operands may come in any order; "--name value" and "--name=value" are the same; "-o" works where `letter`
  * is set; "--" ends the options. --help and -h are always known. An option that takes one value is given once: twice is
@@ -23,8 +23,6 @@
 #include <stddef.h>
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/plan.h"
-#include "schema/problems.h"
 #include "schema/schema.h"
 
 enum { ARGS_OPERANDS_MAX = 64, ARGS_LIST_MAX = 64, ARGS_OPTIONS_MAX = 24 };
@@ -63,10 +61,6 @@ struct args {
  * nearest known option, and where to read on. Texts are argv's own or live in the arena. */
 bool args_parse(const struct command *c, int argc, char **argv, struct arena *a, void *options, struct args *ret_args,
                 struct err *e);
-
-/* Sets what options with a plan key, and then each of `many` as KEY=VALUE, say of a plan. A key that is set twice is a
- * problem that names both places. */
-void args_set_plan(const struct command *c, const struct args *args, struct plan *plan, struct problems *problems);
 
 /* The option's sentence. */
 const char *option_doc(const struct option *o);

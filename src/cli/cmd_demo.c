@@ -2,6 +2,7 @@
 #include "app/prove.h"
 #include "cli/command.h"
 #include "cli/life.h"
+#include "cli/plan_args.h"
 #include "schema/table.h"
 
 struct demo_choices {
@@ -44,7 +45,7 @@ static bool run(struct call *call, struct err *e)
         return false;
     struct problems problems;
     problems_init(&problems, call->arena, NULL);
-    args_set_plan(call->command, call->args, plan, &problems);
+    plan_args_set(call->command, call->args, plan, &problems);
     bool good = problems_none(&problems, ERR_PLAN, e);
     if (good)
         call->code = life_run(&(struct life){.plan = plan, .options = &o->life, .judge = judge}, call->arena);

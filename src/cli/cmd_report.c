@@ -1,8 +1,7 @@
 #include "app/evaluate.h"
+#include "app/picture.h"
 #include "cli/command.h"
 #include "cli/show.h"
-#include "report/number.h"
-#include "report/svg.h"
 #include "schema/table.h"
 #include "store/archive.h"
 #include "text/json.h"
@@ -18,37 +17,6 @@ static const struct option options[] = {
     {"--unsealed", 0, NULL,
      .field = BOOL(report_choices, unsealed, "Also accept a folder without a seal, and say so.")},
 };
-
-/* "15 057 J" below each stage's name, where there is a stored result to take it from. */
-static struct svg_notes stage_notes(const char *folder, struct arena *a)
-{
-    static const int stages[SVG_STAGES] = {STAGE_BASELINE, STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE, -1};
-    struct svg_notes notes = {0};
-    struct result *r = arena_alloc(a, sizeof *r);
-    struct err none;
-    if (!evaluate_stored(folder, a, r, &none))
-        return notes;
-    for (size_t i = 0; i < SVG_STAGES; i++)
-        if (stages[i] >= 0 && (size_t)stages[i] < r->stage_count) {
-            const struct quantity *q = &result_stage_of(r, stages[i])->energy.headline;
-            notes.stage[i] = quantity_has_value(q) ? arena_format(a, "%s J", number_text_quantity(a, q)) : NULL;
-        }
-    return notes;
-}
-
-static bool put_svg(const char *folder, bool unsealed, struct arena *a, struct buf *out, struct err *e)
-{
-    struct records *r = arena_alloc(a, sizeof *r);
-    if (!records_load(folder, a, r, e))
-        return false;
-    bool sealed = archive_is_sealed(folder);
-    if (!sealed && !unsealed)
-        return err_set(e, ERR_RECORDS, "%s is not sealed. Give --unsealed to draw what it holds all the same.", folder);
-    if (sealed && r->damage)
-        return err_set(e, ERR_RECORDS, "%s is damaged, and its power is not drawn: %s", folder, r->damage);
-    struct svg_notes notes = stage_notes(folder, a);
-    return svg_power(r, &notes, a, out, e);
-}
 
 /* The stored document itself, not what this version would make of it. */
 static bool put_stored(const char *folder, bool unsealed, struct arena *a, struct buf *out, struct err *e)
@@ -69,7 +37,7 @@ static bool run(struct call *call, struct err *e)
     if (!show_which(o->full, o->checks, o->format, &which, e))
         return false;
     if (o->format == FORMAT_SVG)
-        return put_svg(folder, o->unsealed, call->arena, call->out, e);
+        return picture_draw(folder, o->unsealed, call->arena, call->out, e);
     if (o->format == FORMAT_JSON)
         return put_stored(folder, o->unsealed, call->arena, call->out, e);
     struct result *r = arena_alloc(call->arena, sizeof *r);

@@ -1,7 +1,7 @@
 #include "cli/command.h"
 #include "cli/life.h"
+#include "cli/plan_args.h"
 #include "schema/table.h"
-#include "store/plan_yaml.h"
 
 struct run_choices {
     struct life_options life;
@@ -29,38 +29,13 @@ static const struct option options[] = {
     LIFE_OPTIONS(run_choices),
 };
 
-static void take_command(struct plan *p, const struct args *args, struct arena *a)
-{
-    p->engine.command = arena_array(a, args->rest_count, sizeof *p->engine.command);
-    p->engine.command_count = args->rest_count;
-    for (size_t i = 0; i < args->rest_count; i++)
-        p->engine.command[i] = args->rest[i];
-}
-
 static bool run(struct call *call, struct err *e)
 {
     const struct run_choices *o = call->options;
-    const struct args *args = call->args;
     struct plan *plan = arena_alloc(call->arena, sizeof *plan);
-    struct problems problems;
-    struct span source = {0};
-    if (args->operand_count == 0 && args->rest_count == 0)
-        return err_set(
-            e, ERR_USAGE,
-            "jtok run needs a plan file, or an engine command behind \"--\". \"jtok run --help\" shows both.");
-    plan_defaults(plan);
-    problems_init(&problems, call->arena, NULL);
-    if (args->operand_count)
-        plan_yaml_load(plan, args->operands[0], &source, &problems);
-    if (args->rest_count)
-        take_command(plan, args, call->arena);
-    args_set_plan(call->command, args, plan, &problems);
-    if (!problems_none(&problems, ERR_PLAN, e))
+    struct life life = {.plan = plan, .options = &o->life, .despite_preflight = o->despite_preflight};
+    if (!plan_args_make(call->command, call->args, call->arena, plan, &life.plan_source, e))
         return false;
-    const struct life life = {.plan = plan,
-                              .plan_source = source.n ? arena_copy(call->arena, source.p, source.n) : NULL,
-                              .options = &o->life,
-                              .despite_preflight = o->despite_preflight};
     call->code = life_run(&life, call->arena);
     return true;
 }

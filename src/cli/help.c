@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "base/must.h"
+#include "model/plan.h"
 #include "report/table.h"
 #include "schema/set.h"
 

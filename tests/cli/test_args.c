@@ -2,6 +2,7 @@
 #include <math.h>
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/plan_args.h"
 #include "cli/show.h"
 #include "schema/table.h"
 
@@ -170,7 +171,7 @@ static void options_set_keys_of_the_plan(void **state)
         assert_ok(parse(&v, &a, &e, cases[i].words, false), e);
         plan_defaults(&plan);
         problems_init(&problems, &arena, NULL);
-        args_set_plan(&probe, &a, &plan, &problems);
+        plan_args_set(&probe, &a, &plan, &problems);
         assert_int_equal(problems_none(&problems, ERR_PLAN, &e), !cases[i].fault);
         if (cases[i].fault)
             assert_non_null(strstr(e.text, cases[i].fault));
