@@ -1,6 +1,5 @@
-/* A server that plays scripts on real sockets: one thread a connection. The request's body names the script by its
- * number
- * ({"case":12,...}); without a number in the table it is the `fallback`'s turn. */
+/* A server that plays cases on real sockets: one thread a connection. The request's body names the case by its number
+ * ({"case":12,...}); without a number in the list it is the turn of `own`. */
 #ifndef JTOK_TESTS_SCRIPT_SERVER_H
 #define JTOK_TESTS_SCRIPT_SERVER_H
 
@@ -22,7 +21,7 @@ struct script_server {
     char path[108]; /* of a Unix socket; "" for TCP */
     pthread_t thread;
     const struct server_case *cases;
-    int count;
+    size_t count;
     /* Runs a connection itself where set; `request` holds what was read of it. */
     void (*own)(struct script_server *s, int fd, const char *request);
     _Atomic int to_close; /* close that many connections at once, unread */
@@ -55,41 +54,28 @@ static void reset_peer(int fd)
 }
 
 /* Plays the steps; the socket is closed by the caller. */
-static void play(int fd, const struct step *steps)
+static void play(int fd, const struct server_case *c)
 {
     char size[32];
-    for (int i = 0; i < CASE_STEPS && steps[i].kind != STEP_END; i++) {
-        const struct step *s = &steps[i];
-        size_t n = s->kind == STEP_RAW || s->kind == STEP_CHUNK ? (s->n ? (size_t)s->n : strlen(s->text)) : 0;
-        switch (s->kind) {
-        case STEP_RAW:
-            send_all(fd, s->text, n);
-            break;
-        case STEP_CHUNK:
-            send_all(fd, size, (size_t)snprintf(size, sizeof size, "%zx\r\n", n));
-            send_all(fd, s->text, n);
+    for (const struct step *s = c->steps; s->kind != STEP_END && s->kind != STEP_SILENT; s++) {
+        if (s->kind == STEP_CHUNK)
+            send_all(fd, size, (size_t)snprintf(size, sizeof size, "%zx\r\n", s->text.n));
+        if (s->kind == STEP_SEND || s->kind == STEP_CHUNK)
+            send_all(fd, s->text.p, s->text.n);
+        if (s->kind == STEP_CHUNK)
             send_all(fd, "\r\n", 2);
-            break;
-        case STEP_REPEAT:
-            for (long k = 0; k < s->n; k++)
-                send_all(fd, s->text, strlen(s->text));
-            break;
-        case STEP_WAIT:
+        for (int64_t k = 0; s->kind == STEP_REPEAT && k < s->n; k++)
+            send_all(fd, s->text.p, s->text.n);
+        if (s->kind == STEP_WAIT)
             usleep((useconds_t)s->n * 1000);
-            break;
-        case STEP_RESET:
+        if (s->kind == STEP_RESET)
             reset_peer(fd);
-            return;
-        case STEP_CLOSE:
-            return;
-        case STEP_SHUT:
+        if (s->kind == STEP_SHUT)
             shutdown(fd, SHUT_WR);
+        if (s->kind == STEP_RESET || s->kind == STEP_CLOSE)
+            return;
+        if (s->kind == STEP_SHUT)
             break;
-        case STEP_END:
-        case STEP_SILENT:
-        default:
-            break;
-        }
     }
     /* kept open until the client closes */
     char rest[4096];
@@ -124,8 +110,8 @@ static void *serve_peer(void *arg)
     if (read_request(p->fd, text, 70000)) {
         const char *number = strstr(text, "\"case\":");
         int i = number ? atoi(number + 7) : -1;
-        if (i >= 0 && i < s->count)
-            play(p->fd, s->cases[i].steps);
+        if (i >= 0 && (size_t)i < s->count)
+            play(p->fd, &s->cases[i]);
         else if (s->own)
             s->own(s, p->fd, text);
     }
@@ -167,7 +153,7 @@ static void *serve(void *arg)
 }
 
 /* On 127.0.0.1, ::1 (family AF_INET6) or a Unix socket (AF_UNIX). */
-static void script_server_start(struct script_server *s, int family, const struct server_case *cases, int count)
+static void script_server_start(struct script_server *s, int family, const struct server_case *cases, size_t count)
 {
     s->cases = cases;
     s->count = count;

@@ -7,11 +7,15 @@
 #include "base/clock.h"
 #include "http/client.h"
 #include "http/limits.h"
+#include "events.h"
 #include "script_server.h"
 
 /* ---- a load and what it gave ---- */
 
 enum { REQUESTS_MAX = 400 };
+
+static struct server_cases answers, slow;
+static const struct server_case *good; /* an answer that is right */
 
 struct load {
     struct loop *loop;
@@ -163,28 +167,11 @@ static void check_times(const struct rec_request *r)
         assert_true(r->closed_ns >= r->end_ns);
 }
 
-static void check_case(const struct server_case *c, const struct rec_request *r)
-{
-    int64_t tokens = c->tokens == -1 ? ABSENT_I64 : c->tokens;
-    unsigned notes = r->notes & ~(unsigned)NOTE_STAMP_MISSING;
-    bool right = r->verdict == c->verdict && notes == c->notes && r->completion_tokens == tokens &&
-                 r->token_chunks == c->chunks && r->status == (c->status ? c->status : 200) &&
-                 (!c->detail || (r->detail && strstr(r->detail, c->detail)));
-    if (right) {
-        check_times(r);
-        return;
-    }
-    print_error("%s: %s, expected %s; notes %u/%u, tokens %lld/%lld, chunks %lld/%ld, status %d, detail: %s\n", c->name,
-                verdict_names[r->verdict], verdict_names[c->verdict], notes, c->notes, (long long)r->completion_tokens,
-                (long long)tokens, (long long)r->token_chunks, c->chunks, r->status, r->detail ? r->detail : "none");
-    fail();
-}
-
 /* A Unix socket knows no RST: its peer sees the end of the stream. */
 static bool can_play(const struct server_case *c, int family)
 {
-    for (int i = 0; i < CASE_STEPS; i++)
-        if (c->steps[i].kind == STEP_RESET && family == AF_UNIX)
+    for (const struct step *s = c->steps; s->kind != STEP_END; s++)
+        if (s->kind == STEP_RESET && family == AF_UNIX)
             return false;
     return true;
 }
@@ -193,25 +180,27 @@ static void all_cases(int family, int connect)
 {
     int files = open_files();
     struct script_server s = {0};
-    script_server_start(&s, family, server_cases, SERVER_CASES);
+    script_server_start(&s, family, answers.list, answers.n);
     struct load *l = load_new();
     char host[200] = "127.0.0.1";
     if (family == AF_UNIX)
         snprintf(host, sizeof host, "unix:%s", s.path);
     load_to(l, family == AF_INET6 ? "::1" : host, s.port);
     l->o.connect = connect;
-    for (int i = 0; i < SERVER_CASES; i++) {
+    for (size_t i = 0; i < answers.n; i++) {
         char body[64];
-        snprintf(body, sizeof body, "{\"case\":%d}", i);
-        load_add(l, body, server_cases[i].max_tokens ? server_cases[i].max_tokens : ABSENT_I64);
+        snprintf(body, sizeof body, "{\"case\":%zu}", i);
+        load_add(l, body, answers.list[i].max_tokens);
     }
     load_run(l);
     int ok = 0;
     int64_t latest = 0, events = 0;
-    for (int i = 0; i < SERVER_CASES; i++) {
+    for (size_t i = 0; i < answers.n; i++) {
         const struct rec_request *r = &l->got[i];
-        if (can_play(&server_cases[i], family))
-            check_case(&server_cases[i], r);
+        if (can_play(&answers.list[i], family)) {
+            assert_true(server_case_is_met(&answers.list[i], r, "over a socket"));
+            check_times(r);
+        }
         ok += r->verdict == VERDICT_OK;
         events += r->events;
         latest = r->end_ns > latest ? r->end_ns : latest;
@@ -221,7 +210,7 @@ static void all_cases(int family, int connect)
     }
     struct client_progress p = client_progress_read(l->client);
     assert_int_equal(p.succeeded, ok);
-    assert_int_equal(p.failed, SERVER_CASES - ok);
+    assert_int_equal(p.failed, (int)answers.n - ok);
     assert_int_equal(p.running, 0);
     assert_int_equal(l->end_ns, latest);
     assert_int_equal(l->chunks, events);
@@ -268,44 +257,18 @@ static void all_cases_ipv6(void **state)
 
 /* ---- limits of time ---- */
 
-static const struct server_case slow_cases[] = {
-    {"silent", {SILENT}, VERDICT_FIRST_TOKEN_TIMEOUT},
-    {"a head that does not end", {RAW("HTTP/1.1 200 OK\r\nX"), SILENT}, VERDICT_HEAD_TIMEOUT},
-    {"comments, but no token",
-     {RAW(STREAM_HEAD), CHUNK(": a\n\n"), WAIT(40), CHUNK(": b\n\n"), SILENT},
-     VERDICT_FIRST_TOKEN_TIMEOUT},
-    {"silent after a token",
-     {RAW(STREAM_HEAD), CHUNK(TEXT("a")), WAIT(30), CHUNK(": b\n\n"), WAIT(30), CHUNK(": b\n\n"), SILENT},
-     VERDICT_IDLE_TIMEOUT},
-    {"complete, but for [DONE]",
-     {RAW(STREAM_HEAD), CHUNK(TEXT("a")), CHUNK(FINISH USAGE(1)), SILENT},
-     VERDICT_OK,
-     NOTE_NO_DONE},
-    {"slow, but never silent",
-     {RAW(STREAM_HEAD), CHUNK(TEXT("a")), WAIT(70), CHUNK(TEXT("a")), WAIT(70), CHUNK(TEXT("a")), WAIT(70),
-      CHUNK(TEXT("a")), WAIT(70), CHUNK(TEXT("a")), WAIT(70), CHUNK(TEXT("a")), SILENT},
-     VERDICT_TOTAL_TIMEOUT},
-    {"an interim answer, and a queue",
-     {RAW("HTTP/1.1 102 Processing\r\n\r\n"), WAIT(300), RAW(STREAM_HEAD), CHUNK(TEXT("a")), CHUNK(FINISH USAGE(1)),
-      SILENT},
-     VERDICT_OK,
-     NOTE_NO_DONE},
-};
-
-static void one_slow(struct script_server *s, int number, struct plan_limits limits, double at_s)
+static void one_slow(struct script_server *s, const char *name, struct plan_limits limits, double at_s)
 {
+    const struct server_case *c = server_case_named(&slow, name);
     struct load *l = load_new();
     load_to(l, "127.0.0.1", s->port);
     l->o.limits = limits;
     char body[64];
-    snprintf(body, sizeof body, "{\"case\":%d}", number);
-    load_add(l, body, ABSENT_I64);
+    snprintf(body, sizeof body, "{\"case\":%td}", c - slow.list);
+    load_add(l, body, c->max_tokens);
     load_run(l);
     const struct rec_request *r = &l->got[0];
-    if (r->verdict != slow_cases[number].verdict)
-        print_error("%s: %s\n", slow_cases[number].name, r->detail ? r->detail : "ok");
-    assert_int_equal(r->verdict, slow_cases[number].verdict);
-    assert_int_equal(r->notes & NOTE_NO_DONE, slow_cases[number].notes);
+    assert_true(server_case_is_met(c, r, "with its limit"));
     double took = (double)(r->end_ns - r->submit_ns) * 1e-9;
     if (r->verdict != VERDICT_OK)
         assert_true(took >= at_s && took < at_s + 1);
@@ -318,25 +281,25 @@ static void each_limit_has_its_reason(void **state)
 {
     (void)state;
     struct script_server s = {0};
-    script_server_start(&s, AF_INET, slow_cases, sizeof slow_cases / sizeof slow_cases[0]);
+    script_server_start(&s, AF_INET, slow.list, slow.n);
     const struct plan_limits long_ones = {10, 10, 10, 10, 10, 10, 10, 10};
     struct plan_limits p = long_ones;
     p.first_token_s = 0.15;
-    one_slow(&s, 0, p, 0.15);
-    one_slow(&s, 2, p, 0.15);
+    one_slow(&s, "silent", p, 0.15);
+    one_slow(&s, "comments, but no token", p, 0.15);
     p = long_ones;
     p.head_s = 0.12;
-    one_slow(&s, 1, p, 0.12);
+    one_slow(&s, "a head that does not end", p, 0.12);
     p.idle_s = 0.12;
-    one_slow(&s, 6, p, 0);
+    one_slow(&s, "an interim answer, and a queue", p, 0);
     p = long_ones;
     p.idle_s = 0.12;
-    one_slow(&s, 3, p, 0.12);
-    one_slow(&s, 4, p, 0);
+    one_slow(&s, "silent after a token", p, 0.12);
+    one_slow(&s, "complete, but for [DONE]", p, 0);
     p = long_ones;
     p.idle_s = 0.2;
     p.total_s = 0.4;
-    one_slow(&s, 5, p, 0.4);
+    one_slow(&s, "slow, but never silent", p, 0.4);
     script_server_stop(&s);
 }
 
@@ -451,8 +414,6 @@ static void an_early_answer_counts(void **state)
     free(body);
 }
 
-static const struct server_case good[] = {{"good", {RAW(STREAM_HEAD), TWO_TOKENS, GOOD_END, CLOSE}}};
-
 static void reads_slowly(struct script_server *s, int fd, const char *request)
 {
     (void)s;
@@ -468,7 +429,7 @@ static void reads_slowly(struct script_server *s, int fd, const char *request)
     }
     free(rest);
     if (!left)
-        play(fd, good[0].steps);
+        play(fd, good);
 }
 
 static void a_request_in_many_writes(void **state)
@@ -573,7 +534,7 @@ static void *speak_first(void *arg)
     fd = accept(s->fd, NULL, NULL);
     char request[4096];
     if (read_request(fd, request, sizeof request))
-        play(fd, good[0].steps);
+        play(fd, good);
     close(fd);
     return NULL;
 }
@@ -642,7 +603,7 @@ static void *good_peer(void *arg)
     int fd = accept(s->fd, NULL, NULL);
     char request[4096];
     if (read_request(fd, request, sizeof request))
-        play(fd, good[0].steps);
+        play(fd, good);
     close(fd);
     return NULL;
 }
@@ -859,7 +820,7 @@ static void cancelled(void **state)
     (void)state;
     int files = open_files();
     struct script_server s = {0};
-    script_server_start(&s, AF_INET, slow_cases, 1);
+    script_server_start(&s, AF_INET, server_case_named(&slow, "silent"), 1);
     struct load *l = load_new();
     load_to(l, "127.0.0.1", s.port);
     for (int i = 0; i < 50; i++)
@@ -879,7 +840,7 @@ static void cancelled_while_connecting(void **state)
 {
     (void)state;
     struct script_server s = {0};
-    script_server_start(&s, AF_INET, slow_cases, 1);
+    script_server_start(&s, AF_INET, server_case_named(&slow, "silent"), 1);
     struct load *l = load_new();
     load_to(l, "127.0.0.1", s.port);
     for (int i = 0; i < 3; i++)
@@ -904,7 +865,7 @@ static void closed_in_the_middle(void **state)
 {
     (void)state;
     struct script_server s = {0};
-    script_server_start(&s, AF_INET, slow_cases, 1);
+    script_server_start(&s, AF_INET, server_case_named(&slow, "silent"), 1);
     struct load *l = load_new();
     load_to(l, "127.0.0.1", s.port);
     for (int i = 0; i < 20; i++)
@@ -998,5 +959,11 @@ int main(void)
         cmocka_unit_test(too_many_for_the_machine),
         cmocka_unit_test(too_few_ports),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    server_cases_load(&answers, "answers");
+    server_cases_load(&slow, "limits");
+    good = server_case_named(&answers, "chunked");
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    server_cases_done(&answers);
+    server_cases_done(&slow);
+    return failed;
 }

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "http/client.h"
+#include "events.h"
 #include "script_server.h"
 
 /* ---- allocations of the loop's thread (the linker wraps the allocator) ---- */
