@@ -6,7 +6,7 @@
 #define MS INT64_C(1000000)
 
 enum { REPEATS_MAX = 3, LOST_STEPS_MAX = 3, SEARCH_MAX_PERIODS = 15 };
-static const int64_t grain_max_ns = 10 * MS, cadence_ns = 100 * MS, half_width_max_ns = 5 * MS;
+static const int64_t grain_max_ns = 10 * MS, grain_min_ns = 4 * MS, cadence_ns = 100 * MS, half_width_max_ns = 5 * MS;
 
 static int64_t later(int64_t a, int64_t b)
 {
@@ -47,9 +47,14 @@ static void search(struct counter_lock *l, int64_t now_ns)
 void counter_lock_init(struct counter_lock *l, int64_t start_ns, int64_t nominal_ns)
 {
     must(nominal_ns > 0);
-    *l = (struct counter_lock){
-        .last_mj = -1, .nominal_ns = nominal_ns, .grain_ns = sooner(nominal_ns / 10, grain_max_ns)};
+    *l = (struct counter_lock){.last_mj = -1,
+                               .nominal_ns = nominal_ns,
+                               .grain_ns = later(sooner(nominal_ns / 10, grain_max_ns), grain_min_ns)};
     search(l, start_ns);
+    if (nominal_ns <= grain_max_ns) {
+        l->phase = LOCK_NEEDLESS;
+        l->why = COUNTER_LOCKED;
+    }
 }
 
 /* On to the next step that has not gone by. */
@@ -140,6 +145,11 @@ static void take_locked(struct counter_lock *l, int64_t begin_ns, int64_t end_ns
 void counter_lock_take(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, int64_t mj, bool scheduled)
 {
     assert(end_ns >= begin_ns && l->nominal_ns > 0);
+    if (l->phase == LOCK_NEEDLESS) {
+        if (scheduled)
+            l->deadline_ns = later(l->deadline_ns + cadence_ns, end_ns);
+        return;
+    }
     if (mj < 0) {
         if (!scheduled)
             return;

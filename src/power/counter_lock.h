@@ -5,7 +5,8 @@
  * ms on NVIDIA's, and the figures here are for these. Searching: reads 5 ms apart until two changes were seen; that
  * gives a moment of change and the period. Locked: each read has its middle 5 ms behind the expected change; when
  * nothing has changed yet it is repeated 10 ms later, up to three times. On a faster counter these three are shorter in
- * proportion, and of its steps one each 100 ms is read; any read of it is right to its period.
+ * proportion (from 4 ms), and of its steps one each 100 ms is read. One with a step of at most 10 ms needs no lock: any
+ * read of it is right to that, so it is read each 100 ms.
  *
  * A read that comes too early shows itself (nothing has changed), one that comes late does not. So the expectation is
  * kept early on purpose: by `margin` a step, the largest error of the period that the changes seen so far allow (10 ms
@@ -22,7 +23,7 @@
 #include <stdint.h>
 #include "model/record.h"
 
-enum lock_phase { LOCK_SEARCH, LOCK_LOCKED, LOCK_STANDING };
+enum lock_phase { LOCK_SEARCH, LOCK_LOCKED, LOCK_STANDING, LOCK_NEEDLESS };
 
 struct counter_lock {
     int64_t deadline_ns;  /* when the next scheduled read should begin */
@@ -30,7 +31,7 @@ struct counter_lock {
     enum lock_phase phase;
     /* private */
     int64_t nominal_ns;       /* the period that the device promises */
-    int64_t grain_ns;         /* how closely a change is to be known: 10 ms, a tenth of a shorter period */
+    int64_t grain_ns;         /* how closely a change is to be known: 10 ms, or a tenth of a shorter period */
     int64_t last_mj, last_ns; /* value and middle of the last good read; -1 value: none yet */
     int64_t search_begin_ns;
     int64_t change_ns; /* SEARCH: the first change seen, ABSENT_I64: none. LOCKED: the last one, as expected */

@@ -31,7 +31,8 @@ static bool open_kind(const struct device_kind *kind, const char *library, struc
     struct device *d;
     if (!kind->open(library, &d, e))
         return false;
-    must(d->ops && d->ops->power && d->ops->state && d->ops->processes && d->ops->fault && d->ops->environment);
+    must(d->ops && d->ops->power && d->ops->state && d->ops->processes && d->ops->fault && d->ops->environment &&
+         d->ops->close);
     must(d->gpu_count <= DEVICE_GPUS_MAX);
     for (size_t i = 0; i < d->gpu_count; i++)
         must_gpu(d->ops, &d->gpus[i]);

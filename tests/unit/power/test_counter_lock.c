@@ -206,19 +206,37 @@ static void slower_counters_are_found(void **state)
     }
 }
 
-/* A step of 10 ms, calls of 0.2 ms: about ten reads a second, each within a step of the change it shows. */
+/* A step of at most 10 ms, calls of 0.2 or 4 ms: ten reads a second, each within a step of the change it shows. */
 static void a_fast_counter_is_read_ten_times_a_second(void **state)
 {
     (void)state;
-    struct counter_lock l;
-    struct stair s = {.phase_ns = 3 * MS, .period_ns = 10030000, .width_ns = MS / 5};
-    counter_lock_init(&l, 0, 10 * MS);
-    struct outcome o = run(&l, &s, 500 * MS, 60500 * MS);
-    assert_int_equal(l.phase, LOCK_LOCKED);
-    assert_in_range(o.reads, 590, 700);
-    assert_int_equal(o.reads, o.changes);
-    assert_int_equal(o.searches, 0);
-    assert_true(o.late_min_ns >= 0 && o.late_max_ns <= s.period_ns);
+    const int64_t periods_ns[] = {1 * MS, 10 * MS};
+    for (size_t i = 0; i < 2; i++) {
+        struct counter_lock l;
+        struct stair s = {.phase_ns = 3 * MS, .period_ns = periods_ns[i], .width_ns = i ? 4 * MS : MS / 5};
+        counter_lock_init(&l, 0, periods_ns[i]);
+        struct outcome o = run(&l, &s, 500 * MS, 60500 * MS);
+        assert_int_equal(l.phase, LOCK_NEEDLESS);
+        assert_int_equal(o.reads, 600);
+        assert_int_equal(o.changes, 600);
+        assert_true(o.late_min_ns >= 0 && o.late_max_ns <= s.period_ns);
+    }
+}
+
+/* In between, with calls of up to a third of a step: found, and read each 75 or 100 ms, right to a step. */
+static void a_counter_of_twenty_five_ms_is_found(void **state)
+{
+    (void)state;
+    for (int64_t width_ms = 1; width_ms <= 8; width_ms++) {
+        struct counter_lock l;
+        struct stair s = {.phase_ns = 3 * MS, .period_ns = 25010000, .width_ns = width_ms * MS};
+        counter_lock_init(&l, 0, 25 * MS);
+        struct outcome o = run(&l, &s, 500 * MS, 60500 * MS);
+        assert_int_equal(l.phase, LOCK_LOCKED);
+        assert_in_range(o.reads, 590, 900); /* each third or fourth step */
+        assert_int_equal(o.searches, 0);
+        assert_true(o.late_min_ns >= 0 && o.late_max_ns <= s.period_ns);
+    }
 }
 
 int main(void)
@@ -233,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_boundary_read_counts),
         cmocka_unit_test(slower_counters_are_found),
         cmocka_unit_test(a_fast_counter_is_read_ten_times_a_second),
+        cmocka_unit_test(a_counter_of_twenty_five_ms_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
