@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "engine/table.h"
-#include "text/json.h"
+#include "schema/set.h"
 
 static struct plan plan_of(enum engine_kind kind, const char *const *command, size_t n)
 {
@@ -54,6 +54,28 @@ static void a_kind_has_the_row_of_its_name(void **state)
     struct plan p = PLAN((enum engine_kind) - 1, "server");
     assert_null(plan_engine_name(&p));
     assert_false(plan_engine_keeps_count(&p));
+}
+
+/* A plan's reader refuses another name, and lists those that there are. */
+static void unknown_names_are_refused_with_the_known(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct problems problems;
+    struct plan p;
+    plan_defaults(&p);
+    problems_init(&problems, &a, NULL);
+    for (size_t i = 0; i < ENGINE_KIND_COUNT; i++) {
+        assert_true(
+            schema_set_argument(&plan_schema, &p, arena_format(&a, "engine.kind=%s", engine_kind_names[i]), &problems));
+        assert_int_equal(p.engine.kind, i);
+    }
+    assert_int_equal(problems.count, 0);
+    assert_false(schema_set_argument(&plan_schema, &p, "engine.kind=vLLM", &problems));
+    assert_int_equal(problems.count, 1);
+    for (size_t i = 0; i < ENGINE_KIND_COUNT; i++)
+        assert_non_null(strstr(problems.items[0].text, engine_kind_names[i]));
+    arena_done(&a);
 }
 
 static void keys_are_found_as_the_server_gets_them(void **state)
@@ -144,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_whole),
         cmocka_unit_test(a_kind_has_the_row_of_its_name),
+        cmocka_unit_test(unknown_names_are_refused_with_the_known),
         cmocka_unit_test(keys_are_found_as_the_server_gets_them),
         cmocka_unit_test(processes_are_told_by_name_or_command),
         cmocka_unit_test(sizes_are_stated_or_known),
