@@ -1,4 +1,4 @@
-/* The whole report: head, trust, metrics. The tables are in full_tables.c. */
+/* The whole report: head, trust, metrics. The tables are in full_load.c and full_stages.c. */
 #include <math.h>
 #include <string.h>
 #include "base/columns.h"
@@ -28,6 +28,18 @@ void report_reasons(struct report *p, const struct quantity *const *list, const 
         if (first)
             report_line(p, arena_format(&p->arena, "%s: %s: %s", all, quantity_state_words(list[i]), why));
     }
+}
+
+void full_head_row(struct table *t, const char *const *names)
+{
+    for (; *names; names++)
+        table_cell(t, *names);
+    table_end_row(t);
+}
+
+const char *full_seconds(struct report *p, double s)
+{
+    return isnan(s) ? "not recorded" : arena_format(&p->arena, "%.2f", s);
 }
 
 /* ---- head ---- */

@@ -55,6 +55,12 @@ const char *report_percent(struct report *p, const struct quantity *q, bool sign
 /* Below a table: "names: state: why" for the quantities that are not simply measured, each reason once. */
 void report_reasons(struct report *p, const struct quantity *const *list, const char *const *names, size_t n);
 
+/* A table's first row; `names` ends with null. */
+void full_head_row(struct table *t, const char *const *names);
+
+/* "26.43", or "not recorded" for NaN. */
+const char *full_seconds(struct report *p, double s);
+
 /* The sections of the whole report. */
 void full_trust(struct report *p);
 void full_stages(struct report *p);

@@ -1,19 +1,10 @@
-/* The tables of the text report. */
+/* The whole report: latencies, requests, steady state, delivery, estimate. */
 #include <math.h>
-#include <string.h>
-#include "base/columns.h"
 #include "report/internal.h"
 
-static void head_row(struct table *t, const char *const *names)
+static void named_line(struct report *p, const char *name, const char *text)
 {
-    for (; *names; names++)
-        table_cell(t, *names);
-    table_end_row(t);
-}
-
-static const char *seconds(struct report *p, double s)
-{
-    return isnan(s) ? "not recorded" : arena_format(&p->arena, "%.2f", s);
+    report_item(p, 2, 20, name, text);
 }
 
 /* ---- latencies ---- */
@@ -43,7 +34,7 @@ void full_latencies(struct report *p)
     struct table t;
     report_heading(p, "Latency");
     table_init(&t, &p->arena, "llddddddr");
-    head_row(&t, (const char *const[]){"", "", "mean", "P50", "P90", "P95", "P99", "max", "n", NULL});
+    full_head_row(&t, (const char *const[]){"", "", "mean", "P50", "P90", "P95", "P99", "max", "n", NULL});
     latency_row(p, &t, "TTFT", "s", 1, &l->ttft_s);
     if (l->ttft_visible_s.n > 0 && l->reasoning_tokens != ABSENT_I64 && l->reasoning_tokens > 0)
         latency_row(p, &t, "TTFT, visible", "s", 1, &l->ttft_visible_s);
@@ -71,11 +62,6 @@ static const char *token_source_text(int source)
         break;
     }
     return "not recorded; no token chunk was recorded";
-}
-
-static void named_line(struct report *p, const char *name, const char *text)
-{
-    report_item(p, 2, 20, name, text);
 }
 
 void full_requests(struct report *p)
@@ -111,215 +97,6 @@ void full_requests(struct report *p)
                                 : report_cell(p, &l->peak_concurrency),
                             number_text_i64(a, l->no_interval)));
     named_line(p, "repeated prompts", number_text_i64(a, l->repeated_prompts));
-}
-
-/* ---- stages ---- */
-
-static const struct quantity *series_of(const struct result_stage *s, enum series_id series)
-{
-    return energy_series((struct energy_set *)(uintptr_t)&s->energy, series);
-}
-
-/* The headline series is marked; a stage's sum of different ones (the lifecycle) marks none. */
-static const char *series_cell(struct report *p, const struct result_stage *s, enum series_id series)
-{
-    bool headline = s->energy.headline_series == series && s->stage != STAGE_LIFECYCLE;
-    return arena_format(&p->arena, "%s%s", report_cell(p, series_of(s, series)), headline ? "*" : " ");
-}
-
-/* A stage with no energy by any series has its reason below the tables instead of a row. */
-static bool happened(const struct result_stage *s)
-{
-    for (int k = 0; k < SERIES_COUNT; k++)
-        if (quantity_has_value(series_of(s, k)))
-            return true;
-    return quantity_has_value(&s->energy.headline);
-}
-
-static void series_table(struct report *p)
-{
-    struct table t;
-    table_init(&t, &p->arena, "lddddddd");
-    head_row(&t,
-             (const char *const[]){"", "s", "counter ", "grid 1 s ", "with marks ", "buffer ", "precise ", "W", NULL});
-    for (size_t i = 0; i < p->r->stage_count; i++) {
-        const struct result_stage *s = &p->r->stages[i];
-        if (!happened(s))
-            continue;
-        table_cell(&t, stage_id_names[s->stage]);
-        table_cell(&t, seconds(p, s->duration_s));
-        table_cell(&t, series_cell(p, s, SERIES_COUNTER));
-        table_cell(&t, series_cell(p, s, SERIES_GRID));
-        table_cell(&t, series_cell(p, s, SERIES_MARKS));
-        table_cell(&t, series_cell(p, s, SERIES_BUFFER));
-        table_cell(&t, series_cell(p, s, SERIES_PRECISE));
-        table_cell(&t, report_cell(p, &s->average_w));
-    }
-    table_put(&t, p->out, 2);
-}
-
-/* What a reader must not take for more than it is. */
-static void stage_warnings(struct report *p)
-{
-    for (size_t i = 0; i < p->r->stage_count; i++) {
-        const struct result_stage *s = &p->r->stages[i];
-        if (happened(s) && s->contradiction)
-            report_line(p, arena_format(&p->arena, "The instruments contradict each other in the %s stage: %s.",
-                                        stage_id_names[s->stage], s->contradiction));
-    }
-}
-
-static void headline_table(struct report *p)
-{
-    struct table t;
-    table_init(&t, &p->arena, "ldllddd");
-    head_row(&t, (const char *const[]){"", "headline", "instrument", "calibration", "grid/counter", "buffer/counter",
-                                       "sampling error", NULL});
-    for (size_t i = 0; i < p->r->stage_count; i++) {
-        const struct result_stage *s = &p->r->stages[i];
-        if (!happened(s))
-            continue;
-        table_cell(&t, stage_id_names[s->stage]);
-        table_cell(&t, report_cell(p, &s->energy.headline));
-        table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.instrument));
-        table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.calibration));
-        table_cell(&t, report_percent(p, &s->grid_difference, true));
-        table_cell(&t, report_percent(p, &s->buffer_difference, true));
-        table_cell(&t, report_percent(p, &s->sampling_error, true));
-    }
-    buf_byte(p->out, '\n');
-    table_put(&t, p->out, 2);
-}
-
-/* Each GPU's part of the three stages, where there are several. */
-static void gpu_table(struct report *p)
-{
-    static const int stages[] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
-    const struct result *r = p->r;
-    if (r->gpu_count < 2 || r->stage_count < STAGE_COUNT)
-        return;
-    struct table t;
-    table_init(&t, &p->arena, "ldlldddd");
-    head_row(&t, (const char *const[]){"", "headline", "instrument", "calibration", "counter", "grid 1 s", "buffer",
-                                       "W", NULL});
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        const struct result_stage *s = result_stage_of(r, stages[i]);
-        for (size_t g = 0; g < s->gpu_count; g++) {
-            const struct energy_set *e = &s->gpus[g].energy;
-            table_cell(&t, arena_format(&p->arena, "%s, GPU %lld", stage_id_names[s->stage],
-                                        (long long)r->gpus[s->gpus[g].gpu].index));
-            table_cell(&t, report_cell(p, &e->headline));
-            table_cell(&t, number_text_uncertainty(&p->arena, e->headline.instrument));
-            table_cell(&t, number_text_uncertainty(&p->arena, e->headline.calibration));
-            table_cell(&t, report_cell(p, &e->counter));
-            table_cell(&t, report_cell(p, &e->grid));
-            table_cell(&t, report_cell(p, &e->buffer));
-            table_cell(&t, report_cell(p, &s->gpus[g].average_w));
-        }
-    }
-    buf_byte(p->out, '\n');
-    table_put(&t, p->out, 2);
-}
-
-static bool same_reason(const struct quantity *x, const struct quantity *y)
-{
-    return x->state == y->state && strcmp(x->why ? x->why : "", y->why ? y->why : "") == 0;
-}
-
-/* Reasons of what is absent in the two tables; a series that lacks every stage for one reason is named once. */
-static void stage_reasons(struct report *p)
-{
-    static const char *const heads[SERIES_COUNT] = {"grid", "with marks", "counter", "buffer", "precise"};
-    const struct quantity *all[(1 + SERIES_COUNT) * STAGE_COUNT];
-    const char *names[(1 + SERIES_COUNT) * STAGE_COUNT];
-    size_t n = 0;
-    for (int k = -1; k < SERIES_COUNT; k++) {
-        size_t first = n;
-        bool same = true;
-        for (size_t i = 0; i < p->r->stage_count && i < STAGE_COUNT; i++) {
-            const struct result_stage *s = &p->r->stages[i];
-            if (!happened(s))
-                continue;
-            all[n] = k < 0 ? &s->energy.headline : series_of(s, k);
-            same = same && (n == first || same_reason(all[n], all[first]));
-            names[n++] = arena_format(&p->arena, "%s (%s)", k < 0 ? "headline" : heads[k], stage_id_names[s->stage]);
-        }
-        if (same && n > first + 1) {
-            n = first + 1;
-            names[first] = k < 0 ? "headline" : heads[k];
-        }
-    }
-    report_reasons(p, all, names, n);
-}
-
-/* jtok's own waits, which are in the stages' energy. */
-static void put_waits(struct report *p)
-{
-    const char *text = NULL;
-    for (size_t i = 0; i < p->r->stage_count; i++) {
-        const struct result_stage *s = &p->r->stages[i];
-        if (isnan(s->wait_s))
-            continue;
-        const char *joules = quantity_has_value(&s->wait_j)
-                                 ? arena_format(&p->arena, "%s J %s (%s)", report_cell(p, &s->wait_j),
-                                                number_text_uncertainty(&p->arena, s->wait_j.instrument),
-                                                report_percent(p, &s->wait_share, false))
-                                 : report_cell(p, &s->wait_j);
-        text = arena_format(&p->arena, "%s%s: %s s, %s", text ? arena_format(&p->arena, "%s; ", text) : "",
-                            stage_id_names[s->stage], number_text(&p->arena, s->wait_s, 3), joules);
-    }
-    if (text)
-        report_item(p, 2, 4, "jtok's own waits:",
-                    arena_format(&p->arena,
-                                 "%s. They are part of the stage; the share leaves out the silence before "
-                                 "the formal start.",
-                                 text));
-}
-
-static void put_phases(struct report *p)
-{
-    static const char *const names[PHASE_COUNT] = {
-        "process, imports, to the first use of a GPU", "weights loaded", "compiled", "graphs captured", "serving",
-        "the rest: readiness, warm-up, connecting"};
-    const struct result *r = p->r;
-    if (r->startup_phase_count < 2) /* nothing cuts it */
-        return;
-    bool precise = quantity_has_value(&result_stage_of(r, STAGE_STARTUP)->energy.precise);
-    report_heading(p, "Startup by phase, each up to what its name says (by the %s)",
-                   precise ? "precise basis" : "counter");
-    struct table t;
-    table_init(&t, &p->arena, "lddd");
-    head_row(&t, (const char *const[]){"", "s", "J", "W", NULL});
-    for (size_t i = 0; i < r->startup_phase_count; i++) {
-        const struct result_phase *x = &r->startup_phases[i];
-        table_cell(&t, names[x->phase]);
-        table_cell(&t, seconds(p, x->duration_s));
-        table_cell(&t, report_cell(p, &x->energy_j));
-        table_cell(&t, report_cell(p, &x->average_w));
-    }
-    table_put(&t, p->out, 2);
-}
-
-void full_stages(struct report *p)
-{
-    const struct result *r = p->r;
-    report_heading(p, "Energy by stage, J, all GPUs together (* the headline: basis %s)",
-                   headline_names[r->method.headline]);
-    series_table(p);
-    headline_table(p);
-    gpu_table(p);
-    stage_warnings(p);
-    stage_reasons(p);
-    for (size_t i = 0; i < r->stage_count; i++) {
-        const struct result_stage *s = &r->stages[i];
-        struct quantity absent = s->energy.headline;
-        const struct quantity *one = &absent;
-        absent.why = s->why ? s->why : absent.why;
-        if (!happened(s))
-            report_reasons(p, &one, &stage_id_names[s->stage], 1);
-    }
-    put_waits(p);
-    put_phases(p);
 }
 
 /* ---- steady state ---- */
@@ -487,8 +264,8 @@ void full_estimate(struct report *p)
                              e->ranged ? ": over 10 % apart, so the range is given." : "."));
     struct table t;
     table_init(&t, a, e->ranged ? "rdddrl" : "rdddr");
-    head_row(&t, (const char *const[]){"N", "E(N), kJ", "J/request", "overhead J/request", "overhead",
-                                       e->ranged ? "range of E(N), kJ" : NULL, NULL});
+    full_head_row(&t, (const char *const[]){"N", "E(N), kJ", "J/request", "overhead J/request", "overhead",
+                                            e->ranged ? "range of E(N), kJ" : NULL, NULL});
     for (size_t i = 0; i < e->table_count; i++) {
         const struct estimate *x = &e->table[i];
         table_cell(&t, number_text_i64(a, x->requests));
@@ -510,50 +287,4 @@ void full_estimate(struct report *p)
                                 "Overhead is under 10 %% from N = %s, under 5 %% from %s, under 1 %% from %s. A "
                                 "measured value takes precedence.",
                                 text[0], text[1], text[2]));
-}
-
-/* ---- GPUs, release ---- */
-
-void full_gpus(struct report *p)
-{
-    const struct result *r = p->r;
-    const struct result_release *x = &r->release;
-    report_heading(p, "GPUs and release (times from the formal end, s)");
-    struct table t;
-    table_init(&t, &p->arena, "rldddddd");
-    head_row(&t, (const char *const[]){"", "UUID", "baseline W", "sd W", "formal W", "ready W", "memory back",
-                                       "power back", NULL});
-    for (size_t i = 0; i < r->gpu_count; i++) {
-        const struct result_gpu *g = &r->gpus[i];
-        table_cell(&t, number_text_i64(&p->arena, g->index));
-        table_cell(&t, g->uuid ? arena_format(&p->arena, "%.12s", g->uuid) : "not recorded");
-        table_cell(&t, report_cell(p, &g->baseline_w));
-        table_cell(&t, isnan(g->baseline_sd_w) ? "not recorded" : arena_format(&p->arena, "%.2f", g->baseline_sd_w));
-        table_cell(&t, isnan(g->formal_mean_w) ? "not recorded" : arena_format(&p->arena, "%.1f", g->formal_mean_w));
-        table_cell(&t, quantity_has_value(&g->ready_level_w) ? arena_format(&p->arena, "%.1f", g->ready_level_w.value)
-                                                             : report_cell(p, &g->ready_level_w));
-        table_cell(&t, quantity_has_value(&g->memory_released_s) ? seconds(p, g->memory_released_s.value)
-                                                                 : report_cell(p, &g->memory_released_s));
-        table_cell(&t, quantity_has_value(&g->power_recovered_s) ? seconds(p, g->power_recovered_s.value)
-                                                                 : report_cell(p, &g->power_recovered_s));
-    }
-    table_put(&t, p->out, 2);
-    if (x->closed)
-        buf_fmt(p->out, "  Release closed after %s s: processes gone %s, memory back %s, power back %s\n",
-                seconds(p, x->end_s.value), seconds(p, x->exit_s.value), seconds(p, x->memory_released_s.value),
-                seconds(p, x->power_recovered_s.value));
-    else
-        report_item(p, 2, 4, "Release not closed:", x->why ? x->why : "no reason was recorded");
-    if (quantity_has_value(&x->resolution_j))
-        report_line(p,
-                    arena_format(&p->arena,
-                                 "Power is read once a period, so the release may have ended up to one period, %s J at "
-                                 "idle power, earlier. That is not part of its ±.",
-                                 number_text(&p->arena, x->resolution_j.value, 3)));
-    if (x->hold_restarts > 0)
-        report_line(p,
-                    arena_format(&p->arena,
-                                 "Power left its band again after the engine was gone; up to the first sample in band, "
-                                 "%s s after the formal stage, the release took %s J.",
-                                 seconds(p, x->first_in_band_s.value), report_cell(p, &x->first_in_band_j)));
 }

@@ -1,0 +1,147 @@
+/* The one-screen report: why a run is excluded, and what to read with care. */
+#include <math.h>
+#include <string.h>
+#include "base/columns.h"
+#include "base/must.h"
+#include "report/screen.h"
+
+enum {
+    CARE_LINES = 5, /* what the other sections leave of SCREEN_LINES */
+    CARE_NAME = 26, /* the longest code, its indent and a space */
+    CARE_ITEM_LINES = 2,
+};
+
+static const struct result_check *check_of(const struct result *r, int code)
+{
+    return (size_t)code < r->check_count ? &r->checks[code] : NULL;
+}
+
+size_t screen_excluding(const struct screen *s, const struct check_words **ret_list)
+{
+    size_t n = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < CODE_COUNT; i++) {
+            const struct result_check *c = check_of(s->r, words_checks[i].code);
+            if (c && check_excludes(c->outcome) && (c->outcome == CHECK_FAILED) == (pass == 0))
+                ret_list[n++] = &words_checks[i];
+        }
+    return n;
+}
+
+const char *screen_phrase(const struct screen *s, const struct check_words *w)
+{
+    return check_of(s->r, w->code)->outcome == CHECK_FAILED ? w->failed : w->unknown;
+}
+
+struct care {
+    const char *name, *text;
+    enum report_look look;
+};
+
+struct cares {
+    struct care list[CODE_COUNT + FLAG_COUNT + 5];
+    size_t n;
+};
+
+static void care_add(struct cares *c, enum report_look look, const char *name, const char *text)
+{
+    must(c->n < sizeof c->list / sizeof *c->list);
+    c->list[c->n++] = (struct care){name, text, look};
+}
+
+static void care_checks(struct screen *s, struct cares *c)
+{
+    const struct check_words *list[CODE_COUNT];
+    size_t n = s->r->formal ? 0 : screen_excluding(s, list); /* a formal one of an older method lacks what came later */
+    for (size_t i = 0; i < n; i++) {
+        const struct result_check *x = check_of(s->r, list[i]->code);
+        bool failed = x->outcome == CHECK_FAILED;
+        const char *text = arena_format(&s->p.arena, "%s.", screen_phrase(s, list[i]));
+        care_add(c, failed ? LOOK_BAD : LOOK_FAINT, check_code_names[x->code],
+                 failed && list[i]->tells ? report_or(&s->p, x->why, text) : text);
+    }
+}
+
+static void care_headline(struct screen *s, struct cares *c, const char *what, const struct quantity *q)
+{
+    if (!screen_has(q))
+        care_add(c, LOOK_BAD, "missing",
+                 arena_format(&s->p.arena, "%s: %s.", what, report_or(&s->p, q->why, screen_absence(q))));
+}
+
+static void care_method(struct screen *s, struct cares *c)
+{
+    const struct result *r = s->r;
+    struct arena *a = &s->p.arena;
+    if (r->differences)
+        care_add(c, LOOK_MARK, "rules of your own", arena_format(a, "%s.", r->differences));
+    if (result_is_older(r))
+        care_add(c, LOOK_MARK, "older method",
+                 arena_format(a, "It is %s's; \"jtok analyze RUN\" evaluates it anew.",
+                              report_or(&s->p, r->about.method_id, "an unknown one")));
+    else if (r->about.records_method_id && strcmp(r->about.records_method_id, METHOD_ID) != 0)
+        care_add(c, LOOK_MARK, "older records",
+                 arena_format(a, "Its records were made under %s.", report_or(&s->p, r->about.records_method_id, "")));
+    const char *stages = NULL;
+    for (size_t i = 0; i < r->stage_count; i++)
+        if (r->stages[i].contradiction)
+            stages =
+                arena_format(a, "%s%s%s", stages ? stages : "", stages ? ", " : "", words_stage(r->stages[i].stage));
+    if (stages)
+        care_add(c, LOOK_MARK, "instruments differ", arena_format(a, "By more than their ± allow: %s.", stages));
+}
+
+static void care_flags(struct screen *s, struct cares *c)
+{
+    for (size_t i = 0; i < FLAG_COUNT; i++) {
+        size_t code = (size_t)words_flags[i].code;
+        if (code < s->r->flag_count && code != FLAG_SIMULATED && s->r->flags[code].outcome == CHECK_FAILED)
+            care_add(c, LOOK_MARK, flag_code_names[code], arena_format(&s->p.arena, "%s.", words_flags[i].phrase));
+    }
+}
+
+/* An item's lines, of which there are CARE_ITEM_LINES at most. Returns their number. */
+static size_t care_lines(struct screen *s, const struct care *c, const char **ret_lines)
+{
+    struct arena *a = &s->p.arena;
+    struct buf b = {0};
+    size_t n = 0;
+    text_wrap(&b, c->text, CARE_NAME, CARE_NAME, SCREEN_COLUMNS);
+    const char *name =
+        arena_format(a, "  %s%*s", c->name, (int)(CARE_NAME - SCREEN_INDENT - columns_text(c->name)), "");
+    for (const char *at = buf_text(&b); *at;) {
+        size_t bytes = strcspn(at, "\n");
+        const char *line = arena_format(a, "%s%.*s", n ? "" : name, (int)bytes, at);
+        at += bytes + (at[bytes] == '\n');
+        if (n + 1 == CARE_ITEM_LINES && *at)
+            line = columns_cut(a, arena_format(a, "%s …", line), SCREEN_COLUMNS);
+        if (n < CARE_ITEM_LINES)
+            ret_lines[n++] = line;
+    }
+    buf_done(&b);
+    return n;
+}
+
+void screen_care(struct screen *s)
+{
+    static const char head[] = "Read with care";
+    struct cares c = {.n = 0};
+    care_checks(s, &c);
+    care_headline(s, &c, "serving", &s->r->metrics.formal_j_per_token);
+    care_headline(s, &c, "with start and stop", &s->r->metrics.lifecycle_j_per_token);
+    care_method(s, &c);
+    care_flags(s, &c);
+    screen_line(s, LOOK_HEADING, sizeof head - 1, c.n ? head : "Read with care  nothing in particular");
+    for (size_t i = 0, room = CARE_LINES; i < c.n; i++) {
+        const char *lines[CARE_ITEM_LINES];
+        size_t n = care_lines(s, &c.list[i], lines), rest = c.n - i - 1;
+        if (n + (rest > 0) > room) {
+            screen_text(s, arena_format(&s->p.arena, "  and %zu more: jtok report --full", rest + 1));
+            break;
+        }
+        screen_line(s, c.list[i].look, SCREEN_INDENT + strlen(c.list[i].name), lines[0]);
+        for (size_t k = 1; k < n; k++)
+            screen_text(s, lines[k]);
+        room -= n;
+    }
+}
