@@ -17,10 +17,6 @@
 #include "base/clock.h"
 #include "sim/state.h"
 #include "sim/truth.h"
-#include "http/http1.h"
-#include "text/json.h"
-#include "text/prom.h"
-#include "http/sse.h"
 
 double seconds_now(void)
 {
@@ -176,123 +172,37 @@ void engine_log(const struct engine *g, struct buf *b)
 /* One connection while it is read. */
 struct line {
     int fd;
-    struct http1 http;
-    struct sse sse;
     struct answer *x;
-    int64_t counted; /* the running count so far */
 };
 
-void answer_done(struct answer *x)
+static void hang_up(struct line *l)
 {
-    buf_done(&x->body);
-    buf_done(&x->text);
-    buf_done(&x->reasoning);
-}
-
-/* Walks an event's JSON, whatever the nesting: the keys of interest are unambiguous in these answers. */
-static void read_json(struct line *l, struct span text)
-{
-    struct answer *x = l->x;
-    struct json j;
-    json_init(&j, text);
-    enum json_kind k;
-    size_t shown = x->text.n + x->reasoning.n;
-    int64_t count = l->counted;
-    while ((k = json_next(&j)) != JSON_END) {
-        assert_int_not_equal(k, JSON_ERROR);
-        if (k != JSON_KEY)
-            continue;
-        bool content = json_is(&j, "content") || json_is(&j, "text"), reasoning = json_is(&j, "reasoning");
-        bool finish = json_is(&j, "finish_reason"), usage = json_is(&j, "completion_tokens");
-        bool prompt = json_is(&j, "prompt_tokens"), error = json_is(&j, "error");
-        k = json_next(&j);
-        if (k == JSON_STRING && (content || reasoning))
-            json_text(&j, content ? &x->text : &x->reasoning);
-        else if (k == JSON_STRING && finish)
-            snprintf(x->finish, sizeof x->finish, "%.*s", SPAN_ARG(j.raw));
-        else if (k == JSON_NUMBER && usage)
-            assert_true(json_i64(&j, &count));
-        else if (k == JSON_NUMBER && prompt)
-            assert_true(json_i64(&j, &x->prompt_tokens));
-        x->error |= error && k == JSON_OBJECT;
-    }
-    if (count > l->counted)
-        x->usage = count;
-    if (count - l->counted > x->largest)
-        x->largest = count - l->counted;
-    if (x->text.n + x->reasoning.n > shown) {
-        x->last_ns = clock_now_ns();
-        x->first_ns = x->first_ns ? x->first_ns : x->last_ns;
-    }
-    /* Without running counts the only count comes with the usage, after the finish reason. */
-    x->chunks += x->text.n + x->reasoning.n > shown || (count > l->counted && x->finish[0] == 0);
-    l->counted = count;
-}
-
-static void read_body(struct line *l, struct span body)
-{
-    struct answer *x = l->x;
-    buf_add(&x->body, body.p, body.n);
-    while (l->http.event_stream && sse_feed(&l->sse, &body) == SSE_EVENT) {
-        x->events++;
-        if (span_is(l->sse.data, "[DONE]"))
-            x->done = true;
-        else
-            read_json(l, l->sse.data);
-    }
-}
-
-static void finish(struct line *l, enum ending ending)
-{
-    l->x->ending = ending;
-    if (ending == COMPLETE && !l->http.event_stream && l->x->body.n && l->x->body.p[0] == '{')
-        read_json(l, buf_span(&l->x->body));
     close(l->fd);
     l->fd = -1;
-}
-
-static void feed(struct line *l, struct span input)
-{
-    for (;;) {
-        switch (http1_feed(&l->http, &input)) {
-        case HTTP1_MORE:
-            return;
-        case HTTP1_HEAD:
-            l->x->status = l->http.status;
-            break;
-        case HTTP1_BODY:
-            read_body(l, l->http.body);
-            break;
-        case HTTP1_DONE:
-            finish(l, COMPLETE);
-            return;
-        case HTTP1_ERROR:
-            fail_msg("HTTP: %s", l->http.fault);
-        }
-    }
 }
 
 static void read_line(struct line *l)
 {
     char bytes[65536];
     ssize_t n = recv(l->fd, bytes, sizeof bytes, 0);
+    int64_t t_ns = clock_now_ns();
     if (n > 0)
-        feed(l, (struct span){bytes, (size_t)n});
+        answer_feed(l->x, bytes, (size_t)n, t_ns);
     else if (n == 0)
-        finish(l, http1_eof(&l->http) == HTTP1_DONE ? COMPLETE : CUT_OFF);
+        answer_closed(l->x, t_ns);
     else if (errno == ECONNRESET)
-        finish(l, RESET_BY_PEER);
+        l->x->ending = RESET_BY_PEER;
     else
         assert_true(errno == EAGAIN || errno == EINTR);
+    if (l->x->ending != STILL_OPEN)
+        hang_up(l);
 }
 
 static void open_line(struct line *l, const struct engine *g, const char *path, const char *body, struct answer *x)
 {
     struct sockaddr_in a = loopback(g->port);
-    *x = (struct answer){.usage = -1};
+    answer_init(x);
     *l = (struct line){.x = x, .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    http1_init(&l->http);
-    sse_init(&l->sse, 1 << 20);
     assert_int_equal(connect(l->fd, (struct sockaddr *)&a, sizeof a), 0);
     struct buf request = {0};
     buf_fmt(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s",
@@ -330,12 +240,9 @@ void ask_all(const struct engine *g, const char *path, const char *const *bodies
     double until = seconds_now() + timeout_s;
     while (seconds_now() < until && read_some(lines, n, polls, 50))
         ;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (lines[i].fd >= 0)
-            close(lines[i].fd);
-        http1_done(&lines[i].http);
-        sse_done(&lines[i].sse);
-    }
+            hang_up(&lines[i]);
     free(lines);
     free(polls);
 }
@@ -363,22 +270,26 @@ void engine_raw(const struct engine *g, struct span bytes, struct buf *ret_answe
     close(fd);
 }
 
+/* A sample is a line: NAME{LABELS} VALUE. */
 double engine_metric(const struct engine *g, const char *name)
 {
     struct answer x;
     ask_one(g, "/metrics", NULL, &x);
     assert_int_equal(x.status, 200);
-    struct span text = buf_span(&x.body);
-    struct prom_sample sample;
     double sum = 0;
     int found = 0;
-    unsigned bad = 0;
-    while (prom_next(&text, &sample, &bad))
-        if (span_is(sample.name, name)) {
-            sum += sample.value;
-            found++;
-        }
-    assert_int_equal(bad, 0);
+    char *rest = NULL;
+    for (char *line = strtok_r((char *)(uintptr_t)buf_text(&x.body), "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        const char *blank = strrchr(line, ' ');
+        assert_non_null(blank);
+        if (line[0] == '#' || strcspn(line, "{ ") != strlen(name) || strncmp(line, name, strlen(name)) != 0)
+            continue;
+        char *end;
+        sum += strtod(blank + 1, &end);
+        assert_int_equal(*end, 0);
+        found++;
+    }
     assert_true(found > 0);
     answer_done(&x);
     return sum;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "answer.h"
 #include "base/buf.h"
 #include "check.h"
 #include "sim/sim_state.h"
@@ -35,27 +36,6 @@ void engine_done(struct engine *g);
 
 /* The log so far. */
 void engine_log(const struct engine *g, struct buf *b);
-
-/* One request and what came of it. */
-enum ending { STILL_OPEN, COMPLETE, CUT_OFF, RESET_BY_PEER };
-
-struct answer {
-    int status; /* 0 without a head */
-    enum ending ending;
-    struct buf body;        /* whole; of a stream: its bytes without the HTTP framing */
-    bool done;              /* data: [DONE] came */
-    bool error;             /* an error object came */
-    int64_t events, chunks; /* chunks: with output text or a risen count */
-    int64_t usage;          /* last completion_tokens, -1 without any */
-    int64_t prompt_tokens;
-    int64_t largest; /* most tokens that one chunk added, by running counts */
-    char finish[16];
-    struct buf text; /* content and text joined */
-    struct buf reasoning;
-    int64_t first_ns, last_ns; /* arrival of the first and the last text */
-};
-
-void answer_done(struct answer *x);
 
 /* Sends bodies[i] (null: a GET) to `path`, all at once on own connections, and reads all answers until they end or
  * `timeout_s` is over. ret has room for n and is initialised here. */
