@@ -27,8 +27,8 @@ static bool find_part(struct arena *a, const char *folder, const char *name, con
     const char *path = arena_format(a, "%s/%s", folder, name);
     if (access(path, R_OK) != 0)
         return err_set(e, ERR_SYSTEM,
-                       "The simulation is not beside the program: %s is missing. Build the target \"all\", or "
-                       "install the package's simulation.",
+                       "The simulation is not next to the program: %s is missing. Build the target \"all\", or install "
+                       "the simulation of the package.",
                        path);
     *ret_path = path;
     return true;
@@ -61,19 +61,11 @@ static const char *plan_text(const struct demo_options *o, const char *engine, c
 {
     return arena_format(
         a,
-        "name: demo\n"
-        "model: {id: simulated/llama-8b-shape, precision: bfloat16, total_parameters: 8.03e9}\n"
-        "engine:\n"
-        "  kind: vllm\n"
-        "  simulated: true\n"
-        "  command: [%s, serve, simulated/llama-8b-shape, --max-model-len, 8192, --tensor-parallel-size, %lld,\n"
-        "            --sim-start-s, %s, --sim-stop-s, 0.6, --sim-release-s, 1%s]\n"
-        "requests:\n"
-        "  file: %s\n"
-        "  count: %lld\n"
-        "  lengths: {kind: lognormal, median: 120, sigma: 0.6, min: 16, max: 400, seed: 1, ignore_eos: true}\n"
-        "power: {library: %s}\n"
-        "%s",
+        "name: demo\nmodel: {id: simulated/llama-8b-shape, precision: bfloat16, total_parameters: 8.03e9}\nengine:\n  "
+        "kind: vllm\n  simulated: true\n  command: [%s, serve, simulated/llama-8b-shape, --max-model-len, 8192, "
+        "--tensor-parallel-size, %lld,\n            --sim-start-s, %s, --sim-stop-s, 0.6, --sim-release-s, "
+        "1%s]\nrequests:\n  file: %s\n  count: %lld\n  lengths: {kind: lognormal, median: 120, sigma: 0.6, min: 16, "
+        "max: 400, seed: 1, ignore_eos: true}\npower: {library: %s}\n%s",
         engine, (long long)o->gpus, o->quick ? "1.5" : "5", o->lagging ? ", --sim-front-tokens-per-s, 3000" : "",
         prompts, (long long)o->count, library, o->quick ? "method: {baseline_s: 3, hold_s: 3, grid_s: 0.25}\n" : "");
 }
@@ -103,7 +95,7 @@ bool demo_open(const struct demo_options *o, struct arena *a, struct plan *plan,
     const char *base = getenv("TMPDIR");
     char *scratch = arena_format(a, "%s/jtok-demo-XXXXXX", base && *base ? base : "/tmp");
     if (!mkdtemp(scratch))
-        return err_set_errno(e, ERR_SYSTEM, errno, "No folder for the demo's scratch files: %s", scratch);
+        return err_set_errno(e, ERR_SYSTEM, errno, "The demo's scratch folder %s can't be made", scratch);
     if (!make_plan(o, scratch, a, plan, e)) {
         demo_close(scratch);
         return false;

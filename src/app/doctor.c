@@ -140,29 +140,33 @@ static void advise_static(struct look *l, const struct device_gpu *g)
     for (size_t k = 0; k < g->advice_count; k++)
         advise(l, g->advice[k].kind, keep_text(g->advice[k].command, l->arena), FORMAT(l, "%s", g->advice[k].text));
     if (!info->instant_source && !device_gpu_blocked(g))
-        ADVISE(l, ADVICE_BLOCKS, "GPU %lld gives no reading of its power.", i);
+        ADVISE(l, ADVICE_BLOCKS, "GPU %lld does not report its power, so it cannot be measured.", i);
     if (info->power_limit_mw != ABSENT_I64 && info->power_limit_default_mw != ABSENT_I64 &&
         info->power_limit_mw != info->power_limit_default_mw)
-        ADVISE(l, ADVICE_NOTE, "GPU %lld is limited to %lld W, by default it is %lld W: compare only with its like.", i,
-               (long long)info->power_limit_mw / 1000, (long long)info->power_limit_default_mw / 1000);
+        ADVISE(l, ADVICE_NOTE,
+               "The power limit of GPU %lld is %lld W; its default is %lld W. Compare its runs only with runs under "
+               "the same limit.",
+               i, (long long)info->power_limit_mw / 1000, (long long)info->power_limit_default_mw / 1000);
 }
 
 static void advise_probe(struct look *l, const struct doctor_gpu *g, const struct probe *p)
 {
     long long i = (long long)g->info.index;
     if (p->lost)
-        ADVISE(l, ADVICE_BLOCKS, "GPU %lld was lost while it was read: %s", i,
+        ADVISE(l, ADVICE_BLOCKS, "GPU %lld was lost during the measurement: %s", i,
                l->device->ops->fault(l->device->self, (uint32_t)i));
     if (!p->counter.supported)
         ADVISE(l, ADVICE_LIMITS,
-               "GPU %lld has no energy counter (Volta and later have one): the formal stage has no headline energy, so "
-               "no run on it is formal.",
+               "GPU %lld has no energy counter (GPUs from Volta on have one). Without it the formal stage has no "
+               "headline energy, so no run on this GPU can be formal.",
                i);
     else if (p->counter.period_ns == ABSENT_I64)
-        ADVISE(l, ADVICE_LIMITS, "GPU %lld's energy counter stands still.", i);
+        ADVISE(l, ADVICE_LIMITS, "The energy counter of GPU %lld does not change.", i);
     if (!p->buffer.supported)
         ADVISE(l, ADVICE_LIMITS,
-               "GPU %lld has no power buffer: no check of the counter against it, no basis `precise`.", i);
+               "GPU %lld has no power buffer, so its energy counter cannot be checked against one, and an analysis "
+               "with basis=precise is not possible.",
+               i);
 }
 
 static void read_now(struct look *l, uint32_t gpu)
@@ -177,12 +181,12 @@ static void read_now(struct look *l, uint32_t gpu)
         g->process_count = n;
     else
         ADVISE(l, ADVICE_LIMITS,
-               "%s So it can't be told whether something else runs there, and no run on it is formal.",
+               "%s So jtok cannot tell whether other processes use this GPU, and no run on it can be formal.",
                ops->fault(l->device->self, gpu));
     if (ops->state(l->device->self, gpu, &state) == READ_OK)
         g->memory_used_bytes = state.memory_used_bytes;
     if (g->process_count > 0)
-        ADVISE(l, ADVICE_LIMITS, "GPU %u is in use by %zu compute process%s: a run needs it idle.", gpu,
+        ADVISE(l, ADVICE_LIMITS, "GPU %u is in use by %zu compute process%s; a run needs it idle.", gpu,
                g->process_count, g->process_count == 1 ? "" : "es");
 }
 
@@ -295,11 +299,11 @@ static void look_at_clock(struct look *l)
     s->wake_late_max_ns = late_ns[WAKES - 1];
     if (s->clock_read_ns > clock_read_slow_ns)
         ADVISE_COMMAND(l, ADVICE_NOTE, "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
-                       "One reading of the clock takes %lld ns (source %s): every time stamp costs that. Where the "
-                       "machine has a stable time stamp counter, choose it.",
+                       "Reading the clock takes %lld ns (clock source %s), and every time stamp costs that much. If "
+                       "this machine has a stable time stamp counter, switch to it.",
                        (long long)s->clock_read_ns, s->clock_source ? s->clock_source : "unknown");
     if (s->wake_late_p50_ns > wake_late_slow_ns)
-        ADVISE(l, ADVICE_NOTE, "Deadlines are met %lld ms late: the machine is busy, so end other work before a run.",
+        ADVISE(l, ADVICE_NOTE, "Timers fire %lld ms late, so the machine is busy. Stop other work before a run.",
                (long long)s->wake_late_p50_ns / 1000000);
 }
 
@@ -325,18 +329,19 @@ static void look_at_limits(struct look *l)
     if (s->files_hard != ABSENT_I64 && s->files_hard < STREAMS + FILES_BESIDE)
         ADVISE_COMMAND(l, ADVICE_LIMITS,
                        FORMAT(l, "ulimit -Hn %d && ulimit -n %d", STREAMS + FILES_BESIDE, STREAMS + FILES_BESIDE),
-                       "At most %lld open files: room for about %lld requests at once. Raise the hard limit: as root "
-                       "in the shell, by LimitNOFILE= of a service, or docker run --ulimit nofile=%d.",
+                       "At most %lld files can be open, enough for about %lld requests at once. Raise the hard limit: "
+                       "as root in the shell, with LimitNOFILE= in a service, or with docker run --ulimit nofile=%d.",
                        (long long)s->files_hard, (long long)s->files_hard - FILES_BESIDE, STREAMS + FILES_BESIDE);
     if (s->ports != ABSENT_I64 && s->ports < STREAMS)
         ADVISE_COMMAND(l, ADVICE_LIMITS, LIMITS_PORTS_COMMAND,
-                       "%lld ports for outgoing connections to one address: room for about that many requests at once. "
-                       "Raise it, as root.",
+                       "%lld ports are available for connections to one address, enough for about as many requests at "
+                       "once. Raise the number as root.",
                        (long long)s->ports);
     if (s->own_pid_namespace && l->device)
-        ADVISE(l, ADVICE_NOTE,
-               "This is a container with its own process ids: the driver does not show compute processes outside it, "
-               "so a GPU that others use may look free. Look at memory and power too, or start it with --pid=host.");
+        ADVISE(
+            l, ADVICE_NOTE,
+            "This container has its own process ids. The driver does not show compute processes outside it, so a GPU "
+            "that others use may look free. Check memory and power too, or start the container with --pid=host.");
 }
 
 /* ---- */

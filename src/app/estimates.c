@@ -14,7 +14,7 @@ bool estimates_make(const char *folder, const int64_t *requests, size_t count, s
                                      : !quantity_has_value(&x->e_request_j) ? &x->e_request_j
                                                                             : NULL;
     if (lacking)
-        return err_set(e, ERR_REFUSED, "%s: no estimate, because %s is %s: %s.", folder,
+        return err_set(e, ERR_REFUSED, "%s: There is no estimate, because %s is %s: %s.", folder,
                        lacking == &x->fixed_j ? "the energy of startup and release" : "the energy per request",
                        quantity_state_words(lacking), lacking->why ? lacking->why : "no reason was recorded");
     struct estimate *list = arena_array(a, count, sizeof *list);

@@ -140,11 +140,10 @@ bool evaluate_document(const char *folder, bool unsealed, struct arena *a, struc
 {
     const char *name = stored_name(folder, a), *path = arena_format(a, "%s/%s", folder, name);
     if (access(path, F_OK) != 0 && errno == ENOENT)
-        return err_set(
-            e, ERR_RECORDS,
-            "%s holds no result.json: it is not a run folder, or the run broke off. \"jtok analyze %s\" computes "
-            "the result from what was recorded.",
-            folder, folder);
+        return err_set(e, ERR_RECORDS,
+                       "%s holds no result.json: it is not a run folder, or the run broke off. \"jtok analyze %s\" "
+                       "computes the result from what was recorded.",
+                       folder, folder);
     if (!file_read(path, archive_most_bytes(name), out, e))
         return false;
     if (ret_name)

@@ -39,7 +39,7 @@ const struct schema listed_run_schema = {.name = "listed_run",
 static const char *without_result(const struct archive_entry *x)
 {
     if (!x->sealed)
-        return x->has_result ? "not sealed" : "broken off or running";
+        return x->has_result ? "not sealed" : "running or broken off";
     return x->has_result ? "damaged" : "no result";
 }
 

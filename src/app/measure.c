@@ -24,8 +24,8 @@ bool measure(struct run *run, void *self, void (*recorded)(void *self, const cha
     struct evaluation *v = arena_alloc(a, sizeof *v);
     if (m.outcome.unwritten.kind != ERR_NONE)
         err_set(&m.no_result, m.outcome.failure.kind,
-                "The records in %s are not whole, so they are not sealed and have no result. What was "
-                "written stays; \"jtok analyze %s\" shows what it gives.",
+                "The records in %s are incomplete, so they are not sealed and there is no result. What was written is "
+                "kept; \"jtok analyze %s\" shows what it gives.",
                 folder, folder);
     else if (conclude(folder, a, v, &m.no_result))
         m.evaluation = v;

@@ -29,9 +29,9 @@ bool picture_draw(const char *folder, bool unsealed, struct arena *a, struct buf
         return false;
     bool sealed = archive_is_sealed(folder);
     if (!sealed && !unsealed)
-        return err_set(e, ERR_RECORDS, "%s is not sealed. Give --unsealed to draw what it holds all the same.", folder);
+        return err_set(e, ERR_RECORDS, "%s is not sealed. Give --unsealed to draw it anyway.", folder);
     if (sealed && r->damage)
-        return err_set(e, ERR_RECORDS, "%s is damaged, and its power is not drawn: %s", folder, r->damage);
+        return err_set(e, ERR_RECORDS, "%s is damaged, so its power is not drawn: %s", folder, r->damage);
     struct svg_notes notes = stage_notes(folder, a);
     return svg_power(r, &notes, a, out, e);
 }

@@ -104,6 +104,6 @@ bool prove_records(const char *folder, const struct evaluation *v, struct arena 
     if (!archive_verify(folder, a, &check, e))
         return false;
     if (check.bad)
-        return err_set(e, ERR_RECORDS, "%s does not verify: %s", folder, check.text);
+        return err_set(e, ERR_RECORDS, "The seal of %s does not hold: %s", folder, check.text);
     return !v->records.damage || err_set(e, ERR_RECORDS, "%s: %s", folder, v->records.damage);
 }

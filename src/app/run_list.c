@@ -62,6 +62,6 @@ bool run_list_read_side(const char *folders, struct arena *a, struct run_list *r
         p += n + (p[n] == ',');
     }
     return count ? run_list_read(list, count, a, ret_list, e)
-                 : err_set(e, ERR_USAGE, "\"%s\" names no run folder. Give one, or several with commas between.",
+                 : err_set(e, ERR_USAGE, "\"%s\" does not name a run folder. Give one, or several separated by commas.",
                            folders);
 }

@@ -58,7 +58,7 @@ static bool unknown_option(const struct parsing *p, struct span name, struct err
     for (size_t i = 0; i < c->option_count; i++)
         known[i + 1] = c->options[i].name;
     const char *text = arena_copy(p->arena, name.p, name.n), *near = args_nearest(text, known);
-    return err_set(e, ERR_USAGE, "%s: there is no option %s%s%s%s \"jtok %s --help\" lists the options.", c->name, text,
+    return err_set(e, ERR_USAGE, "%s: There is no option %s%s%s%s \"jtok %s --help\" lists the options.", c->name, text,
                    near ? "; did you mean " : "", near ? near : "", near ? "?" : ".", c->name);
 }
 
@@ -83,7 +83,8 @@ static bool take(const struct parsing *p, size_t place, const char *value, struc
     if (o->many) {
         struct arg_list *list = &p->args->many;
         if (list->count == ARGS_LIST_MAX)
-            return err_set(e, ERR_USAGE, "%s: %s is given over %d times.", p->command->name, o->name, ARGS_LIST_MAX);
+            return err_set(e, ERR_USAGE, "%s: %s is given more than %d times.", p->command->name, o->name,
+                           ARGS_LIST_MAX);
         list->items[list->count++] = value;
         return true;
     }
@@ -114,8 +115,7 @@ static bool take_option(const struct parsing *p, int *at, struct err *e)
         return err_set(e, ERR_USAGE, "%s: %s takes no value.", p->command->name, o->name);
     if (o->value && !value) {
         if (*at + 1 >= p->argc)
-            return err_set(e, ERR_USAGE, "%s: %s needs a value behind it: %s %s.", p->command->name, o->name, o->name,
-                           o->value);
+            return err_set(e, ERR_USAGE, "%s: %s needs a value: %s %s.", p->command->name, o->name, o->name, o->value);
         value = p->argv[++*at];
     }
     return take(p, place, value ? value : "", e);
@@ -126,11 +126,11 @@ static bool check_operands(const struct command *c, const struct args *a, struct
     const char *usage = c->operands ? c->operands : "";
     if (a->operand_count > c->operands_max) {
         const char *behind = c->operands_max ? a->operands[c->operands_max - 1] : c->name;
-        return err_set(e, ERR_USAGE, "%s: \"%s\" is one argument too many behind \"%s\". Usage: jtok %s%s%s", c->name,
+        return err_set(e, ERR_USAGE, "%s: \"%s\" is one argument too many after \"%s\". Usage: jtok %s%s%s", c->name,
                        a->operands[c->operands_max], behind, c->name, *usage ? " " : "", usage);
     }
     return a->operand_count >= c->operands_min ||
-           err_set(e, ERR_USAGE, "%s: an argument is missing. Usage: jtok %s %s", c->name, c->name, usage);
+           err_set(e, ERR_USAGE, "%s: An argument is missing. Usage: jtok %s %s", c->name, c->name, usage);
 }
 
 static bool take_words(const struct parsing *p, struct err *e)
@@ -150,7 +150,7 @@ static bool take_words(const struct parsing *p, struct err *e)
             if (!take_option(p, &i, e))
                 return false;
         } else if (a->operand_count == ARGS_OPERANDS_MAX) {
-            return err_set(e, ERR_USAGE, "%s: over %d arguments.", p->command->name, ARGS_OPERANDS_MAX);
+            return err_set(e, ERR_USAGE, "%s: There are more than %d arguments.", p->command->name, ARGS_OPERANDS_MAX);
         } else {
             a->operands[a->operand_count++] = word;
         }

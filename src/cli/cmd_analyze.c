@@ -29,13 +29,12 @@ static bool check_store(const struct analyze_options *o, const struct method *m,
     if (o->store && differences)
         return err_set(
             e, ERR_USAGE,
-            "--store keeps the method's own evaluation, and this one differs from it: %s. Leave out --set, or "
-            "--store.",
+            "--store keeps the method's own evaluation, but this one differs from it: %s. Leave out --set or --store.",
             differences);
     return !o->store || isnan(o->total_parameters) ||
            err_set(e, ERR_USAGE,
-                   "--store keeps what the records alone give, and --total-parameters is not in them. Leave out "
-                   "one of the two.");
+                   "--store keeps what the records alone give, but --total-parameters is not in them. Leave out one of "
+                   "the two.");
 }
 
 static bool run(struct call *call, struct err *e)
@@ -52,7 +51,7 @@ static bool run(struct call *call, struct err *e)
         !evaluate_given(folder, &m, isnan(o->total_parameters) ? 0 : o->total_parameters, call->arena, v, e))
         return false;
     if (o->store && v->records.damage)
-        return err_set(e, ERR_RECORDS, "%s is damaged, and its result is not stored: %s", folder, v->records.damage);
+        return err_set(e, ERR_RECORDS, "%s is damaged, so its result is not stored: %s", folder, v->records.damage);
     if (o->store && !evaluate_store(folder, &v->result, e))
         return false;
     call->code = v->result.formal ? EXIT_OK : EXIT_EXCLUDED;
@@ -72,8 +71,7 @@ const struct command cmd_analyze = {
     .more = "Nothing is written without --store, and nothing is ever overwritten: a result under this method goes "
             "beside one made under an older method (result-jtok-2.json). A run that broke off can be analyzed, too. "
             "Every parameter that differs from the method's own value is shown with the numbers and in the JSON.",
-    .example = "jtok analyze runs/20261130T010000Z-llama-8b\n"
-               "jtok analyze runs/20261130T010000Z-llama-8b --set k=3",
+    .example = "jtok analyze runs/20261130T010000Z-llama-8b\njtok analyze runs/20261130T010000Z-llama-8b --set k=3",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_RECORDS),
     .options = options,
     .option_count = SCHEMA_COUNT(options),

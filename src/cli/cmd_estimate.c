@@ -18,10 +18,9 @@ static bool read_counts(const struct arg_list *list, int64_t *ret_counts, struct
 {
     for (size_t i = 0; i < list->count; i++)
         if (!num_i64(span_of(list->items[i]), &ret_counts[i]) || ret_counts[i] < 1)
-            return err_set(e, ERR_USAGE, "estimate: --requests takes a whole number from 1, not \"%s\".",
-                           list->items[i]);
+            return err_set(e, ERR_USAGE, "--requests takes a whole number from 1, not \"%s\".", list->items[i]);
     return list->count ||
-           err_set(e, ERR_USAGE, "estimate: for how many requests? Give --requests N, as often as you like.");
+           err_set(e, ERR_USAGE, "--requests is missing. Say for how many requests; the option may be repeated.");
 }
 
 static void put_csv(const struct estimate *list, size_t n, struct arena *a, struct buf *out)

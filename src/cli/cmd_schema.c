@@ -35,11 +35,9 @@ static bool run(struct call *call, struct err *e)
         }
     }
     const char *near = args_nearest(name, names);
-    return err_set(
-        e, ERR_USAGE,
-        "schema: there is no document \"%s\"%s%s%s Give result, plan, comparison, gate, ranking, estimate or "
-        "run.",
-        name, near ? "; did you mean " : "", near ? near : "", near ? "?" : ".");
+    return err_set(e, ERR_USAGE,
+                   "There is no document \"%s\"%s%s%s Give result, plan, comparison, gate, ranking, estimate or run.",
+                   name, near ? "; did you mean " : "", near ? near : "", near ? "?" : ".");
 }
 
 const struct command cmd_schema = {

@@ -45,8 +45,8 @@ static void print_result(const struct result *r, const char *folder, enum format
 static enum exit_code ending(const struct life *l, const struct measurement *m, struct arena *a)
 {
     if (m->outcome.interrupted)
-        return exit_with(&(struct err){.kind = ERR_INTERRUPTED,
-                                       .text = "The run was interrupted; its records are whole up to there."});
+        return exit_with(&(struct err){
+            .kind = ERR_INTERRUPTED, .text = "The run was interrupted. Everything up to the interruption was saved."});
     if (m->outcome.failure.kind != ERR_NONE)
         return exit_with(&m->outcome.failure);
     if (l->judge)

@@ -18,7 +18,7 @@ static bool set_once(struct set_keys *k, struct span key, const char *words, str
 {
     for (size_t i = 0; i < k->count; i++)
         if (k->items[i].key.n == key.n && memcmp(k->items[i].key.p, key.p, key.n) == 0) {
-            problems_add_at(problems, NULL, 0, 0, NULL, "\"%s\" and \"%s\" both set %.*s; keep one of them",
+            problems_add_at(problems, NULL, 0, 0, NULL, "\"%s\" and \"%s\" both set %.*s. Keep one of them.",
                             k->items[i].words, words, SPAN_ARG(key));
             return false;
         }
@@ -79,7 +79,7 @@ bool plan_args_make(const struct command *c, const struct args *args, struct are
     struct span source = {0};
     if (args->operand_count == 0 && args->rest_count == 0)
         return err_set(e, ERR_USAGE,
-                       "jtok %s needs a plan file, or an engine command behind \"--\". \"jtok %s --help\" shows both.",
+                       "jtok %s needs a plan file, or an engine command after \"--\". \"jtok %s --help\" shows both.",
                        c->name, c->name);
     plan_defaults(&plan);
     problems_init(&problems, a, NULL);

@@ -97,7 +97,7 @@ void progress_show(void *self, const struct run_view *v)
     if (v->interrupted && !p->told_interrupt) {
         p->told_interrupt = true;
         progress_break(p);
-        fputs("jtok: stopping the engine and watching its release; Ctrl-C again cuts that short.\n", stderr);
+        fputs("jtok: Stopping the engine and waiting for its release. Press Ctrl-C again to cut this short.\n", stderr);
     }
     bool fresh = (int)v->stage != p->stage;
     p->stage = v->stage;

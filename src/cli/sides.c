@@ -24,6 +24,6 @@ void sides_put_items(const struct sentences *items, struct buf *out)
 
 void sides_put_refusal(const struct sentences *reasons, struct buf *out)
 {
-    buf_str(out, "\nNot compared: the method refuses it.\n");
+    buf_str(out, "\nNot compared, because the method does not allow it:\n");
     sides_put_items(reasons, out);
 }

@@ -48,7 +48,7 @@ static const char *p_text(struct arena *a, const struct between_runs *b)
 
 static const char *verdict_text(const struct comparison_row *r)
 {
-    static const char *const texts[] = {"", "not seen", "B lower", "B higher"};
+    static const char *const texts[] = {"", "none seen", "B lower", "B higher"};
     return r->why ? "no value" : texts[r->verdict];
 }
 
@@ -65,13 +65,13 @@ static const char *least_text(struct arena *a, const struct comparison *c)
 {
     for (size_t i = 0; i < c->row_count; i++)
         if (!isnan(c->rows[i].between.p_least))
-            return arena_format(a, ", and can't be under %.2g for so many runs", c->rows[i].between.p_least);
+            return arena_format(a, "; with so few runs it cannot be below %.2g", c->rows[i].between.p_least);
     return "";
 }
 
 static void put_groups(const struct comparison *c, struct arena *a, struct buf *out)
 {
-    static const char *const head[] = {"", "A (sd)", "B (sd)", "B / A", "95 %", "p", ""};
+    static const char *const head[] = {"", "A (sd)", "B (sd)", "B / A", "95 %", "p", "difference"};
     struct table t;
     table_init(&t, a, "lrrrlrl");
     for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
@@ -88,19 +88,20 @@ static void put_groups(const struct comparison *c, struct arena *a, struct buf *
     }
     table_put(&t, out, 2);
     buf_str(out, "\n  ");
-    text_wrap(out,
-              arena_format(a,
-                           "sd: between the runs of a side. 95 %%: Welch's interval of B / A between runs; it decides, "
-                           "from %d runs a side. p: permutation test; it decides nothing%s.",
-                           COMPARE_DECIDES, least_text(a, c)),
-              2, 2, REPORT_COLUMNS);
+    text_wrap(
+        out,
+        arena_format(a,
+                     "sd: standard deviation between the runs of a side. 95 %%: Welch's interval of B / A between "
+                     "runs, which decides from %d runs per side on. p: permutation test, for information only%s.",
+                     COMPARE_DECIDES, least_text(a, c)),
+        2, 2, REPORT_COLUMNS);
     if (c->compared)
-        show_item(arena_format(a,
-                               "About one in twenty comparisons of the same thing comes out as different, by "
-                               "construction; of these %lld metrics at least one does with a probability of up to "
-                               "%.0f %%.",
-                               (long long)c->compared, 100 * c->chance),
-                  out);
+        show_item(
+            arena_format(a,
+                         "By construction, about one in twenty comparisons of identical set-ups shows a difference. "
+                         "The probability that at least one of these %lld metrics does is up to %.0f %%.",
+                         (long long)c->compared, 100 * c->chance),
+            out);
 }
 
 /* ---- both ---- */
@@ -125,9 +126,12 @@ static void put_headline(const struct comparison *c, struct arena *a, struct buf
                      number_text(a, r->b.value, 4), number_text(a, r->a.value, 4));
     const char *text;
     if (c->a_count == 1 && c->b_count == 1)
-        text = arena_format(a, "%s: one run each, spread between runs unknown; no statement about the set-ups.", sum);
+        text = arena_format(
+            a, "%s. With one run each, the spread between runs is unknown, so this says nothing about the set-ups.",
+            sum);
     else if (r->verdict == COMPARED_NONE)
-        text = arena_format(a, "%s: under %d runs a side; no statement about the set-ups.", sum, COMPARE_DECIDES);
+        text = arena_format(a, "%s. With fewer than %d runs per side, this says nothing about the set-ups.", sum,
+                            COMPARE_DECIDES);
     else
         text = arena_format(a, "%s, between runs %+.2f to %+.2f %%: %s.", sum, 100 * (r->between.low - 1),
                             100 * (r->between.high - 1),
@@ -167,9 +171,9 @@ void text_comparison(const struct comparison *c, const struct run_list *x, const
     if (single) {
         buf_str(out, "\n  ");
         text_wrap(out,
-                  arena_format(a, "± is the instrument's own doubt of these two readings. The calibration %s.",
-                               c->same_boards ? "cancels in B / A and scales B - A by the same factor"
-                                              : "of both boards is in the JSON's `calibration`"),
+                  arena_format(a, "± is the instrument's own uncertainty. The calibration of the sensors %s.",
+                               c->same_boards ? "cancels in B / A and scales B - A by one factor"
+                                              : "is under \"calibration\" in the JSON, for both boards"),
                   2, 2, REPORT_COLUMNS);
     }
     sides_put_items(&c->notes, out);

@@ -27,7 +27,7 @@ static const char *on_or_off(int64_t value)
 
 static void put_instruments(const struct doctor_gpu *g, struct arena *a, struct buf *out)
 {
-    static const char *const head[] = {"series", "reading", "a new value each", "a call takes", "at most"};
+    static const char *const head[] = {"series", "instrument", "update period", "read p50", "read max"};
     struct table t;
     table_init(&t, a, "lllll");
     for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
@@ -48,7 +48,7 @@ static void put_instruments(const struct doctor_gpu *g, struct arena *a, struct 
     table_put(&t, out, 4);
     if (g->power_mw == ABSENT_I64)
         return;
-    buf_fmt(out, "    draws %s now", watts(a, g->power_mw));
+    buf_fmt(out, "    power now %s", watts(a, g->power_mw));
     if (g->buffer_age_ns != ABSENT_I64)
         buf_fmt(out, "; the newest buffer sample is %s old", milliseconds(a, g->buffer_age_ns));
     buf_byte(out, '\n');
@@ -78,7 +78,7 @@ static void put_gpu(const struct doctor_gpu *g, const char *partition, struct ar
             text_or(info->uuid, "(can't be read)"));
     if (g->fault)
         return;
-    buf_fmt(out, "    %s; limit %s (default %s, may be %s to %s); %s %s; persistence %s\n",
+    buf_fmt(out, "    %s; limit %s (default %s, range %s to %s); %s %s; persistence %s\n",
             text_or(info->pci, "PCI address n/a"), watts(a, info->power_limit_mw),
             watts(a, info->power_limit_default_mw), watts(a, info->power_limit_min_mw),
             watts(a, info->power_limit_max_mw), text_or(partition, "partition"), on_or_off(info->partitioned),
@@ -96,12 +96,14 @@ static const char *count_text(struct arena *a, int64_t value)
 
 static void put_system(const struct doctor_system *s, struct arena *a, struct buf *out)
 {
-    buf_fmt(out, "\nSystem\n    clock       %s, one reading %lld ns; deadlines met %s late, at most %s\n",
-            text_or(s->clock_source, "source unknown"), (long long)s->clock_read_ns,
+    buf_fmt(out, "\nSystem\n    clock       %s; a read takes %lld ns; timers fire %s late, at most %s\n",
+            text_or(s->clock_source, "unknown source"), (long long)s->clock_read_ns,
             milliseconds(a, s->wake_late_p50_ns), milliseconds(a, s->wake_late_max_ns));
-    buf_fmt(out, "    open files  %s now, %s at most (jtok raises it by itself)\n", count_text(a, s->files_soft),
-            count_text(a, s->files_hard));
-    buf_fmt(out, "    ports       %s to one address; listen backlog %s\n", count_text(a, s->ports),
+    buf_fmt(out, "    open files  limit %s", count_text(a, s->files_soft));
+    if (s->files_soft != s->files_hard)
+        buf_fmt(out, ", which jtok raises itself up to %s", count_text(a, s->files_hard));
+    buf_byte(out, '\n');
+    buf_fmt(out, "    ports       %s for connections to one address; listen backlog %s\n", count_text(a, s->ports),
             count_text(a, s->backlog));
     buf_fmt(out, "    processors  %lld\n", (long long)s->cpus);
 }
@@ -132,7 +134,7 @@ void text_doctor(const struct doctor *d, struct arena *a, struct buf *out)
         buf_fmt(out, "Driver %s, %s %s, from %s%s\n", text_or(d->driver_version, "n/a"), d->library_name,
                 text_or(d->library_version, "n/a"), d->library, d->simulated ? "  [simulated]" : "");
     else
-        buf_str(out, "Driver none\n");
+        buf_str(out, "No driver was found.\n");
     for (size_t i = 0; i < d->gpu_count; i++)
         put_gpu(&d->gpus[i], d->partition_name, a, out);
     put_system(&d->system, a, out);

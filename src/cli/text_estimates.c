@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include "report/number.h"
+#include "report/report.h"
 #include "report/table.h"
 
 void text_estimates(const struct result *r, const struct estimate *list, size_t n, struct arena *a, struct buf *out)
@@ -9,7 +10,7 @@ void text_estimates(const struct result *r, const struct estimate *list, size_t 
     const struct result_estimate *x = &r->estimate;
     buf_fmt(out, "Run %s%s%s\n", r->about.run_id ? r->about.run_id : "without id",
             r->about.simulated ? ", SIMULATED" : "", r->formal ? ", formal" : ", excluded from the formal results");
-    buf_fmt(out, "E(N) = %s J + N x %s J; per request by: %s.\n\n", number_text_instrument(a, &x->fixed_j),
+    buf_fmt(out, "E(N) = %s J + N x %s J; energy per request from: %s.\n\n", number_text_instrument(a, &x->fixed_j),
             number_text_instrument(a, &x->e_request_j), x->source ? x->source : "not recorded");
     struct table t;
     table_init(&t, a, "rrrrrrl");
@@ -32,10 +33,15 @@ void text_estimates(const struct result *r, const struct estimate *list, size_t 
                            : arena_format(a, "%s to %s", number_text(a, s->low_j, 5), number_text(a, s->high_j, 5)));
     }
     table_put(&t, out, 0);
+    buf_byte(out, '\n');
     if (x->ranged)
-        buf_str(out, "\nThe three ways to the energy of a request differ by over 10 %, so the range is given.\n");
-    buf_str(out, "\n± is the instrument doubt; the assumed limit of the sensors is the JSON's `calibration`.\nHolds "
-                 "for this load "
-                 "and configuration, without idle gaps between requests. A measured value takes "
-                 "precedence.\n");
+        text_wrap(out,
+                  "The three ways to compute the energy of a request differ by more than 10 %, so the range is shown.",
+                  0, 0, REPORT_COLUMNS);
+    text_wrap(
+        out,
+        "± is the instrument's own uncertainty; the assumed limits of the sensors are under \"calibration\" in the "
+        "JSON. The estimate holds for this load and configuration, without idle gaps between requests. Where there "
+        "is a measured value, use that.",
+        0, 0, REPORT_COLUMNS);
 }

@@ -31,12 +31,12 @@ static void put_parameter(void *self, const char *path, const struct field *f, s
 
 static void put_codes(struct buf *out)
 {
-    buf_str(out, "\nChecks: a run is formal when each one passes, or has nothing to judge\n");
+    buf_str(out, "\nChecks: a run is formal if every check passes or has nothing to judge\n");
     for (int i = 0; i < CODE_COUNT; i++) {
         buf_fmt(out, "  %-22s ", check_code_names[i]);
         text_wrap(out, check_code_meaning(i), 25, 25, REPORT_COLUMNS);
     }
-    buf_str(out, "\nMarks: shown with the result, and what they touch stays out of comparisons\n");
+    buf_str(out, "\nFlags: shown with the result; what a flag affects stays out of comparisons\n");
     for (int i = 0; i < FLAG_COUNT; i++) {
         buf_fmt(out, "  %-22s ", flag_code_names[i]);
         text_wrap(out, flag_code_meaning(i), 25, 25, REPORT_COLUMNS);
@@ -47,15 +47,15 @@ void text_method(struct arena *a, struct buf *out)
 {
     struct method m = method_default();
     buf_fmt(out, "Method %s\n\n", METHOD_ID);
-    text_wrap(out,
-              "jtok measures the GPU energy of an LLM inference service over one cold start: startup, formal requests, "
-              "release; per output token, with what is known of its uncertainty. The source method is Benchmark 1.5. "
-              "Where that is silent, jtok decides; each such decision is marked [D] and stored with every result. "
-              "docs/METHOD.md has the whole method.",
-              0, 0, REPORT_COLUMNS);
-    buf_str(out, "\nParameters (analyze --set KEY=VALUE), with the method's own values\n");
+    text_wrap(
+        out,
+        "jtok measures the GPU energy of an LLM inference service over one cold start: startup, formal requests, "
+        "release; per output token, with its uncertainty. The source method is Benchmark 1.5. Where it is silent, jtok "
+        "decides; each such decision is marked [D] and stored with every result. docs/METHOD.md has the whole method.",
+        0, 0, REPORT_COLUMNS);
+    buf_str(out, "\nParameters (jtok analyze --set KEY=VALUE), with the method's own values\n");
     schema_flat(&method_schema, &m, put_parameter, &(struct parameters){a, out});
-    buf_str(out, "\nDecisions of jtok's own, with the section of docs/METHOD.md\n");
+    buf_str(out, "\nDecisions of jtok, each with its section of docs/METHOD.md\n");
     for (size_t i = 0; i < method_decision_count; i++) {
         const struct method_decision *d = &method_decisions[i];
         buf_fmt(out, "  [D] %s  %s\n      ", d->section, d->id);

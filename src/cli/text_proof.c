@@ -7,11 +7,11 @@
 static void put_seal(const struct archive_check *c, struct buf *out)
 {
     if (!c->sealed)
-        buf_str(out, "seal     missing: there is no SHA256SUMS to check by. The run is still on, or it broke off.\n");
+        buf_str(out, "seal     missing: there is no SHA256SUMS. The run is still going, or it broke off.\n");
     else if (c->bad)
-        buf_fmt(out, "seal     BROKEN: %zu of %zu files are not as sealed\n%s", c->bad, c->files, c->text);
+        buf_fmt(out, "seal     BROKEN: %zu of %zu files differ from the seal\n%s", c->bad, c->files, c->text);
     else
-        buf_fmt(out, "seal     right: %zu files, every hash as sealed\n", c->files);
+        buf_fmt(out, "seal     intact: all %zu files have their sealed hashes\n", c->files);
 }
 
 static void put_records(const struct records *r, struct buf *out)
@@ -27,14 +27,14 @@ static void put_document(const struct proof_document *d, const char *folder, str
 {
     switch (d->outcome) {
     case PROOF_EQUAL:
-        buf_fmt(out, "result   right: %s is what the records give, byte for byte (%zu bytes)\n", d->name, d->bytes);
+        buf_fmt(out, "result   reproduced: the records give %s, byte for byte (%zu bytes)\n", d->name, d->bytes);
         return;
     case PROOF_MISSING:
-        buf_fmt(out, "result   MISSING: there is no %s; \"jtok analyze %s\" prints what it would hold\n", d->name,
+        buf_fmt(out, "result   MISSING: there is no %s; \"jtok analyze %s\" prints what it would contain\n", d->name,
                 folder);
         return;
     case PROOF_DIFFERENT:
-        buf_fmt(out, "result   DIFFERENT: %s from line %zu on is not what the records give\n", d->name, d->line);
+        buf_fmt(out, "result   DIFFERENT: %s differs from what the records give, from line %zu on\n", d->name, d->line);
         return;
     }
 }

@@ -63,12 +63,13 @@ void text_ranking(const struct ranked_runs *k, struct arena *a, struct buf *out)
     buf_fmt(out, "Models by energy per output token%s: scenario %s on %s\n", k->simulated ? ", SIMULATED" : "",
             k->scenario ? utf8_line(a, k->scenario) : "not stated", utf8_line(a, k->hardware));
     if (k->reasons.count) {
-        buf_str(out, "\nNot ranked: the method refuses it.\n");
+        buf_str(out, "\nNot ranked, because the method does not allow it:\n");
         sides_put_items(&k->reasons, out);
         return;
     }
     if (!k->ranked)
-        buf_str(out, "\nNo model has a rank: no run is formal, has a value and names the size of its model.\n");
+        buf_str(out, "\nNo model has a rank, because none of the runs is formal, has a value and states the size of "
+                     "its model.\n");
     for (size_t i = 0; i < k->group_count; i++)
         put_group(&k->groups[i], k->caveat, a, out);
     buf_str(out, "\nAll models of the scenario\n");
@@ -76,10 +77,10 @@ void text_ranking(const struct ranked_runs *k, struct arena *a, struct buf *out)
     if (!k->all.n)
         show_item("No model has both values, so there are no medians.", out);
     for (size_t i = 0; i < k->dropped_count; i++)
-        show_item(arena_format(a, "In no median: %s (%s): %s.",
+        show_item(arena_format(a, "Left out of the medians: %s (%s): %s.",
                                k->dropped[i].run_id ? k->dropped[i].run_id : "without id", k->dropped[i].model,
                                k->dropped[i].why),
                   out);
     sides_put_items(&k->notes, out);
-    buf_str(out, "\n± is the instrument's own doubt, n the runs in a mean.\n");
+    buf_str(out, "\n± is the instrument's own uncertainty; n is the number of runs in a mean.\n");
 }

@@ -75,19 +75,19 @@ static void wrong_lines_are_named(void **state)
         const char *words[6], *text;
     } cases[] = {
         {{"x", "--formt", "json"},
-         "probe: there is no option --formt; did you mean --format? \"jtok probe --help\" lists the "
+         "probe: There is no option --formt; did you mean --format? \"jtok probe --help\" lists the "
          "options."},
-        {{"x", "--qqqqqqqq"}, "probe: there is no option --qqqqqqqq. \"jtok probe --help\" lists the options."},
+        {{"x", "--qqqqqqqq"}, "probe: There is no option --qqqqqqqq. \"jtok probe --help\" lists the options."},
         {{"x", "--requests", "5.5"},
          "probe: --requests: '5.5' is not allowed here; allowed: a whole number from 1 to 10"},
         {{"x", "--requests", "11"},
          "probe: --requests: '11' is not allowed here; allowed: a whole number from 1 to 10"},
         {{"x", "--pue", "two"}, "probe: --pue: 'two' is not allowed here; allowed: a number"},
         {{"x", "--format", "xml"}, "probe: --format: 'xml' is not allowed here; allowed: one of text, json, csv"},
-        {{"x", "--format"}, "probe: --format needs a value behind it: --format NAME."},
+        {{"x", "--format"}, "probe: --format needs a value: --format NAME."},
         {{"x", "--dry-run=1"}, "probe: --dry-run takes no value."},
-        {{"--dry-run"}, "probe: an argument is missing. Usage: jtok probe A [B]"},
-        {{"x", "y", "z"}, "probe: \"z\" is one argument too many behind \"y\". Usage: jtok probe A [B]"},
+        {{"--dry-run"}, "probe: An argument is missing. Usage: jtok probe A [B]"},
+        {{"x", "y", "z"}, "probe: \"z\" is one argument too many after \"y\". Usage: jtok probe A [B]"},
         {{"x", "--format", "json", "--format", "csv"},
          "probe: --format is given twice, as \"json\" and as \"csv\". Keep one of them."},
         {{"x", "--requests", "1", "y", "--requests=2"},

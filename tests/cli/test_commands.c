@@ -131,9 +131,9 @@ static void a_formal_run_verifies(void **state)
 {
     struct bench *b = *state;
     assert_int_equal(CALL(b, cmd_verify, b->first), EXIT_OK);
-    has(&b->out, "seal     right: ");
+    has(&b->out, "seal     intact: ");
     has(&b->out, "records  consistent: 2 GPUs, 400 requests, 8000 chunks\n");
-    has(&b->out, "result   right: result.json is what the records give, byte for byte");
+    has(&b->out, "result   reproduced: the records give result.json, byte for byte");
     has(&b->out, "verdict  formal: 23 checks passed\n");
     assert_int_equal(CALL(b, cmd_verify, b->first, "--quiet"), EXIT_OK);
     assert_int_equal(b->out.n, 0);
@@ -146,7 +146,7 @@ static void a_real_run_is_proven(void **state)
     struct bench *b = *state;
     const char *folder = JTOK_SOURCE "/docs/examples/h200-vllm-750";
     assert_int_equal(CALL(b, cmd_verify, folder), EXIT_OK);
-    has(&b->out, "seal     right: ");
+    has(&b->out, "seal     intact: ");
     has(&b->out, "records  consistent: 1 GPU, 750 requests, ");
     has(&b->out, "verdict  formal: ");
     assert_null(strstr(buf_text(&b->out), "SIMULATED"));
@@ -239,7 +239,7 @@ static void pairs_are_compared_and_others_refused(void **state)
     assert_null(strstr(buf_text(&b->out), "higher"));
     assert_null(strstr(buf_text(&b->out), "lower"));
     assert_int_equal(CALL(b, cmd_compare, b->first, b->other), EXIT_REFUSED);
-    has(&b->out, "Not compared: the method refuses it.\n  - The scenario differs: chat and code.\n");
+    has(&b->out, "Not compared, because the method does not allow it:\n  - The scenario differs: chat and code.\n");
     assert_int_equal(CALL(b, cmd_compare, b->first, b->first), EXIT_REFUSED);
     has(&b->out, "It is the same run twice: ");
     assert_int_equal(CALL(b, cmd_compare, b->first, b->second, "--format=json"), EXIT_OK);
@@ -278,7 +278,7 @@ static void models_are_ranked_and_mixtures_refused(void **state)
     has(&b->out, "Medians over all models, n = 1: full lifecycle ");
     has(&b->out, "Grouping does not imply equal computation.\n");
     assert_int_equal(CALL(b, cmd_rank, b->first, b->other), EXIT_REFUSED);
-    has(&b->out, "Not ranked: the method refuses it.\n");
+    has(&b->out, "Not ranked, because the method does not allow it:\n");
     has(&b->out, "The scenario differs: chat and code.");
     assert_int_equal(CALL(b, cmd_rank, b->first, b->second, "--format=json"), EXIT_OK); /* repetitions */
     has(&b->out, "\"n\": 2");
@@ -290,7 +290,7 @@ static void models_are_ranked_and_mixtures_refused(void **state)
     assert_int_equal(CALL(b, cmd_rank, b->first, "--format=xml"), EXIT_USAGE);
     assert_int_equal(CALL(b, cmd_rank, "/nowhere/at/all"), EXIT_RECORDS);
     assert_int_equal(CALL(b, cmd_rank, b->excluded), EXIT_EXCLUDED);
-    has(&b->out, "No model has a rank: ");
+    has(&b->out, "No model has a rank, because ");
     has(&b->out, "not formal: ");
 }
 
@@ -321,8 +321,8 @@ static void groups_fit_the_page_and_say_what_chance_does(void **state)
     const char *a = arena_format(&b->a, "%s,%s,%s", b->first, b->third, b->more[1]),
                *other = arena_format(&b->a, "%s,%s,%s", b->second, b->more[0], b->more[2]);
     assert_int_equal(CALL(b, cmd_compare, a, other), EXIT_OK);
-    has(&b->out, "About one in twenty comparisons of the same thing comes out as different, by construction;");
-    has(&b->out, "not seen");
+    has(&b->out, "By construction, about one in twenty comparisons of identical set-ups shows a difference.");
+    has(&b->out, "none seen");
     has(&b->out, "Both sides have the same plan, but for what names a run or a place.");
     for (const char *p = buf_text(&b->out); *p; p += strcspn(p, "\n") + 1) {
         struct buf line = {0};
@@ -359,15 +359,15 @@ static void a_gate_passes_fails_or_does_not_decide(void **state)
         const char *words[6];
         const char *error;
     } wrong[] = {
-        {{"--max-rise=5%"}, "gate: --metric is missing"},
+        {{"--max-rise=5%"}, "--metric is missing"},
         {{"--metric=formal_j_token", "--max-rise=5%"}, "did you mean formal_j_per_token?"},
-        {{"--metric=startup_j"}, "gate: give one limit"},
-        {{"--metric=startup_j", "--max-rise=5%", "--max-fall=5%"}, "gate: give one limit"},
-        {{"--metric=startup_j", "--max-rise=5"}, "gate: --max-rise takes a percentage such as 5%, not \"5\"."},
-        {{"--metric=startup_j", "--max-fall=x%"}, "gate: --max-fall takes a percentage such as 5%, not \"x%\"."},
+        {{"--metric=startup_j"}, "Give one limit"},
+        {{"--metric=startup_j", "--max-rise=5%", "--max-fall=5%"}, "Give one limit"},
+        {{"--metric=startup_j", "--max-rise=5"}, "--max-rise takes a percentage such as 5%, not \"5\"."},
+        {{"--metric=startup_j", "--max-fall=x%"}, "--max-fall takes a percentage such as 5%, not \"x%\"."},
         {{"--metric=startup_j", "--max-rise=%"}, "not \"%\"."},
-        {{"--metric=startup_j", "--max-rise=5%", "--spread=0%"}, "gate: --spread takes a percentage above 0"},
-        {{"--metric=startup_j", "--max-rise=5%", "--spread=-1%"}, "gate: --spread takes a percentage above 0"},
+        {{"--metric=startup_j", "--max-rise=5%", "--spread=0%"}, "--spread takes a percentage above 0"},
+        {{"--metric=startup_j", "--max-rise=5%", "--spread=-1%"}, "--spread takes a percentage above 0"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const char *words[10] = {"gate", b->first, b->second};
@@ -418,7 +418,7 @@ static void runs_are_listed(void **state)
     assert_int_equal(CALL(b, cmd_list, b->runs), EXIT_OK);
     has(&b->out, "-first");
     has(&b->out, "formal");
-    has(&b->out, "broken off or running");
+    has(&b->out, "running or broken off");
     assert_int_equal(CALL(b, cmd_list, b->runs, "--format", "json"), EXIT_OK);
     has(&b->out, "\"verdict\": \"formal\"");
 }
@@ -437,7 +437,7 @@ static void estimates_follow_the_formula(void **state)
     assert_int_equal(CALL(b, cmd_estimate, b->first, "-n", "10", "-n", "1000000"), EXIT_OK);
     has(&b->out, "1 000 000");
     assert_int_equal(CALL(b, cmd_estimate, b->first, "--requests", "0"), EXIT_USAGE);
-    assert_string_equal(buf_text(&b->err), "jtok: estimate: --requests takes a whole number from 1, not \"0\".\n");
+    assert_string_equal(buf_text(&b->err), "jtok: --requests takes a whole number from 1, not \"0\".\n");
     assert_int_equal(CALL(b, cmd_estimate, b->first), EXIT_USAGE);
 }
 
@@ -449,7 +449,7 @@ static void every_command_has_help_with_an_example(void **state)
         has(&b->out, "Usage: jtok ");
         has(&b->out, "\nExample");
         assert_int_equal(call(b, commands[i], (const char *const[]){"x", "--nonsense", NULL}), EXIT_USAGE);
-        has(&b->err, "there is no option --nonsense");
+        has(&b->err, "There is no option --nonsense");
     }
 }
 

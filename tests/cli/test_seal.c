@@ -449,7 +449,7 @@ static void a_new_evaluation_goes_beside_the_old(void **state)
     shell(b, "test -f %s/result-jtok-2.json && cmp %s/result.json %s/tests/cli/result-jtok-1.json", folder, folder,
           JTOK_SOURCE);
     assert_int_equal(run(b, "verify %s", folder), EXIT_OK);
-    must_say(b, "right: result-jtok-2.json is what the records give");
+    must_say(b, "reproduced: the records give result-jtok-2.json");
     assert_int_equal(run(b, "report %s", folder), EXIT_OK);
     assert_false(says(b, "evaluates it anew"));
     must_say(b, "Its records were made under jtok-1");

@@ -166,14 +166,14 @@ static void what_is_given_twice_is_named(void **state)
          "jtok: run: --count is given twice, as \"5\" and as \"6\". Keep one of them.\n",
          EXIT_USAGE},
         {{"run", "--dry-run", plan, "-r", "a.jsonl", "-s", "requests.file=b.jsonl"},
-         "jtok: \"--requests a.jsonl\" and \"--set requests.file=b.jsonl\" both set requests.file; keep one of them\n",
+         "jtok: \"--requests a.jsonl\" and \"--set requests.file=b.jsonl\" both set requests.file. Keep one of them.\n",
          EXIT_PLAN},
         {{"run", "--dry-run", plan, "-s", "engine.env.API_KEY=hush1", "-s", "engine.env.API_KEY=hush2"},
-         "jtok: \"--set engine.env.API_KEY\" and \"--set engine.env.API_KEY\" both set engine.env.API_KEY; keep one of "
-         "them\n",
+         "jtok: \"--set engine.env.API_KEY\" and \"--set engine.env.API_KEY\" both set engine.env.API_KEY. Keep one of "
+         "them.\n",
          EXIT_PLAN},
         {{"run", "one.yaml", "two.yaml"},
-         "jtok: run: \"two.yaml\" is one argument too many behind \"one.yaml\". ",
+         "jtok: run: \"two.yaml\" is one argument too many after \"one.yaml\". ",
          EXIT_USAGE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
