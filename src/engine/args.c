@@ -72,7 +72,7 @@ static void take_served(struct command *c, const char *first, const char *const 
         c->served[c->served_count++] = more[i];
 }
 
-static void take(struct command *c, enum argument sets, const char *value)
+static void take_argument(struct command *c, enum argument sets, const char *value)
 {
     switch (sets) {
     case ARGUMENT_HOST:
@@ -132,7 +132,7 @@ struct command command_read(const struct plan *p)
     for (size_t i = 0; i < argc; i++) {
         const char *argument = argv[i];
         if (g->model_word && strcmp(argument, g->model_word) == 0 && i + 1 < argc && argv[i + 1][0] != '-') {
-            take(&c, ARGUMENT_MODEL, argv[++i]);
+            take_argument(&c, ARGUMENT_MODEL, argv[++i]);
             continue;
         }
         const char *equals = argument[0] == '-' ? strchr(argument, '=') : NULL;
@@ -150,7 +150,8 @@ struct command command_read(const struct plan *p)
         if (o->sets == ARGUMENT_SERVED)
             take_served(&c, value, argv + i + 1, equals ? 0 : argc - i - 1);
         else
-            take(&c, o->sets, value);
+            take_argument(&c, o->sets, value);
     }
+    must(c.served_count <= sizeof c.served / sizeof *c.served);
     return c;
 }

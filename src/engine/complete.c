@@ -5,7 +5,7 @@
 #include "base/must.h"
 
 /* A plan that is being completed. */
-struct completion {
+struct completing {
     struct plan *plan;
     const struct engine *engine;
     struct command command;
@@ -13,7 +13,7 @@ struct completion {
     struct err *err;
 };
 
-static bool disagree(struct completion *c, const char *key, const char *plan, const char *option, const char *command)
+static bool disagree(struct completing *c, const char *key, const char *plan, const char *option, const char *command)
 {
     return err_set(c->err, ERR_PLAN,
                    "The plan says %s: %s, but the engine's command says %s %s. Make them agree, or leave one out.", key,
@@ -21,7 +21,7 @@ static bool disagree(struct completion *c, const char *key, const char *plan, co
 }
 
 /* `option`: how the command says it. */
-static bool complete_text(struct completion *c, const char **field, const char *value, const char *key,
+static bool complete_text(struct completing *c, const char **field, const char *value, const char *key,
                           const char *option)
 {
     if (!value || (*field && strcmp(*field, value) == 0))
@@ -33,7 +33,7 @@ static bool complete_text(struct completion *c, const char **field, const char *
 }
 
 /* Numbers up to `open_up_to` are the plan's defaults, and so is an absent one. */
-static bool complete_number(struct completion *c, int64_t *field, int64_t open_up_to, int64_t value, const char *key,
+static bool complete_number(struct completing *c, int64_t *field, int64_t open_up_to, int64_t value, const char *key,
                             enum argument option)
 {
     must(value == ABSENT_I64 || engine_option_name(c->engine, option));
@@ -47,7 +47,7 @@ static bool complete_number(struct completion *c, int64_t *field, int64_t open_u
 }
 
 /* A Unix socket takes the place of host and port. */
-static bool complete_host(struct completion *c)
+static bool complete_host(struct completing *c)
 {
     struct plan_engine *g = &c->plan->engine;
     const char *host = c->command.host, *uds = c->command.uds;
@@ -66,7 +66,7 @@ static bool complete_host(struct completion *c)
     return true;
 }
 
-static bool complete_served(struct completion *c)
+static bool complete_served(struct completing *c)
 {
     const char **served = &c->plan->engine.served_model;
     for (size_t i = 0; i < c->command.served_count && *served; i++)
@@ -80,7 +80,7 @@ static bool complete_served(struct completion *c)
     return true;
 }
 
-static bool complete_id(struct completion *c)
+static bool complete_id(struct completing *c)
 {
     struct plan_model *m = &c->plan->model;
     const char *model = c->command.model;
@@ -96,7 +96,7 @@ static bool complete_id(struct completion *c)
     return true;
 }
 
-static bool complete_precision(struct completion *c)
+static bool complete_precision(struct completing *c)
 {
     struct plan_model *m = &c->plan->model;
     enum argument said = c->command.quantization ? ARGUMENT_QUANTIZATION : ARGUMENT_DTYPE;
@@ -107,7 +107,7 @@ static bool complete_precision(struct completion *c)
     return complete_text(c, &m->precision, precision, "model.precision", engine_option_name(c->engine, said));
 }
 
-static bool complete_model(struct completion *c)
+static bool complete_model(struct completing *c)
 {
     struct plan_model *m = &c->plan->model;
     if (!complete_id(c))
@@ -121,7 +121,7 @@ static bool complete_model(struct completion *c)
                          "a snapshot folder of");
 }
 
-static bool complete_numbers(struct completion *c)
+static bool complete_numbers(struct completing *c)
 {
     struct plan_engine *g = &c->plan->engine;
     const struct command *k = &c->command;
@@ -140,7 +140,7 @@ bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e)
         return err_set(e, ERR_PLAN,
                        "The plan has no command that starts the engine. Write it after --, as in `jtok run -- vllm "
                        "serve MODEL`, or set engine.command.");
-    struct completion c = {.plan = p, .engine = engine_of(p), .command = command_read(p), .arena = a, .err = e};
+    struct completing c = {.plan = p, .engine = engine_of(p), .command = command_read(p), .arena = a, .err = e};
     return complete_model(&c) && complete_served(&c) && complete_host(&c) && complete_numbers(&c);
 }
 

@@ -43,7 +43,7 @@ static size_t name_length(const char *entry)
     return equals ? (size_t)(equals - entry) : strlen(entry);
 }
 
-static const char **find(struct growing *v, const char *name, size_t n)
+static const char **find_entry(struct growing *v, const char *name, size_t n)
 {
     for (size_t i = 0; i < v->n; i++)
         if (name_length(v->list[i]) == n && memcmp(v->list[i], name, n) == 0)
@@ -51,9 +51,9 @@ static const char **find(struct growing *v, const char *name, size_t n)
     return NULL;
 }
 
-static const char *value_of(struct growing *v, const char *name)
+static const char *variable_value(struct growing *v, const char *name)
 {
-    const char **at = find(v, name, strlen(name));
+    const char **at = find_entry(v, name, strlen(name));
     return at ? *at + strlen(name) + 1 : NULL;
 }
 
@@ -73,7 +73,7 @@ static void append(struct growing *v, const char *entry)
 
 static void put_entry(struct growing *v, const char *entry)
 {
-    const char **at = find(v, entry, name_length(entry));
+    const char **at = find_entry(v, entry, name_length(entry));
     if (at)
         *at = entry;
     else
@@ -100,9 +100,9 @@ static void inherit(struct growing *v, const char *const *environment)
 /* Moving XDG_CACHE_HOME would hide the models that lie in the Hugging Face cache below it. */
 static void keep_models(struct growing *v)
 {
-    if (value_of(v, "HF_HOME"))
+    if (variable_value(v, "HF_HOME"))
         return;
-    const char *cache = value_of(v, "XDG_CACHE_HOME"), *home = value_of(v, "HOME");
+    const char *cache = variable_value(v, "XDG_CACHE_HOME"), *home = variable_value(v, "HOME");
     if (cache && *cache)
         put(v, "HF_HOME", arena_format(v->arena, "%s/huggingface", cache));
     else if (home)
@@ -150,7 +150,7 @@ static const char **put_caches(struct growing *v, const char *folder)
 /* ---- all of it ---- */
 
 /* Why a plan may not set a variable to another value than jtok does; null: it may. */
-static const char *why_not(const struct engine_site *site, const char *name)
+static const char *why_not_another(const struct engine_site *site, const char *name)
 {
     for (size_t i = 0; i < site->gpu_variable_count; i++)
         if (strcmp(name, site->gpu_variables[i].name) == 0)
@@ -167,7 +167,7 @@ static bool put_plan_variable(struct growing *v, const struct engine_site *site,
     if (!*f->name || strchr(f->name, '='))
         return err_set(e, ERR_PLAN, "engine.env has a variable named \"%s\". A name can't be empty or contain '='.",
                        f->name);
-    const char *have = value_of(v, f->name), *why = why_not(site, f->name);
+    const char *have = variable_value(v, f->name), *why = why_not_another(site, f->name);
     if (why && have && strcmp(have, f->value) != 0)
         return err_set(e, ERR_PLAN, "engine.env sets %s, which jtok sets itself: %s. Take it out of the plan.", f->name,
                        why);

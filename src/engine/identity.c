@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "base/must.h"
@@ -29,27 +30,44 @@ enum { SHOWN = 300 }; /* bytes of an answer in an error */
 
 struct span span_behind(struct span line, const char *mark)
 {
+    assert(*mark); /* a line of output is read for each of many */
     size_t n = strlen(mark);
     const char *at = line.n >= n ? memmem(line.p, line.n, mark, n) : NULL;
     return at ? (struct span){at + n, (size_t)(line.p + line.n - at) - n} : (struct span){0};
 }
 
+/* Is the text that ends in front of `at` the beginning of a setting? */
+static bool begins_setting(struct span text, const char *at)
+{
+    return at == text.p || at[-1] == ' ' || at[-1] == '(';
+}
+
+struct span log_setting(struct span text, const char *name)
+{
+    must(*name);
+    size_t n = strlen(name);
+    struct span at = {text.p, text.n};
+    do
+        at = span_behind(at, name);
+    while (at.p && (!begins_setting(text, at.p - n) || !span_starts(at, "=")));
+    if (!at.p)
+        return at;
+    char first = at.n > 1 ? at.p[1] : 0, end = first == '\'' || first == '"' ? first : ',';
+    size_t skipped = end == ',' ? 1 : 2;
+    struct span value = {at.p + skipped, at.n - skipped};
+    const char *stop = memchr(value.p, end, value.n);
+    value.n = stop ? (size_t)(stop - value.p) : value.n;
+    return end == ',' && span_is(value, "None") ? (struct span){0} : value;
+}
+
 const char *body_beginning(struct span body, size_t most, struct arena *a)
 {
+    must(most > 0 && a);
     struct buf b = {0};
     utf8_show(&b, span_trim((struct span){body.p, body.n < most ? body.n : most}), false);
     if (body.n > most)
         buf_str(&b, "...");
     const char *text = arena_text(a, buf_text(&b));
-    buf_done(&b);
-    return text;
-}
-
-const char *json_copy(const struct json *j, struct arena *a)
-{
-    struct buf b = {0};
-    json_text(j, &b);
-    const char *text = arena_copy(a, b.p, b.n);
     buf_done(&b);
     return text;
 }
@@ -60,7 +78,7 @@ struct model_entry {
 };
 
 /* One member of "data", whose `{` was just read. False on a fault. */
-static bool read_entry(struct json *j, struct arena *a, struct model_entry *m)
+static bool read_model_entry(struct json *j, struct arena *a, struct model_entry *m)
 {
     *m = (struct model_entry){.context_length = ABSENT_I64};
     enum json_kind k;
@@ -106,7 +124,7 @@ static bool read_entries(const struct plan *p, struct json *j, struct engine_ide
         return false;
     while ((k = json_next(j)) == JSON_OBJECT) {
         struct model_entry m;
-        if (!read_entry(j, id->arena, &m))
+        if (!read_model_entry(j, id->arena, &m))
             return false;
         take_entry(p, id, &m);
     }
@@ -205,7 +223,7 @@ static void check_text(struct facts *f, const char *name, const char *expected, 
     check(f, name, expected, seen, expected && seen && strcmp(expected, seen) == 0);
 }
 
-static const char *count_text(const struct facts *f, int64_t value)
+static const char *number_or_null(const struct facts *f, int64_t value)
 {
     return value == ABSENT_I64 ? NULL : arena_format(f->id->arena, "%lld", (long long)value);
 }
@@ -329,8 +347,8 @@ void engine_identity_facts(const struct plan *p, const struct engine_identity *i
     check_root(&f, p);
     check_snapshot(&f, p);
     check_text(&f, "identity.context_length",
-               p->engine.context_length == ABSENT_I64 ? NULL : count_text(&f, p->engine.context_length),
-               count_text(&f, id->context_length));
+               p->engine.context_length == ABSENT_I64 ? NULL : number_or_null(&f, p->engine.context_length),
+               number_or_null(&f, id->context_length));
     check_text(&f, "identity.version", p->engine.version, id->version);
     check_precision(&f, p);
     check_parallel(&f, p);

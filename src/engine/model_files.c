@@ -14,15 +14,6 @@ struct config_reader {
     int64_t bits;
 };
 
-static const char *text_of(const struct config_reader *r)
-{
-    struct buf b = {0};
-    json_text(&r->j, &b);
-    const char *text = arena_copy(r->arena, b.p ? b.p : "", b.n);
-    buf_done(&b);
-    return text;
-}
-
 enum where { TOP, TEXT_PART, QUANTIZATION };
 
 /* An object whose `{` was just read. False on a fault. */
@@ -39,11 +30,11 @@ static bool read_object(struct config_reader *r, enum where at)
         bool bits = at == QUANTIZATION && (json_is(&r->j, "bits") || json_is(&r->j, "w_bit"));
         enum json_kind k = json_next(&r->j);
         if (k == JSON_STRING && dtype && at != QUANTIZATION)
-            *(at == TOP ? &r->dtype : &r->text_dtype) = text_of(r);
+            *(at == TOP ? &r->dtype : &r->text_dtype) = json_copy(&r->j, r->arena);
         else if (k == JSON_STRING && method)
-            r->method = text_of(r);
+            r->method = json_copy(&r->j, r->arena);
         else if (k == JSON_STRING && algorithm)
-            r->algorithm = text_of(r);
+            r->algorithm = json_copy(&r->j, r->arena);
         else if (k == JSON_NUMBER && bits)
             json_i64(&r->j, &r->bits);
         else if (k == JSON_OBJECT && (part || quantization)) {

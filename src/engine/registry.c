@@ -35,6 +35,7 @@ const struct engine *engine_named(const char *name)
 const struct engine *engine_candidate(const struct plan *p, size_t i)
 {
     const struct engine *own = engine_of(p);
+    must(own->any_server || i < 2); /* the caller stops at the first null */
     return own->any_server ? engine_row(i) : i == 0 ? own : NULL;
 }
 

@@ -171,12 +171,14 @@ void put_length_min_tokens(const struct engine_request *r, struct json_writer *w
 /* A JSON object with a "version". */
 bool read_about_version(struct engine_identity *id, struct span body);
 
-/* The text of the string that was just read, copied to the arena. */
-const char *json_copy(const struct json *j, struct arena *a);
-
 /* The beginning of a body for an error: at most so many bytes of it, nothing in it that a terminal would act on, "..."
  * where it goes on. */
 const char *body_beginning(struct span body, size_t most, struct arena *a);
+
+/* The value of one setting where a log writes Python's `Name(a=1, b='x', ...)`: what stands behind `name=` up to the
+ * comma that ends it, without quotes. Nothing (p null) where it isn't there, or is None. A name that another one ends
+ * in (tokenizer_worker_num, detokenizer_worker_num) is not mistaken for it. */
+struct span log_setting(struct span text, const char *name);
 
 /* What stands behind the first `mark` of a line, or nothing (p null). */
 struct span span_behind(struct span line, const char *mark);

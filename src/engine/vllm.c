@@ -57,30 +57,17 @@ static void take_number(struct span line, const char *mark, double *field)
         number(at, field);
 }
 
-/* The value of one setting of the configuration: `name=value` up to the comma that ends it; quotes are taken off. */
 static const char *setting(struct span config, const char *name, struct arena *a)
 {
-    char mark[64];
-    snprintf(mark, sizeof mark, " %s=", name); /* the space keeps tokenizer_revision apart from revision */
-    struct span at = span_behind(config, mark);
-    if (!at.p)
-        return NULL;
-    char end = ',';
-    if (at.n && (*at.p == '\'' || *at.p == '"')) {
-        end = *at.p;
-        at.p++;
-        at.n--;
-    }
-    const char *stop = memchr(at.p, end, at.n);
-    size_t n = stop ? (size_t)(stop - at.p) : at.n;
-    return n == 4 && memcmp(at.p, "None", 4) == 0 && end == ',' ? NULL : arena_copy(a, at.p, n);
+    struct span value = log_setting(config, name);
+    return value.p ? arena_copy(a, value.p, value.n) : NULL;
 }
 
-static void take_count(struct span config, const char *name, struct engine_identity *id, int64_t *field)
+static void take_setting(struct span config, const char *name, int64_t *field)
 {
-    const char *text = setting(config, name, id->arena);
-    if (text)
-        num_i64(span_of(text), field);
+    struct span value = log_setting(config, name);
+    if (value.p)
+        num_i64(value, field);
 }
 
 static void read_configuration(struct engine_identity *id, struct span line)
@@ -100,10 +87,10 @@ static void read_configuration(struct engine_identity *id, struct span line)
         const char *quantization = setting(config, "quantization", id->arena);
         id->quantization = quantization ? quantization : "none";
     }
-    take_count(config, "max_seq_len", id, &id->context_length);
-    take_count(config, "tensor_parallel_size", id, &id->tensor_parallel);
-    take_count(config, "pipeline_parallel_size", id, &id->pipeline_parallel);
-    take_count(config, "data_parallel_size", id, &id->data_parallel);
+    take_setting(config, "max_seq_len", &id->context_length);
+    take_setting(config, "tensor_parallel_size", &id->tensor_parallel);
+    take_setting(config, "pipeline_parallel_size", &id->pipeline_parallel);
+    take_setting(config, "data_parallel_size", &id->data_parallel);
     const char *cache = setting(config, "enable_prefix_caching", id->arena);
     if (cache && (strcmp(cache, "True") == 0 || strcmp(cache, "False") == 0))
         id->prefix_cache = strcmp(cache, "True") == 0;

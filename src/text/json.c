@@ -356,6 +356,15 @@ void json_text(const struct json *j, struct buf *b)
     }
 }
 
+const char *json_copy(const struct json *j, struct arena *a)
+{
+    struct buf b = {0};
+    json_text(j, &b);
+    const char *text = arena_copy(a, b.p ? b.p : "", b.n);
+    buf_done(&b);
+    return text;
+}
+
 size_t json_lone_surrogate(const struct json *j)
 {
     if (!j->escaped)

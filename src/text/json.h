@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/span.h"
 
@@ -72,6 +73,9 @@ size_t json_lone_surrogate(const struct json *j);
 /* The value of an object's last member of that name, as it stands; an empty span where there is none, or no object.
  * O(bytes). */
 struct span json_member(struct span object, struct span name);
+
+/* The same as a text of the arena. */
+const char *json_copy(const struct json *j, struct arena *a);
 
 /* Length in bytes of what json_text would append, without decoding. */
 size_t json_text_length(const struct json *j);

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include <stdlib.h>
-#include "engine/engine.h"
+#include "engine/table.h"
 #include "text/compress.h"
 
 static void read_file(const char *name, struct buf *b)
@@ -68,6 +68,35 @@ static void milestones_of_recorded_starts(void **state)
             last = at[m] ? at[m] : last;
         }
         buf_done(&b);
+    }
+}
+
+/* ---- settings ---- */
+
+static void settings_are_found_by_their_whole_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name, *value; /* null: nothing */
+    } cases[] = {
+        {"Args(a=1, b='x, y', c=None, d=\"None\", e=True)", "a", "1"},
+        {"Args(a=1, b='x, y', c=None)", "b", "x, y"}, /* a comma within quotes */
+        {"Args(a=1, b='x', c=None, d=2)", "c", NULL},
+        {"Args(d=\"None\", e=2)", "d", "None"}, /* a text, not the absent value */
+        {"Args(aa=1, ba=2, a=3, z)", "a", "3"}, /* not the ends of other names */
+        {"Args(ab=1, z)", "a", NULL},           /* nor their beginnings */
+        {"a=1, b=2", "a", "1"},
+        {"a=1, b=2", "b", "2"}, /* the last one, to the end */
+        {"a='cut in two", "a", "cut in two"},
+        {"a=", "a", ""},
+        {"a='", "a", ""},
+        {"a", "a", NULL},
+        {"", "a", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct span value = log_setting(span_of(cases[i].text), cases[i].name);
+        if (cases[i].value ? !value.p || !span_is(value, cases[i].value) : value.p != NULL)
+            fail_msg("%s in %s: '%.*s'", cases[i].name, cases[i].text, SPAN_ARG(value));
     }
 }
 
@@ -267,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(milestones_of_recorded_starts),
+        cmocka_unit_test(settings_are_found_by_their_whole_name),
         cmocka_unit_test(sglang_tells_how_many_requests_it_makes),
         cmocka_unit_test(tokens_are_known_by_engine_and_version),
         cmocka_unit_test(sglang_tells_its_version),
