@@ -3,14 +3,6 @@
 #include "report/internal.h"
 #include "report/report.h"
 
-static const char *upper(struct report *p, const char *name)
-{
-    char *text = arena_text(&p->arena, name);
-    for (char *c = text; *c; c++)
-        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
-    return text;
-}
-
 /* A name in its look, padded by what the escapes do not count. */
 static void put_code(struct report *p, enum report_look look, const char *name, const char *text)
 {
@@ -64,13 +56,13 @@ void full_trust(struct report *p)
         if (m->outcome != CHECK_FAILED || m->code == FLAG_SIMULATED)
             continue;
         if (!any)
-            buf_str(p->out, "  marks\n");
+            buf_str(p->out, "  flags\n");
         any = true;
         put_code(p, LOOK_MARK, flag_code_names[m->code], report_or(p, m->why, ""));
     }
     if (r->differences) {
         buf_str(p->out, "  ");
-        report_look(p, LOOK_MARK, upper(p, "not the method's reading"));
+        report_look(p, LOOK_MARK, "OTHER RULES THAN THE METHOD'S");
         buf_fmt(p->out, "  analysed with %s\n", report_or(p, r->differences, ""));
     }
 }
@@ -86,21 +78,21 @@ static void outcome_line(struct report *p, const char *name, int outcome, const 
     text_wrap(p->out, why ? why : "no reason was recorded", INDENT, INDENT, REPORT_COLUMNS);
 }
 
-/* What failed, or could not be decided, and the marks that the run carries stand at the top of the report. */
+/* What failed, or could not be decided, and the flags that the run carries stand at the top of the report. */
 void full_checks(struct report *p)
 {
-    static const char *const check_words[] = {"not checked",  "passed",     "failed",
+    static const char *const check_texts[] = {"not checked",  "passed",     "failed",
                                               "not recorded", "not stated", "not judged"};
-    static const char *const mark_words[] = {"not checked", "no", "yes", "not recorded", "not stated", "not judged"};
+    static const char *const flag_texts[] = {"not checked", "no", "yes", "not recorded", "not stated", "not judged"};
     const struct result *r = p->r;
-    report_heading(p, "Checks that exclude nothing (docs/CHECKS.md has all of them, and what to do about each)");
+    report_heading(p, "Checks that exclude nothing (docs/CHECKS.md: what each of them is, and what to do about it)");
     for (size_t i = 0; i < r->check_count; i++)
         if (!check_excludes(r->checks[i].outcome))
-            outcome_line(p, check_code_names[r->checks[i].code], r->checks[i].outcome, check_words, r->checks[i].why);
-    report_heading(p, "Other marks");
+            outcome_line(p, check_code_names[r->checks[i].code], r->checks[i].outcome, check_texts, r->checks[i].why);
+    report_heading(p, "Other flags");
     for (size_t i = 0; i < r->flag_count; i++)
         if (r->flags[i].outcome != CHECK_FAILED)
-            outcome_line(p, flag_code_names[r->flags[i].code], r->flags[i].outcome, mark_words, r->flags[i].why);
+            outcome_line(p, flag_code_names[r->flags[i].code], r->flags[i].outcome, flag_texts, r->flags[i].why);
 }
 
 void report_checks(const struct result *r, const struct report_options *options, struct buf *out)

@@ -5,7 +5,7 @@
 #include "report/internal.h"
 #include "report/report.h"
 
-/* The long reason for no steady state stands once, in its own section and among the marks. */
+/* The long reason for no steady state stands once, in its own section and among the flags. */
 static const char *reason_of(struct report *p, const struct quantity *q)
 {
     const char *why = q->why ? q->why : "no reason was recorded";
@@ -113,32 +113,32 @@ static void put_tokens(struct report *p)
 {
     const struct result_metrics *m = &p->r->metrics;
     const struct metric list[] = {
-        {"formal stage", "J/token", &m->formal_j_per_token},
-        {"full lifecycle", "J/token", &m->lifecycle_j_per_token},
-        {"steady state", "J/token", &m->steady_j_per_token},
-        {"saturated", "J/token", &m->saturated_j_per_token},
+        {"serving", "J/token", &m->formal_j_per_token},
+        {"with start and stop", "J/token", &m->lifecycle_j_per_token},
+        {"in steady state", "J/token", &m->steady_j_per_token},
+        {"at peak load", "J/token", &m->saturated_j_per_token},
         {"per input and output token", "J/token", &m->j_per_total_token},
         {"per visible token", "J/token", &m->j_per_visible_token},
     };
     put_metrics(p, "Energy per output token", list, sizeof list / sizeof *list);
-    report_line(
-        p, "instrument: how far this run's reading may be from what the board's sensor saw. calibration: the assumed "
-           "limit of that sensor. between runs: unknown from one run, and usually the largest of the three; "
-           "\"jtok compare\" finds it from repetitions.");
+    report_line(p,
+                "instrument: how far what was read may be from what the board's sensor saw. calibration: the assumed "
+                "limit of that sensor. between runs: unknown from one run, and usually the largest of the three; "
+                "\"jtok compare\" finds it from repetitions.");
 }
 
 static void put_others(struct report *p)
 {
     const struct result_metrics *m = &p->r->metrics;
     const struct metric list[] = {
-        {"startup energy", "J", &m->startup_j},
-        {"release energy", "J", &m->release_j},
-        {"formal energy per request", "J", &m->j_per_request},
-        {"output throughput", "tok/s", &m->throughput_tok_s},
-        {"average formal power", "W", &m->formal_w},
-        {"average steady power", "W", &m->steady_w},
-        {"average lifecycle power", "W", &m->lifecycle_w},
-        {"formal tokens per kWh", "tokens", &m->tokens_per_kwh},
+        {"start", "J", &m->startup_j},
+        {"stop", "J", &m->release_j},
+        {"serving, per request", "J", &m->j_per_request},
+        {"output tokens per second", "tok/s", &m->throughput_tok_s},
+        {"power, serving", "W", &m->formal_w},
+        {"power, in steady state", "W", &m->steady_w},
+        {"power, start to stop", "W", &m->lifecycle_w},
+        {"tokens per kWh, serving", "tokens", &m->tokens_per_kwh},
     };
     put_metrics(p, "Energy, power, throughput", list, sizeof list / sizeof *list);
     if (isnan(m->pue) || isnan(m->server_factor))

@@ -53,15 +53,15 @@ static const char *token_source_text(int source)
 {
     switch ((enum token_source)source) {
     case TOKENS_RUNNING:
-        return "yes; the engine told how many tokens each chunk holds";
+        return "told by the engine in each chunk";
     case TOKENS_ALLOTTED:
-        return "no; each request's usage was spread over its chunks by their bytes";
+        return "not told: each answer's count was divided among its chunks by their bytes";
     case TOKENS_MIXED:
-        return "for some requests only; the others' usage was spread over their chunks";
+        return "told for some answers only; the others' counts were divided among their chunks";
     case TOKENS_NONE:
         break;
     }
-    return "not recorded; no token chunk was recorded";
+    return "not recorded: no chunk with tokens was recorded";
 }
 
 void full_requests(struct report *p)
@@ -70,7 +70,7 @@ void full_requests(struct report *p)
     struct arena *a = &p->arena;
     report_heading(p, "Requests");
     named_line(p, "sent",
-               arena_format(a, "%s; successful: %s, failed: %s", number_text_i64(a, l->requests),
+               arena_format(a, "%s; answered: %s, failed: %s", number_text_i64(a, l->requests),
                             number_text_i64(a, l->successful), number_text_i64(a, l->failed)));
     for (size_t i = 0; i < l->failure_count; i++) {
         const struct result_failure *f = &l->failures[i];
@@ -79,16 +79,16 @@ void full_requests(struct report *p)
                                 (long long)f->count, (long long)f->first_request, f->detail ? ": " : "",
                                 f->detail ? f->detail : ""));
     }
-    named_line(p, "output tokens",
-               arena_format(a, "%s; reasoning among them: %s; prompt tokens: %s", number_text_i64(a, l->output_tokens),
+    named_line(p, "tokens",
+               arena_format(a, "out: %s, reasoning among them: %s; in: %s", number_text_i64(a, l->output_tokens),
                             number_text_i64(a, l->reasoning_tokens), number_text_i64(a, l->prompt_tokens)));
     named_line(p, "token chunks",
-               arena_format(a, "%s; with a shared stamp: %s, with the read time: %s",
+               arena_format(a, "%s; at one moment with another: %s, timed by jtok, not the kernel: %s",
                             number_text_i64(a, l->token_chunks), number_text_i64(a, l->shared_stamps),
                             number_text_i64(a, l->read_stamps)));
-    named_line(p, "running counts", token_source_text(l->token_source));
-    named_line(p, "submission",
-               arena_format(a, "first to last: %s%s; peak concurrency: %s; without a generation interval: %s",
+    named_line(p, "tokens a chunk", token_source_text(l->token_source));
+    named_line(p, "sending",
+               arena_format(a, "took %s%s; most at once: %s; answered at a single moment: %s",
                             quantity_has_value(&l->submit_window_s) ? number_text(a, l->submit_window_s.value, 3)
                                                                     : report_cell(p, &l->submit_window_s),
                             quantity_has_value(&l->submit_window_s) ? " s" : "",
@@ -112,7 +112,7 @@ static const char *steady_cell(struct report *p, const struct result_steady *s)
 
 static void cv_rows(struct report *p, struct table *t)
 {
-    static const char *const names[] = {"lowest CV", "highest CV", "no generation, J"};
+    static const char *const names[] = {"least variation", "most variation", "none generated, J"};
     for (size_t row = 0; row < 3; row++) {
         table_cell(t, names[row]);
         for (size_t i = 0; i < RULE_COUNT; i++) {
@@ -137,37 +137,37 @@ static void put_drained(struct report *p)
         return;
     const struct quantity *life = &m->lifecycle_j_per_token;
     bool over_life = quantity_has_value(life) && steady->value > life->value;
-    report_line(p, arena_format(&p->arena,
-                                "The steady window runs to the end of the formal stage, so it holds the tail in which "
-                                "few requests are left and each token costs more: %s J/token against %s over the whole "
-                                "formal stage%s.",
-                                report_cell(p, steady), report_cell(p, formal),
-                                over_life
-                                    ? arena_format(&p->arena, " and %s over the full lifecycle", report_cell(p, life))
-                                    : ""));
+    report_line(
+        p, arena_format(&p->arena,
+                        "The steady window runs to the last answer, so it holds the end, where few requests are left "
+                        "and each token costs more: %s J/token against %s over all of serving%s.",
+                        report_cell(p, steady), report_cell(p, formal),
+                        over_life ? arena_format(&p->arena, " and %s with start and stop", report_cell(p, life)) : ""));
 }
 
 void full_steady(struct report *p)
 {
     static const enum steady_k ks[] = {K_1, K_2, K_3, K_ALL};
+    static const char *const runs[] = {"1 window", "2 in a row", "3 in a row", "all windows"};
     const struct result *r = p->r;
     const struct result_steady *s = &r->steady;
-    report_heading(p, "Steady state, J/token @ start of the window after the formal start");
+    report_heading(p, "Steady state by each rule, J/token @ s after the first request");
     struct table t;
     table_init(&t, &p->arena, "lrrrr");
     table_cell(&t, "");
     for (size_t i = 0; i < RULE_COUNT; i++)
         table_cell(&t, arena_format(&p->arena, "%s%s", rule_names[i], i == r->method.attribution ? "*" : " "));
     for (size_t k = 0; k < K_COUNT; k++) {
-        table_cell(&t, arena_format(&p->arena, "K = %s%s", steady_k_names[ks[k]], ks[k] == r->method.k ? "*" : ""));
+        table_cell(&t, arena_format(&p->arena, "%s%s", runs[k], ks[k] == r->method.k ? "*" : ""));
         for (int i = 0; i < RULE_COUNT; i++)
             table_cell(&t, arena_format(&p->arena, "%s ", steady_cell(p, result_steady_of(r, i, ks[k]))));
     }
     cv_rows(p, &t);
     table_put(&t, p->out, 2);
-    buf_fmt(p->out, "  * the reading and K that count; windows of %lld requests, CV below %g\n",
+    buf_fmt(p->out,
+            "  * what counts; windows of %lld requests, their variation (standard deviation over mean) below %g\n",
             (long long)r->method.window, r->method.cv_limit);
-    buf_fmt(p->out, "  Running counts: %s\n", token_source_text(r->load.token_source));
+    buf_fmt(p->out, "  Tokens a chunk: %s\n", token_source_text(r->load.token_source));
     if (s->reached)
         report_item(
             p, 2, 4, "Reached:",
@@ -188,20 +188,19 @@ static void put_saturated(struct report *p)
     const struct result_saturated *s = &p->r->saturated;
     struct arena *a = &p->arena;
     if (!quantity_has_value(&s->energy_j)) {
-        named_line(p, "saturated",
+        named_line(p, "at peak load",
                    arena_format(a, "%s: %s", quantity_state_words(&s->energy_j),
                                 s->energy_j.why ? s->energy_j.why : "no reason was recorded"));
         return;
     }
     named_line(
-        p, "saturated",
-        arena_format(a,
-                     "%.3f s to %.3f s: %s J, %s tokens, %s J/token; from %lld requests at once on, the peak is %lld%s",
+        p, "at peak load",
+        arena_format(a, "%.3f s to %.3f s: %s J, %s tokens, %s J/token; %lld requests or more at once, at most %lld%s",
                      s->start_s, s->end_s, report_cell(p, &s->energy_j), number_text_i64(a, s->tokens),
                      report_cell(p, &s->j_per_token), (long long)s->level, (long long)s->peak,
-                     s->meaningful ? "" : ": means little, as no request waited while others ran"));
-    named_line(p, "tail after it",
-               arena_format(a, "%s of the formal stage's time, %s of its energy, %s of its tokens",
+                     s->meaningful ? "" : ": means little, as no request waited for a place"));
+    named_line(p, "draining",
+               arena_format(a, "%s of serving's time, %s of its energy, %s of its tokens",
                             report_percent(p, &s->tail_time_share, false),
                             report_percent(p, &s->tail_energy_share, false),
                             report_percent(p, &s->tail_token_share, false)));
@@ -211,24 +210,23 @@ void full_delivery(struct report *p)
 {
     const struct result_lag *l = &p->r->lag;
     struct arena *a = &p->arena;
-    report_heading(p, "Saturation and delivery (times from the formal start)");
+    report_heading(p, "Peak load and delivery (times from the first request)");
     put_saturated(p);
     if (l->measurable)
-        named_line(p, "idle while owed",
-                   arena_format(a, "GPUs idle for %.2f s, %s J, %s of the formal stage, with tokens outstanding%s",
+        named_line(p, "idle, tokens due",
+                   arena_format(a, "GPUs idle for %.2f s, %s J, %s of serving, while tokens were due%s",
                                 l->idle_owed_s.value, report_cell(p, &l->idle_owed_j),
                                 report_percent(p, &l->idle_owed_share, false),
                                 l->delivery_lag ? ": delivery lag" : ""));
     else
-        named_line(p, "idle while owed",
-                   arena_format(a, "not measurable: %s", l->why ? l->why : "no reason was recorded"));
+        named_line(p, "idle, tokens due",
+                   arena_format(a, "could not be measured: %s", l->why ? l->why : "no reason was recorded"));
     if (l->delivery_lag)
         named_line(p, "",
-                   "The front end (HTTP, detokenizer) fell behind the GPUs, so tokens arrived in other windows than "
-                   "the energy that "
-                   "made them. More API server or tokenizer processes, or a larger stream interval, help.");
+                   "The front end (HTTP, detokenizer) fell behind the GPUs, so tokens arrived long after the energy "
+                   "that made them. More API server or tokenizer processes, or a larger stream interval, help.");
     named_line(p, "merged chunks",
-               arena_format(a, "%s; tokens of the largest later chunk: %s, of the largest of all: %s",
+               arena_format(a, "%s; tokens in the largest but an answer's first: %s, in the largest of all: %s",
                             number_text_i64(a, l->merged_chunks), number_text_i64(a, l->largest_later_chunk),
                             number_text_i64(a, l->largest_chunk)));
 }
@@ -247,7 +245,7 @@ void full_estimate(struct report *p)
 {
     const struct result_estimate *e = &p->r->estimate;
     struct arena *a = &p->arena;
-    report_heading(p, "Estimate: one start, N requests like these, one release");
+    report_heading(p, "Estimate: one start, N requests like these, one stop");
     if (!quantity_has_value(&e->fixed_j) || !quantity_has_value(&e->e_request_j)) {
         const struct quantity *q = quantity_has_value(&e->fixed_j) ? &e->e_request_j : &e->fixed_j;
         report_item(p, 2, 4, "No estimate:",
@@ -258,13 +256,13 @@ void full_estimate(struct report *p)
                 arena_format(a, "%s kJ + N x %s J; per request by: %s.", kilojoules(p, &e->fixed_j),
                              report_cell(p, &e->e_request_j), e->source ? e->source : "not recorded"));
     report_item(p, 2, 4, "Per request:",
-                arena_format(a, "from steady state %s, mean attributed %s, formal stage / requests %s J%s",
+                arena_format(a, "from steady state %s, mean of each request's share %s, serving / requests %s J%s",
                              report_cell(p, &e->e_steady_j), report_cell(p, &e->e_attributed_j),
                              report_cell(p, &e->e_formal_j),
                              e->ranged ? ": over 10 % apart, so the range is given." : "."));
     struct table t;
     table_init(&t, a, e->ranged ? "rdddrl" : "rdddr");
-    full_head_row(&t, (const char *const[]){"N", "E(N), kJ", "J/request", "overhead J/request", "overhead",
+    full_head_row(&t, (const char *const[]){"N", "E(N), kJ", "J/request", "start and stop J/request", "share",
                                             e->ranged ? "range of E(N), kJ" : NULL, NULL});
     for (size_t i = 0; i < e->table_count; i++) {
         const struct estimate *x = &e->table[i];
@@ -284,7 +282,7 @@ void full_estimate(struct report *p)
     for (size_t i = 0; i < 3; i++)
         text[i] = quantity_has_value(n[i]) ? number_text_i64(a, (int64_t)n[i]->value) : report_cell(p, n[i]);
     report_line(p, arena_format(a,
-                                "Overhead is under 10 %% from N = %s, under 5 %% from %s, under 1 %% from %s. A "
-                                "measured value takes precedence.",
+                                "Start and stop are under 10 %% of it all from N = %s, under 5 %% from %s, under 1 %% "
+                                "from %s. Where N was measured, the measured value stands.",
                                 text[0], text[1], text[2]));
 }

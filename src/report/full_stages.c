@@ -31,13 +31,13 @@ static void series_table(struct report *p)
 {
     struct table t;
     table_init(&t, &p->arena, "lddddddd");
-    full_head_row(
-        &t, (const char *const[]){"", "s", "counter ", "grid 1 s ", "with marks ", "buffer ", "precise ", "W", NULL});
+    full_head_row(&t, (const char *const[]){"", "s", "counter ", "power 1 s ", "+ boundaries ", "power 20 ms ",
+                                            "precise ", "W", NULL});
     for (size_t i = 0; i < p->r->stage_count; i++) {
         const struct result_stage *s = &p->r->stages[i];
         if (!happened(s))
             continue;
-        table_cell(&t, stage_id_names[s->stage]);
+        table_cell(&t, words_stage(s->stage));
         table_cell(&t, full_seconds(p, s->duration_s));
         table_cell(&t, series_cell(p, s, SERIES_COUNTER));
         table_cell(&t, series_cell(p, s, SERIES_GRID));
@@ -55,8 +55,8 @@ static void stage_warnings(struct report *p)
     for (size_t i = 0; i < p->r->stage_count; i++) {
         const struct result_stage *s = &p->r->stages[i];
         if (happened(s) && s->contradiction)
-            report_line(p, arena_format(&p->arena, "The instruments contradict each other in the %s stage: %s.",
-                                        stage_id_names[s->stage], s->contradiction));
+            report_line(p, arena_format(&p->arena, "The instruments contradict each other in \"%s\": %s.",
+                                        words_stage(s->stage), s->contradiction));
     }
 }
 
@@ -64,13 +64,13 @@ static void headline_table(struct report *p)
 {
     struct table t;
     table_init(&t, &p->arena, "ldllddd");
-    full_head_row(&t, (const char *const[]){"", "headline", "instrument", "calibration", "grid/counter",
-                                            "buffer/counter", "sampling error", NULL});
+    full_head_row(&t, (const char *const[]){"", "counts", "instrument", "calibration", "at 1 s/counter",
+                                            "at 20 ms/counter", "counts/precise", NULL});
     for (size_t i = 0; i < p->r->stage_count; i++) {
         const struct result_stage *s = &p->r->stages[i];
         if (!happened(s))
             continue;
-        table_cell(&t, stage_id_names[s->stage]);
+        table_cell(&t, words_stage(s->stage));
         table_cell(&t, report_cell(p, &s->energy.headline));
         table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.instrument));
         table_cell(&t, number_text_uncertainty(&p->arena, s->energy.headline.calibration));
@@ -87,17 +87,17 @@ static void gpu_table(struct report *p)
 {
     static const int stages[] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
     const struct result *r = p->r;
-    if (r->gpu_count < 2 || r->stage_count < STAGE_COUNT)
+    if (r->gpu_count < 2)
         return;
     struct table t;
     table_init(&t, &p->arena, "ldlldddd");
-    full_head_row(&t, (const char *const[]){"", "headline", "instrument", "calibration", "counter", "grid 1 s",
-                                            "buffer", "W", NULL});
+    full_head_row(&t, (const char *const[]){"", "counts", "instrument", "calibration", "counter", "power 1 s",
+                                            "power 20 ms", "W", NULL});
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         const struct result_stage *s = result_stage_of(r, stages[i]);
         for (size_t g = 0; g < s->gpu_count; g++) {
             const struct energy_set *e = &s->gpus[g].energy;
-            table_cell(&t, arena_format(&p->arena, "%s, GPU %lld", stage_id_names[s->stage],
+            table_cell(&t, arena_format(&p->arena, "%s, GPU %lld", words_stage(s->stage),
                                         (long long)r->gpus[s->gpus[g].gpu].index));
             table_cell(&t, report_cell(p, &e->headline));
             table_cell(&t, number_text_uncertainty(&p->arena, e->headline.instrument));
@@ -120,7 +120,7 @@ static bool same_reason(const struct quantity *x, const struct quantity *y)
 /* Reasons of what is absent in the two tables; a series that lacks every stage for one reason is named once. */
 static void stage_reasons(struct report *p)
 {
-    static const char *const heads[SERIES_COUNT] = {"grid", "with marks", "counter", "buffer", "precise"};
+    static const char *const heads[SERIES_COUNT] = {"power 1 s", "+ boundaries", "counter", "power 20 ms", "precise"};
     const size_t most = (1 + SERIES_COUNT) * p->r->stage_count;
     const struct quantity **all = arena_array(&p->arena, most, sizeof *all);
     const char **names = arena_array(&p->arena, most, sizeof *names);
@@ -134,11 +134,11 @@ static void stage_reasons(struct report *p)
                 continue;
             all[n] = k < 0 ? &s->energy.headline : series_of(s, k);
             same = same && (n == first || same_reason(all[n], all[first]));
-            names[n++] = arena_format(&p->arena, "%s (%s)", k < 0 ? "headline" : heads[k], stage_id_names[s->stage]);
+            names[n++] = arena_format(&p->arena, "%s (%s)", k < 0 ? "what counts" : heads[k], words_stage(s->stage));
         }
         if (same && n > first + 1) {
             n = first + 1;
-            names[first] = k < 0 ? "headline" : heads[k];
+            names[first] = k < 0 ? "what counts" : heads[k];
         }
     }
     report_reasons(p, all, names, n);
@@ -158,27 +158,26 @@ static void put_waits(struct report *p)
                                                 report_percent(p, &s->wait_share, false))
                                  : report_cell(p, &s->wait_j);
         text = arena_format(&p->arena, "%s%s: %s s, %s", text ? arena_format(&p->arena, "%s; ", text) : "",
-                            stage_id_names[s->stage], number_text(&p->arena, s->wait_s, 3), joules);
+                            words_stage(s->stage), number_text(&p->arena, s->wait_s, 3), joules);
     }
     if (text)
         report_item(p, 2, 4, "jtok's own waits:",
-                    arena_format(&p->arena,
-                                 "%s. They are part of the stage; the share leaves out the silence before "
-                                 "the formal start.",
-                                 text));
+                    arena_format(
+                        &p->arena,
+                        "%s. They are part of the stage; the share leaves out the silence before the requests.", text));
 }
 
 static void put_phases(struct report *p)
 {
     static const char *const names[PHASE_COUNT] = {
-        "process, imports, to the first use of a GPU", "weights loaded", "compiled", "graphs captured", "serving",
+        "process, imports, to the first use of a GPU", "weights loaded", "compiled", "graphs captured", "answering",
         "the rest: readiness, warm-up, connecting"};
     const struct result *r = p->r;
     if (r->startup_phase_count < 2) /* nothing cuts it */
         return;
     bool precise = quantity_has_value(&result_stage_of(r, STAGE_STARTUP)->energy.precise);
-    report_heading(p, "Startup by phase, each up to what its name says (by the %s)",
-                   precise ? "precise basis" : "counter");
+    report_heading(p, "The start by phase, each up to what its name says (by %s)",
+                   precise ? "the power of 20 ms, scaled to the counter" : "the counter");
     struct table t;
     table_init(&t, &p->arena, "lddd");
     full_head_row(&t, (const char *const[]){"", "s", "J", "W", NULL});
@@ -195,9 +194,12 @@ static void put_phases(struct report *p)
 void full_stages(struct report *p)
 {
     const struct result *r = p->r;
-    report_heading(p, "Energy by stage, J, all GPUs together (* the headline: basis %s)",
+    report_heading(p, "Energy by stage and instrument, J, all GPUs together (* counts, by %s)",
                    headline_names[r->method.headline]);
     series_table(p);
+    report_line(p,
+                "counter: the board's energy counter. power 1 s: read once a second; + boundaries: also where a stage "
+                "begins or ends. power 20 ms: the driver's own samples; precise: these, scaled to the counter.");
     headline_table(p);
     gpu_table(p);
     stage_warnings(p);
@@ -206,9 +208,10 @@ void full_stages(struct report *p)
         const struct result_stage *s = &r->stages[i];
         struct quantity absent = s->energy.headline;
         const struct quantity *one = &absent;
+        const char *name = words_stage(s->stage);
         absent.why = s->why ? s->why : absent.why;
         if (!happened(s))
-            report_reasons(p, &one, &stage_id_names[s->stage], 1);
+            report_reasons(p, &one, &name, 1);
     }
     put_waits(p);
     put_phases(p);
@@ -220,10 +223,10 @@ void full_gpus(struct report *p)
 {
     const struct result *r = p->r;
     const struct result_release *x = &r->release;
-    report_heading(p, "GPUs and release (times from the formal end, s)");
+    report_heading(p, "GPUs, and how they came to rest (s after the last answer)");
     struct table t;
     table_init(&t, &p->arena, "rldddddd");
-    full_head_row(&t, (const char *const[]){"", "UUID", "baseline W", "sd W", "formal W", "ready W", "memory back",
+    full_head_row(&t, (const char *const[]){"", "UUID", "idle W", "sd W", "serving W", "ready W", "memory back",
                                             "power back", NULL});
     for (size_t i = 0; i < r->gpu_count; i++) {
         const struct result_gpu *g = &r->gpus[i];
@@ -241,21 +244,19 @@ void full_gpus(struct report *p)
     }
     table_put(&t, p->out, 2);
     if (x->closed)
-        buf_fmt(p->out, "  Release closed after %s s: processes gone %s, memory back %s, power back %s\n",
+        buf_fmt(p->out, "  At rest after %s s: processes gone %s, memory back %s, power back %s\n",
                 full_seconds(p, x->end_s.value), full_seconds(p, x->exit_s.value),
                 full_seconds(p, x->memory_released_s.value), full_seconds(p, x->power_recovered_s.value));
     else
-        report_item(p, 2, 4, "Release not closed:", x->why ? x->why : "no reason was recorded");
+        report_item(p, 2, 4, "Not at rest:", x->why ? x->why : "no reason was recorded");
     if (quantity_has_value(&x->resolution_j))
-        report_line(p,
-                    arena_format(&p->arena,
-                                 "Power is read once a period, so the release may have ended up to one period, %s J at "
-                                 "idle power, earlier. That is not part of its ±.",
-                                 number_text(&p->arena, x->resolution_j.value, 3)));
+        report_line(p, arena_format(&p->arena,
+                                    "Power is read once a second, so the stop may have ended up to one second, %s J at "
+                                    "idle power, earlier. That is not part of its ±.",
+                                    number_text(&p->arena, x->resolution_j.value, 3)));
     if (x->hold_restarts > 0)
-        report_line(p,
-                    arena_format(&p->arena,
-                                 "Power left its band again after the engine was gone; up to the first sample in band, "
-                                 "%s s after the formal stage, the release took %s J.",
-                                 full_seconds(p, x->first_in_band_s.value), report_cell(p, &x->first_in_band_j)));
+        report_line(p, arena_format(&p->arena,
+                                    "Power rose above idle again after the engine was gone. Up to the first sample at "
+                                    "idle, %s s after the last answer, the stop took %s J.",
+                                    full_seconds(p, x->first_in_band_s.value), report_cell(p, &x->first_in_band_j)));
 }

@@ -39,13 +39,9 @@ static struct unit unit_of(const struct part *parts)
 
 static struct part part_of(const struct screen *s, enum stage_id stage, const char *name)
 {
-    struct part part = {.name = name, .s = NAN, .energy = quantity_absent(Q_NOT_RECORDED, NULL)};
-    if ((size_t)stage < s->r->stage_count) {
-        part.s = result_stage_of(s->r, stage)->duration_s;
-        part.energy = result_stage_of(s->r, stage)->energy.headline;
-    }
-    part.bracket = screen_out_of_use(s, &part.energy);
-    return part;
+    const struct result_stage *x = result_stage_of(s->r, stage);
+    const struct quantity *energy = &x->energy.headline;
+    return (struct part){.name = name, .s = x->duration_s, .energy = *energy, .bracket = screen_out_of_use(s, energy)};
 }
 
 /* What a token costs in a part of serving. */

@@ -34,9 +34,9 @@ static void trust_comes_first(void **state)
     assert_true(place(text, "baseline_not_idle") < place(text, "usage_disagrees"));
     assert_true(place(text, "usage_disagrees") < place(text, "Energy per output token"));
     assert_true(place(text, "repeated_prompts") < place(text, "Energy per output token"));
-    assert_true(place(text, "  formal stage ") < place(text, "  steady state "));
+    assert_true(place(text, "  serving ") < place(text, "  in steady state "));
     place(text, "0.04237    J/token  ± 0.00011");
-    place(text, "steady state: not reached: no steady state, see below");
+    place(text, "in steady state: not reached: no steady state, see below");
     place(text, "Not reached: no 2 consecutive windows under CV 0.03: lowest 0.0144 in window 2110\n");
     arena_done(&a);
 }
@@ -55,7 +55,7 @@ static void a_formal_run_says_what_was_compared(void **state)
     const char *text = text_of(&r, false, &a);
     place(text, "FORMAL  21 checks passed, 1 not stated, 1 not judged");
     assert_null(strstr(text, "EXCLUDED"));
-    assert_true(place(text, "  formal stage ") < place(text, "  steady state ")); /* the same order in every run */
+    assert_true(place(text, "  serving ") < place(text, "  in steady state ")); /* the same order in every run */
     arena_done(&a);
 }
 
@@ -71,13 +71,13 @@ static void what_is_simulated_says_so_before_any_number(void **state)
     arena_done(&a);
 }
 
-static void another_reading_is_named(void **state)
+static void other_rules_are_named(void **state)
 {
     (void)state;
     struct arena a = {0};
     struct result r = a_result(&a);
     r.differences = "attribution=interval, k=3";
-    place(text_of(&r, false, &a), "NOT THE METHOD'S READING  analysed with attribution=interval, k=3");
+    place(text_of(&r, false, &a), "OTHER RULES THAN THE METHOD'S  analysed with attribution=interval, k=3");
     arena_done(&a);
 }
 
@@ -89,9 +89,10 @@ static void waits_and_phases_follow_the_stages(void **state)
     struct arena a = {0};
     struct result r = a_result(&a);
     const char *text = text_of(&r, false, &a);
-    size_t waits = place(text, "jtok's own waits: startup: 0.512 s, 62.4 J ± 1.2 (0.17 %); release: 0.0140 s, 1.7");
-    size_t phases = place(text, "Startup by phase");
-    assert_true(place(text, "Energy by stage") < waits && waits < phases && phases < place(text, "Steady state, J"));
+    size_t waits = place(text, "jtok's own waits: start: 0.512 s, 62.4 J ± 1.2 (0.17 %); stop: 0.0140 s, 1.7");
+    size_t phases = place(text, "The start by phase");
+    assert_true(place(text, "Energy by stage") < waits && waits < phases &&
+                phases < place(text, "Steady state by each rule, J"));
     assert_true(place(text + phases, "process, imports") < place(text + phases, "weights loaded"));
     assert_true(place(text + phases, "weights loaded  ") < place(text + phases, "the rest"));
     assert_null(strstr(text + phases, "graphs captured"));
@@ -99,7 +100,7 @@ static void waits_and_phases_follow_the_stages(void **state)
     result_stage_of(&r, STAGE_STARTUP)->wait_s = result_stage_of(&r, STAGE_RELEASE)->wait_s = NAN;
     text = text_of(&r, false, &a);
     assert_null(strstr(text, "own waits"));
-    assert_null(strstr(text, "Startup by phase"));
+    assert_null(strstr(text, "The start by phase"));
     arena_done(&a);
 }
 
@@ -204,7 +205,7 @@ int main(void)
         cmocka_unit_test(trust_comes_first),
         cmocka_unit_test(a_formal_run_says_what_was_compared),
         cmocka_unit_test(what_is_simulated_says_so_before_any_number),
-        cmocka_unit_test(another_reading_is_named),
+        cmocka_unit_test(other_rules_are_named),
         cmocka_unit_test(waits_and_phases_follow_the_stages),
         cmocka_unit_test(lines_fit),
         cmocka_unit_test(colours_are_only_there_when_asked_for),
