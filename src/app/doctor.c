@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/must.h"
+#include "base/sort.h"
 #include "http/limits.h"
 #include "schema/table.h"
 
@@ -273,12 +274,6 @@ static int64_t first_number(struct look *l, const char *path)
     const char *text = first_line(l, path);
     int64_t value;
     return text && num_i64(span_of(text), &value) ? value : ABSENT_I64;
-}
-
-static int compare_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
 }
 
 static void look_at_clock(struct look *l)

@@ -6,8 +6,7 @@
 #define JTOK_BASE_CLOCK_H
 
 #include <stdint.h>
-
-#define SECOND_NS INT64_C(1000000000)
+#include "base/time.h"
 
 /* CLOCK_MONOTONIC now, ns. About 20 ns. */
 int64_t clock_now_ns(void);

@@ -1,5 +1,6 @@
 #include "base/sort.h"
 #include <assert.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/arena.h"
@@ -86,4 +87,10 @@ void sort_stable(void *items, size_t count, size_t size, bool (*before)(const vo
         for (size_t from = 0; from + width < count; from += 2 * width)
             merge(&s, from, from + width, from + 2 * width < count ? from + 2 * width : count);
     free(s.spare);
+}
+
+int compare_i64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
 }

@@ -2,21 +2,11 @@
 
 #include <assert.h>
 #include "base/must.h"
-
-#define MS INT64_C(1000000)
+#include "base/time.h"
 
 enum { REPEATS_MAX = 3, LOST_STEPS_MAX = 3, SEARCH_MAX_PERIODS = 15 };
-static const int64_t grain_max_ns = 10 * MS, grain_min_ns = 4 * MS, cadence_ns = 100 * MS, half_width_max_ns = 5 * MS;
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t sooner(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+static const int64_t grain_max_ns = 10 * MS_NS, grain_min_ns = 4 * MS_NS, cadence_ns = 100 * MS_NS,
+                     half_width_max_ns = 5 * MS_NS;
 
 /* From read to read of a search, and from an expected change to the middle of its read. */
 static int64_t half_grain(const struct counter_lock *l)
@@ -32,7 +22,7 @@ static int64_t close_gap(const struct counter_lock *l)
 
 static int64_t standing_step(const struct counter_lock *l)
 {
-    return later(l->nominal_ns, cadence_ns);
+    return time_later(l->nominal_ns, cadence_ns);
 }
 
 static void search(struct counter_lock *l, int64_t now_ns)
@@ -49,7 +39,7 @@ void counter_lock_init(struct counter_lock *l, int64_t start_ns, int64_t nominal
     must(nominal_ns > 0);
     *l = (struct counter_lock){.last_mj = -1,
                                .nominal_ns = nominal_ns,
-                               .grain_ns = later(sooner(nominal_ns / 10, grain_max_ns), grain_min_ns)};
+                               .grain_ns = time_later(time_sooner(nominal_ns / 10, grain_max_ns), grain_min_ns)};
     search(l, start_ns);
     if (nominal_ns <= grain_max_ns) {
         l->phase = LOCK_NEEDLESS;
@@ -76,14 +66,14 @@ static void correct(struct counter_lock *l, int64_t change_ns)
     if (steps < 1)
         return;
     l->period_ns = (change_ns - l->anchor_ns) / steps;
-    l->margin_ns = later(l->grain_ns / steps, l->grain_ns / 100);
+    l->margin_ns = time_later(l->grain_ns / steps, l->grain_ns / 100);
 }
 
 static void lock(struct counter_lock *l, int64_t change_ns, int64_t now_ns)
 {
     int64_t step_ns = change_ns - l->change_ns;
     /* A counter that steps faster is read at every so many steps. */
-    l->period_ns = step_ns * later(cadence_ns / step_ns, 1);
+    l->period_ns = step_ns * time_later(cadence_ns / step_ns, 1);
     l->anchor_ns = change_ns;
     l->change_ns = change_ns;
     l->margin_ns = l->grain_ns;
@@ -94,7 +84,7 @@ static void lock(struct counter_lock *l, int64_t change_ns, int64_t now_ns)
 
 static void take_searching(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, bool changed, int64_t gap_ns)
 {
-    l->deadline_ns = later(begin_ns + half_grain(l), end_ns);
+    l->deadline_ns = time_later(begin_ns + half_grain(l), end_ns);
     if (changed && gap_ns <= close_gap(l)) {
         int64_t change_ns = l->last_ns - gap_ns / 2;
         if (l->change_ns != ABSENT_I64) {
@@ -116,7 +106,7 @@ static void take_standing(struct counter_lock *l, int64_t begin_ns, int64_t end_
     if (changed)
         search(l, end_ns);
     else
-        l->deadline_ns = later(begin_ns + standing_step(l), end_ns);
+        l->deadline_ns = time_later(begin_ns + standing_step(l), end_ns);
 }
 
 static void take_locked(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, bool changed, int64_t gap_ns,
@@ -124,9 +114,9 @@ static void take_locked(struct counter_lock *l, int64_t begin_ns, int64_t end_ns
 {
     if (changed) {
         if (gap_ns <= close_gap(l))
-            correct(l, l->last_ns - gap_ns + sooner(gap_ns, l->grain_ns) / 2);
+            correct(l, l->last_ns - gap_ns + time_sooner(gap_ns, l->grain_ns) / 2);
         else
-            l->change_ns = sooner(l->change_ns, l->last_ns);
+            l->change_ns = time_sooner(l->change_ns, l->last_ns);
         l->lost_steps = 0;
         expect_next(l, end_ns);
     } else if (!scheduled) {
@@ -134,7 +124,7 @@ static void take_locked(struct counter_lock *l, int64_t begin_ns, int64_t end_ns
     } else if (l->repeats < REPEATS_MAX) {
         l->repeats++;
         l->why = COUNTER_REPEAT;
-        l->deadline_ns = later(begin_ns + l->grain_ns, end_ns);
+        l->deadline_ns = time_later(begin_ns + l->grain_ns, end_ns);
     } else if (++l->lost_steps < LOST_STEPS_MAX) {
         expect_next(l, end_ns);
     } else {
@@ -147,7 +137,7 @@ void counter_lock_take(struct counter_lock *l, int64_t begin_ns, int64_t end_ns,
     assert(end_ns >= begin_ns && l->nominal_ns > 0);
     if (l->phase == LOCK_NEEDLESS) {
         if (scheduled)
-            l->deadline_ns = later(l->deadline_ns + cadence_ns, end_ns);
+            l->deadline_ns = time_later(l->deadline_ns + cadence_ns, end_ns);
         return;
     }
     if (mj < 0) {
@@ -156,11 +146,12 @@ void counter_lock_take(struct counter_lock *l, int64_t begin_ns, int64_t end_ns,
         if (l->phase == LOCK_LOCKED)
             expect_next(l, end_ns);
         else
-            l->deadline_ns = later(begin_ns + (l->phase == LOCK_SEARCH ? half_grain(l) : standing_step(l)), end_ns);
+            l->deadline_ns =
+                time_later(begin_ns + (l->phase == LOCK_SEARCH ? half_grain(l) : standing_step(l)), end_ns);
         return;
     }
     int64_t middle_ns = begin_ns + (end_ns - begin_ns) / 2;
-    int64_t half_ns = sooner((end_ns - begin_ns) / 2, half_width_max_ns);
+    int64_t half_ns = time_sooner((end_ns - begin_ns) / 2, half_width_max_ns);
     bool first = l->last_mj < 0, changed = !first && mj != l->last_mj;
     int64_t gap_ns = first ? 0 : middle_ns - l->last_ns;
     l->half_width_ns = first ? half_ns : l->half_width_ns + (half_ns - l->half_width_ns) / 8;

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/must.h"
-
-#define MS INT64_C(1000000)
+#include "base/sort.h"
 
 enum { CALLS_MAX = 4096 };
-static const int64_t step_max_ns = 5 * MS, step_min_ns = MS, drain_every_ns = 500 * MS;
+static const int64_t step_max_ns = 5 * MS_NS, step_min_ns = MS_NS, drain_every_ns = 500 * MS_NS;
 
 /* Of one instrument, call by call. */
 struct tally {
@@ -97,12 +96,6 @@ static void probe_buffer(struct prober *p)
             p->probe->buffer.period_ns = p->probe->buffer_span_ns / ((int64_t)n - 1);
     }
     p->seen_us = samples[n - 1].realtime_us;
-}
-
-static int compare_i64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
 }
 
 static void conclude(struct tally *t, struct probe_instrument *ret_instrument)

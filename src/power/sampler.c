@@ -105,7 +105,7 @@ bool sampler_open(struct device *d, const struct sampler_options *o, struct samp
     return true;
 }
 
-void sampler_mark(struct sampler *s)
+void sampler_boundary(struct sampler *s)
 {
     for (size_t i = 0; i < s->count; i++)
         worker_tell(&s->workers[i], false);

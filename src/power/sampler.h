@@ -18,7 +18,7 @@
  * A sample that fails is recorded as absent. A GPU that is lost is reported once, as the fact "gpu.lost", its further
  * grid samples are absent, and it is not called again.
  *
- * Threads: sampler_mark, sampler_grid_since and sampler_lost may be called from any thread; they never wait for an
+ * Threads: sampler_boundary, sampler_grid_since and sampler_lost may be called from any thread; they never wait for an
  * instrument. */
 #ifndef JTOK_POWER_SAMPLER_H
 #define JTOK_POWER_SAMPLER_H
@@ -68,7 +68,7 @@ bool sampler_open(struct device *d, const struct sampler_options *o, struct samp
 /* A stage boundary is now: every GPU gets an extra instant (INSTANT_BOUNDARY) and a counter sample (COUNTER_BOUNDARY)
  * at once, and an instant 0.2 s later (INSTANT_BOUNDARY_AFTER). Boundaries that come before a thread has got to the
  * last one share a sample. */
-void sampler_mark(struct sampler *s);
+void sampler_boundary(struct sampler *s);
 
 /* The grid samples of a GPU with a sequence over `after`, oldest first; the last SAMPLER_RING are kept. ret_samples has
  * room for `max`; returns their number. `gpu` is the place in options.gpus. */

@@ -3,14 +3,13 @@
 #include <assert.h>
 #include <string.h>
 #include "base/must.h"
+#include "base/time.h"
 #include "power/sampler.h"
 
-#define MS INT64_C(1000000)
-
-static const int64_t extras_room_ns = 6 * MS, extras_patience_ns = 50 * MS;
+static const int64_t extras_room_ns = 6 * MS_NS, extras_patience_ns = 50 * MS_NS;
 
 /* What a device without the instrument is taken for until that is known. */
-static const int64_t counter_default_ns = 100 * MS, drain_default_ns = 1900 * MS;
+static const int64_t counter_default_ns = 100 * MS_NS, drain_default_ns = 1900 * MS_NS;
 
 /* When a buffer is four fifths full: late once, it still loses nothing. 1.9 s for NVIDIA's. */
 static int64_t drain_every(const struct device_caps *caps)

@@ -114,7 +114,7 @@ void observer_done(struct observer *v)
 void observer_boundary(struct observer *v)
 {
     must(v->sampler);
-    sampler_mark(v->sampler);
+    sampler_boundary(v->sampler);
 }
 
 /* ---- what they show ---- */

@@ -1,6 +1,7 @@
 #include "run/stages.h"
 
 #include "base/must.h"
+#include "base/time.h"
 #include "run/gpu_check.h"
 
 /* /metrics is read each second; sooner while something waits for the engine's count, which is waited for no longer than
@@ -282,11 +283,6 @@ static bool release_is_over(void *self)
            (stage_now_ns(w->machine) >= w->until_ns && w->machine->stage != RUN_HOLD);
 }
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void note_timeout(struct stage_machine *m, struct observer *v)
 {
     struct buf b = {0};
@@ -309,7 +305,7 @@ bool stage_release(struct stage_machine *m, struct service *s, struct observer *
     if (!stage_wait(m, release_is_over, &w, w.until_ns) && m->stage == RUN_HOLD)
         stage_wait(m, release_is_over, &w, w.until_ns + v->o.hold_ns + 4 * grid);
     int64_t memory = observer_memory_back_ns(v);
-    int64_t end = later(later(s->gone_ns, memory), r->recovered_ns);
+    int64_t end = time_later(time_later(s->gone_ns, memory), r->recovered_ns);
     if (memory != ABSENT_I64)
         stage_boundary(m, BOUNDARY_MEMORY_RELEASED, memory, NULL);
     bool released = release_is_closed(&w) && end <= w.until_ns;

@@ -166,7 +166,7 @@ static void the_sampler_records_it(void **state)
     struct sampler *s;
     assert_ok(sampler_open(d, &o, &s, &e), e);
     clock_sleep_until_ns(origin_ns + 700 * MS);
-    sampler_mark(s);
+    sampler_boundary(s);
     clock_sleep_until_ns(origin_ns + 1200 * MS);
     assert_int_equal(sampler_lost(s), 0);
     sampler_close(s);

@@ -110,7 +110,7 @@ static void four_gpus_are_recorded_at_once(void **state)
     struct sampler *s;
     assert_ok(sampler_open(&d, &o, &s, &e), e);
     clock_sleep_until_ns(origin_ns + 550 * MS);
-    sampler_mark(s);
+    sampler_boundary(s);
     assert_int_equal(sampler_lost(s), 0);
     clock_sleep_until_ns(origin_ns + 900 * MS);
     atomic_store(&fake.lost, 2);
