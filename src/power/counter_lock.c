@@ -36,7 +36,7 @@ static void search(struct counter_lock *l, int64_t now_ns)
 
 void counter_lock_init(struct counter_lock *l, int64_t start_ns, int64_t nominal_ns)
 {
-    must(nominal_ns > 0);
+    must(l && nominal_ns > 0);
     *l = (struct counter_lock){.last_mj = -1,
                                .nominal_ns = nominal_ns,
                                .grain_ns = time_later(time_sooner(nominal_ns / 10, grain_max_ns), grain_min_ns)};
@@ -50,6 +50,7 @@ void counter_lock_init(struct counter_lock *l, int64_t start_ns, int64_t nominal
 /* On to the next step that has not gone by. */
 static void expect_next(struct counter_lock *l, int64_t now_ns)
 {
+    assert(l->period_ns > l->margin_ns); /* or it would never get there */
     do
         l->change_ns += l->period_ns - l->margin_ns;
     while (l->change_ns + half_grain(l) < now_ns);
@@ -61,6 +62,7 @@ static void expect_next(struct counter_lock *l, int64_t now_ns)
 /* A change whose moment is known to some ms tells the period, the better the farther it is from the anchor. */
 static void correct(struct counter_lock *l, int64_t change_ns)
 {
+    assert(l->period_ns > 0);
     int64_t steps = (change_ns - l->anchor_ns + l->period_ns / 2) / l->period_ns;
     l->change_ns = change_ns;
     if (steps < 1)
@@ -72,6 +74,7 @@ static void correct(struct counter_lock *l, int64_t change_ns)
 static void lock(struct counter_lock *l, int64_t change_ns, int64_t now_ns)
 {
     int64_t step_ns = change_ns - l->change_ns;
+    assert(step_ns > 0);
     /* A counter that steps faster is read at every so many steps. */
     l->period_ns = step_ns * time_later(cadence_ns / step_ns, 1);
     l->anchor_ns = change_ns;

@@ -1,5 +1,6 @@
 #include "power/gpu_recorder.h"
 
+#include <assert.h>
 #include <string.h>
 #include "base/must.h"
 
@@ -20,6 +21,7 @@ const struct gpu_recorder_clock gpu_recorder_real_clock = {NULL, real_now, real_
 void gpu_recorder_init(struct gpu_recorder *g, struct device *d, const struct sampler_options *o, uint32_t gpu,
                        const struct gpu_recorder_clock *clock)
 {
+    must(d && clock && o->sink);
     must(gpu < o->gpu_count && o->gpus[gpu] < d->gpu_count);
     must(o->grid_ns > 0);
     *g = (struct gpu_recorder){
@@ -77,6 +79,7 @@ static bool judge(struct gpu_recorder *g, enum gpu_sample sample, enum read_stat
 
 static int32_t width(int64_t begin_ns, int64_t end_ns)
 {
+    assert(end_ns >= begin_ns);
     int64_t width_ns = end_ns - begin_ns;
     return width_ns > INT32_MAX ? INT32_MAX : (int32_t)width_ns;
 }
@@ -125,6 +128,7 @@ static void read_counter(struct gpu_recorder *g, const struct step *step)
 static void write_clock(struct gpu_recorder *g)
 {
     struct clock_pair p = g->clock.pair(g->clock.self);
+    assert(p.width_ns >= 0);
     struct rec_clock r = {
         .t_ns = p.t_ns - g->o.origin_ns, .offset_ns = p.offset_ns + g->o.origin_ns, .width_ns = p.width_ns};
     g->o.sink->clock(g->o.sink->self, &r);
@@ -146,6 +150,8 @@ static void drain(struct gpu_recorder *g)
     }
     if (n == 0)
         return;
+    must(n <= DEVICE_BUFFER_MAX);
+    assert(samples[0].realtime_us > g->buffer_seen_us); /* or a sample would be recorded twice */
     g->buffer_seen_us = samples[n - 1].realtime_us;
     g->o.sink->buffer(g->o.sink->self, g->gpu, samples, n);
 }
@@ -159,6 +165,7 @@ static size_t read_processes(struct gpu_recorder *g, int64_t t_ns, struct rec_pr
     live->processes = live->foreign = live->unknown = -1;
     if (!judge(g, GPU_SAMPLE_PROCESSES, g->device->ops->processes(g->device->self, g->device_gpu, list, &n)))
         return 0;
+    must(n <= DEVICE_PROCESSES_MAX);
     live->processes = (int32_t)n;
     live->foreign = live->unknown = 0;
     for (size_t i = 0; i < n; i++) {
@@ -200,7 +207,7 @@ static void tick_extras(struct gpu_recorder *g, const struct step *step)
     read_state(g, &live);
     schedule_done(&g->schedule, step, begin_ns, now(g), -1);
     pthread_mutex_lock(&g->mutex);
-    live.sequence = ++g->live_count;
+    live.sequence = ++g->live_count; /* from 1: 0 is what a reader has before the first */
     g->live[(live.sequence - 1) % SAMPLER_RING] = live;
     pthread_mutex_unlock(&g->mutex);
     if (g->o.on_grid)
@@ -247,8 +254,10 @@ void gpu_recorder_finish(struct gpu_recorder *g)
 
 size_t gpu_recorder_grid_since(struct gpu_recorder *g, uint64_t after, struct sampler_live *ret_samples, size_t max)
 {
+    assert(ret_samples || max == 0);
     size_t n = 0;
     pthread_mutex_lock(&g->mutex);
+    assert(after <= g->live_count);
     uint64_t next = after + 1;
     if (g->live_count > SAMPLER_RING && next <= g->live_count - SAMPLER_RING)
         next = g->live_count - SAMPLER_RING + 1;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/must.h"
 #include "power/nvml_session.h"
 
 /* As measured on A100, H100 and H200 (METHOD section 2); what a GPU does not have says so when it is read. */
@@ -326,6 +327,7 @@ static bool session_open(const char *library, struct device **ret_device, struct
 void nvml_session_close(void *self)
 {
     struct nvml_session *n = self;
+    must(n && n->library);
     n->f.shutdown();
     session_free(n);
 }

@@ -1,13 +1,16 @@
 #include "power/nvml_session.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/must.h"
 
 /* No board draws more: a sample above is garbage that came with success. */
 enum { POWER_MAX_MW = 20000000, PID_MAX = 1 << 22, PROCESS_STRIDE_MAX = 32 };
 
 static enum read_status failed(struct nvml_session *n, uint32_t gpu, const char *what, int code)
 {
+    assert(code != NVML_SUCCESS);
     n->gpus[gpu].what = what;
     n->gpus[gpu].code = code;
     return nvml_code_status(code);
@@ -70,6 +73,7 @@ static int read_power_usage(struct nvml_session *n, uint32_t gpu, int64_t *ret_m
 
 void nvml_choose_power(struct nvml_session *n, uint32_t gpu)
 {
+    must(gpu < n->device.gpu_count && n->gpus[gpu].handle);
     int64_t mw = 0;
     int code = n->f.fields ? read_field_power(n, gpu, &mw) : NVML_FUNCTION_NOT_FOUND;
     n->gpus[gpu].has_field_power = nvml_code_status(code) != READ_UNSUPPORTED;
@@ -87,6 +91,7 @@ void nvml_choose_power(struct nvml_session *n, uint32_t gpu)
 static enum read_status read_power(void *self, uint32_t gpu, int32_t *ret_mw)
 {
     struct nvml_session *n = self;
+    assert(gpu < n->device.gpu_count);
     int64_t mw = -1;
     int code = n->gpus[gpu].has_field_power ? read_field_power(n, gpu, &mw) : read_power_usage(n, gpu, &mw);
     if (code == NVML_SUCCESS && !power_sane(mw))
@@ -100,6 +105,7 @@ static enum read_status read_power(void *self, uint32_t gpu, int32_t *ret_mw)
 static enum read_status read_energy(void *self, uint32_t gpu, int64_t *ret_mj)
 {
     struct nvml_session *n = self;
+    assert(gpu < n->device.gpu_count);
     unsigned long long mj = 0;
     int code = n->f.energy ? n->f.energy(n->gpus[gpu].handle, &mj) : NVML_FUNCTION_NOT_FOUND;
     if (code == NVML_SUCCESS && mj > INT64_MAX)
@@ -115,6 +121,7 @@ static enum read_status read_buffer(void *self, uint32_t gpu, int64_t after_us, 
                                     size_t *ret_count)
 {
     struct nvml_session *n = self;
+    assert(gpu < n->device.gpu_count);
     struct nvml_sample samples[DEVICE_BUFFER_MAX] = {0};
     unsigned count = DEVICE_BUFFER_MAX;
     int type = NVML_VALUE_UINT;
@@ -190,6 +197,7 @@ static int64_t slowdowns_of(unsigned long long reasons)
 static enum read_status read_state(void *self, uint32_t gpu, struct rec_gpu_state *ret_state)
 {
     struct nvml_session *n = self;
+    assert(gpu < n->device.gpu_count);
     nvml_handle h = n->gpus[gpu].handle;
     struct nvml_utilisation utilisation;
     unsigned long long reasons;
@@ -216,6 +224,7 @@ static struct nvml_process2 process_at(const void *list, size_t i, size_t stride
 
 int nvml_processes_plausible(const void *list, size_t count, size_t stride, uint64_t total_bytes)
 {
+    must(stride >= sizeof(struct nvml_process1) && stride <= PROCESS_STRIDE_MAX);
     for (size_t i = 0; i < count; i++) {
         struct nvml_process2 p = process_at(list, i, stride);
         bool memory = p.memory == NVML_MEMORY_NOT_AVAILABLE || total_bytes == 0 || p.memory <= total_bytes;
@@ -227,6 +236,7 @@ int nvml_processes_plausible(const void *list, size_t count, size_t stride, uint
 
 static void take_processes(const void *list, size_t count, size_t stride, struct device_process *ret_list)
 {
+    assert(count <= DEVICE_PROCESSES_MAX);
     for (size_t i = 0; i < count; i++) {
         struct nvml_process2 p = process_at(list, i, stride);
         int64_t memory = p.memory == NVML_MEMORY_NOT_AVAILABLE ? ABSENT_I64 : (int64_t)p.memory;
@@ -282,8 +292,11 @@ static size_t make_environment(void *self, const uint32_t *gpus, size_t gpu_coun
 {
     struct nvml_session *n = self;
     const char *list = "";
-    for (size_t i = 0; i < gpu_count; i++)
+    must(gpu_count > 0);
+    for (size_t i = 0; i < gpu_count; i++) {
+        must(gpus[i] < n->device.gpu_count && n->device.gpus[gpus[i]].info.uuid);
         list = arena_format(a, "%s%s%s", list, i ? "," : "", n->device.gpus[gpus[i]].info.uuid);
+    }
     ret_variables[0] = (struct field_pair){"CUDA_VISIBLE_DEVICES", list};
     ret_variables[1] = (struct field_pair){"CUDA_DEVICE_ORDER", "PCI_BUS_ID"};
     return 2;

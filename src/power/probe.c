@@ -1,5 +1,6 @@
 #include "power/probe.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include "base/clock.h"
@@ -34,6 +35,7 @@ struct prober {
 
 static void count_call(struct tally *t, enum read_status status, int64_t begin_ns, int64_t end_ns)
 {
+    assert(end_ns >= begin_ns);
     t->calls++;
     t->unsupported = status == READ_UNSUPPORTED;
     t->missed += status == READ_MISSED;
@@ -88,6 +90,7 @@ static void probe_buffer(struct prober *p)
     count_call(&p->buffer, status, begin_ns, end_ns);
     if (status != READ_OK || n == 0)
         return;
+    must(n <= DEVICE_BUFFER_MAX);
     if (p->seen_us == 0) {
         p->probe->buffer_depth = (int64_t)n;
         p->probe->buffer_span_ns = (samples[n - 1].realtime_us - samples[0].realtime_us) * 1000;
@@ -113,6 +116,7 @@ static void conclude(struct tally *t, struct probe_instrument *ret_instrument)
 /* Power that is steady repeats its value, so some gaps hold several steps: by the median gap it is told how many. */
 static int64_t period(struct tally *t)
 {
+    assert(t->gap_count <= CALLS_MAX);
     if (t->gap_count == 0)
         return ABSENT_I64;
     qsort(t->gaps_ns, t->gap_count, sizeof *t->gaps_ns, compare_i64);
@@ -171,6 +175,7 @@ static void *probe_thread(void *self)
 bool probe_gpus(struct device *d, const uint32_t *gpus, size_t gpu_count, int64_t duration_ns, struct probe *ret_probes,
                 struct err *e)
 {
+    must(d && duration_ns > 0 && ret_probes);
     for (size_t i = 0; i < gpu_count; i++)
         must(gpus[i] < d->gpu_count);
     struct prober *probers = mem_zero(gpu_count, sizeof *probers);

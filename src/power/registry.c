@@ -33,7 +33,7 @@ static bool open_kind(const struct device_kind *kind, const char *library, struc
         return false;
     must(d->ops && d->ops->power && d->ops->state && d->ops->processes && d->ops->fault && d->ops->environment &&
          d->ops->close);
-    must(d->gpu_count <= DEVICE_GPUS_MAX);
+    must(d->gpu_count <= DEVICE_GPUS_MAX && (d->gpus || d->gpu_count == 0));
     for (size_t i = 0; i < d->gpu_count; i++)
         must_gpu(d->ops, &d->gpus[i]);
     d->kind = kind;
@@ -44,7 +44,8 @@ static bool open_kind(const struct device_kind *kind, const char *library, struc
 bool device_open_kinds(const struct device_kind *const *kinds, size_t kind_count, const struct plan_power *power,
                        struct device **ret_device, struct err *e)
 {
-    must(kind_count > 0);
+    must(kinds && kind_count > 0);
+    must(power && ret_device);
     if (power->library && *power->library)
         return open_kind(kind_of(kinds, kind_count, power->library), power->library, ret_device, e);
     struct buf why = {0};
@@ -74,6 +75,7 @@ void device_close(struct device *d)
 
 void device_gpu_init(struct device_gpu *g, uint32_t index)
 {
+    must(g && index < DEVICE_GPUS_MAX);
     *g = (struct device_gpu){.info = {.index = index,
                                       .power_limit_mw = ABSENT_I64,
                                       .power_limit_default_mw = ABSENT_I64,
@@ -93,6 +95,7 @@ void device_advise(struct device_gpu *g, enum advice_kind kind, const char *text
 
 const struct advice *device_gpu_blocked(const struct device_gpu *g)
 {
+    must(g && g->advice_count <= DEVICE_ADVICE_MAX);
     for (size_t i = 0; i < g->advice_count; i++)
         if (g->advice[i].kind == ADVICE_BLOCKS)
             return &g->advice[i];

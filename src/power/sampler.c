@@ -1,10 +1,12 @@
 #include "power/sampler.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/must.h"
 #include "power/gpu_recorder.h"
 
 struct worker {
@@ -39,6 +41,7 @@ static void *worker_run(void *self)
 {
     struct worker *w = self;
     bool boundary = false, stop = false;
+    assert(w->recorder.device);
     while (!stop) {
         int64_t deadline_ns = gpu_recorder_step(&w->recorder, boundary);
         worker_wait(w, deadline_ns, &boundary, &stop);
@@ -85,6 +88,7 @@ bool sampler_open(struct device *d, const struct sampler_options *o, struct samp
     if (o->gpu_count < 1 || o->gpu_count > DEVICE_GPUS_MAX || o->grid_ns <= 0)
         return err_set(e, ERR_INTERNAL, "The sampler was asked for %zu GPUs at a grid of %lld ns.", o->gpu_count,
                        (long long)o->grid_ns);
+    must(d && o->sink && ret_sampler);
     struct sampler *s = mem_zero(1, sizeof *s + o->gpu_count * sizeof *s->workers);
     struct sampler_options mine = *o;
     s->count = o->gpu_count;
@@ -107,17 +111,20 @@ bool sampler_open(struct device *d, const struct sampler_options *o, struct samp
 
 void sampler_boundary(struct sampler *s)
 {
+    must(s);
     for (size_t i = 0; i < s->count; i++)
         worker_tell(&s->workers[i], false);
 }
 
 size_t sampler_grid_since(struct sampler *s, uint32_t gpu, uint64_t after, struct sampler_live *ret_samples, size_t max)
 {
+    must(s && gpu < s->count);
     return gpu_recorder_grid_since(&s->workers[gpu].recorder, after, ret_samples, max);
 }
 
 int sampler_lost(struct sampler *s)
 {
+    must(s);
     int lost = 0;
     for (size_t i = 0; i < s->count; i++)
         lost += atomic_load(&s->workers[i].recorder.lost);

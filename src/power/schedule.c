@@ -56,6 +56,7 @@ static bool extras_fits(const struct schedule *s, int64_t now_ns)
 
 struct step schedule_next(const struct schedule *s, int64_t now_ns)
 {
+    assert(s->grid_ns > 0 && s->after_count >= 0 && s->after_count <= SCHEDULE_AFTERS_MAX);
     if (s->boundary_sample)
         return (struct step){.action = ACTION_INSTANT, .deadline_ns = now_ns, .tag = INSTANT_BOUNDARY};
     if (s->boundary_counter && s->counter)
@@ -85,8 +86,10 @@ static void instant_done(struct schedule *s, enum instant_tag tag, int64_t begin
         while (s->tick_ns <= begin_ns);
     } else if (tag == INSTANT_BOUNDARY) {
         s->boundary_sample = false;
+        assert(s->after_count < SCHEDULE_AFTERS_MAX); /* or schedule_boundary had not asked for it */
         s->after_ns[s->after_count++] = begin_ns + SAMPLER_BOUNDARY_AFTER_NS;
     } else {
+        assert(s->after_count > 0);
         s->after_count--;
         memmove(s->after_ns, s->after_ns + 1, (size_t)s->after_count * sizeof *s->after_ns);
     }
@@ -102,11 +105,13 @@ void schedule_done(struct schedule *s, const struct step *step, int64_t begin_ns
         instant_done(s, step->tag, begin_ns);
         break;
     case ACTION_COUNTER:
+        assert(s->counter);
         if (step->why == COUNTER_BOUNDARY)
             s->boundary_counter = false;
         counter_lock_take(&s->lock, begin_ns, end_ns, mj, step->why != COUNTER_BOUNDARY);
         break;
     case ACTION_TICK_EXTRAS:
+        assert(s->extras_ns != INT64_MAX);
         s->extras_ns = INT64_MAX;
         s->drain_ns = begin_ns + s->drain_every_ns;
         break;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 #include "base/buf.h"
+#include "base/must.h"
 
 enum { UUID_PREFIX_MIN = 4 };
 static const char uuid_head[] = "GPU-";
@@ -94,6 +95,7 @@ static bool find_gpu(const struct device *d, const char *name, uint32_t *ret_gpu
 
 static bool check_usable(const struct device *d, uint32_t gpu, struct err *e)
 {
+    must(gpu < d->gpu_count);
     const struct device_gpu *g = &d->gpus[gpu];
     if (g->fault)
         return err_set(e, ERR_DEVICE, "%s Choose other GPUs, or mend it.", g->fault);
@@ -111,6 +113,8 @@ static bool check_usable(const struct device *d, uint32_t gpu, struct err *e)
 bool device_select(const struct device *d, const char **names, size_t name_count, uint32_t *ret_list, size_t *ret_count,
                    struct err *e)
 {
+    must(d && d->kind && d->gpu_count <= DEVICE_GPUS_MAX);
+    must(ret_list && ret_count && (names || name_count == 0));
     uint32_t list[DEVICE_GPUS_MAX];
     bool taken[DEVICE_GPUS_MAX] = {false};
     size_t count = 0;
@@ -139,6 +143,7 @@ bool device_select(const struct device *d, const char **names, size_t name_count
         }
     }
     memcpy(ret_list, list, count * sizeof *list);
+    must(count > 0);
     *ret_count = count;
     return true;
 }
