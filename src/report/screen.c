@@ -49,8 +49,8 @@ static void put_headline(struct screen *s)
     headline_row(s, &table, "serving", serving);
     headline_row(s, &table, all->state == Q_NOT_CLOSED ? "with start, so far" : "with start and stop", all);
     screen_table_put(s, &table, NULL, "J/token");
-    screen_text(s, "  ± instrument: how far this reading may be off; calibration: the GPU's own");
-    screen_text(s, "  sensor. One run: the spread between runs is unknown, and usually larger.");
+    screen_text(s, "  ± instrument: how well the GPU's sensor was read; calibration: how right it");
+    screen_text(s, "  is. One run: the spread between runs is unknown, and usually larger.");
 }
 
 /* ---- what else is per token, request and second ---- */

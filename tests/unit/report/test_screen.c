@@ -485,6 +485,15 @@ static struct result stored(const char *folder, struct arena *a)
     return r;
 }
 
+static void assert_file(const char *path, const char *text, struct arena *a)
+{
+    struct err e = {0};
+    struct buf b = {0};
+    assert_ok(file_read(arena_format(a, "%s/%s", JTOK_SOURCE, path), 0, &b, &e), e);
+    assert_string_equal(buf_text(&b), text);
+    buf_done(&b);
+}
+
 /* The numbers are worked out from result.json with a pocket calculator:
  *   Wh a million tokens   0.05650185584 J x 1e6 / 3600 = 15.694960
  *   draining              26.434187796 s x 0.5602965758 = 14.811; 17397.42993 J x 0.5451274879 = 9483.82, over 14.811 s
@@ -499,8 +508,8 @@ static void a_real_run(void **state)
                                    "                                         instrument  calibration\n"
                                    "  0.056502  J/token serving              ± 0.000038  ± 0.0034\n"
                                    "  0.09464   J/token with start and stop  ± 0.00042   ± 0.0057\n"
-                                   "  ± instrument: how far this reading may be off; calibration: the GPU's own\n"
-                                   "  sensor. One run: the spread between runs is unknown, and usually larger.\n"
+                                   "  ± instrument: how well the GPU's sensor was read; calibration: how right it\n"
+                                   "  is. One run: the spread between runs is unknown, and usually larger.\n"
                                    "\n"
                                    "  Wh/million tokens  J/request  tokens/s  W serving, of limit\n"
                                    "              15.69      23.20    11 648         658.1 of 700\n"
@@ -535,10 +544,11 @@ static void a_real_run(void **state)
     struct result r = stored("docs/examples/h200-vllm-750", &a);
     struct page p = page_of(&r, &(struct report_options){.run = "docs/examples/h200-vllm-750"}, &a);
     assert_string_equal(p.text, expected);
+    assert_file("docs/examples/h200-vllm-750.txt", expected, &a);
     arena_done(&a);
 }
 
-/* The other examples, on one and two GPUs. */
+/* The other examples, on one and two GPUs, by two engines; the texts in the documentation are what they print. */
 static void the_examples_hold(void **state)
 {
     (void)state;
@@ -546,12 +556,25 @@ static void the_examples_hold(void **state)
                                           "h200x2-vllm-750-tp2"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct arena a = {0};
-        struct result r = stored(arena_format(&a, "docs/examples/%s", folders[i]), &a);
-        struct page p = holds(&r, &a, folders[i]);
-        if (getenv("JTOK_SHOW"))
-            puts(p.text);
+        const char *folder = arena_format(&a, "docs/examples/%s", folders[i]);
+        struct result r = stored(folder, &a);
+        holds(&r, &a, folder);
+        struct page p = page_of(&r, &(struct report_options){.run = folder, .unsealed = true}, &a);
+        assert_file(arena_format(&a, "%s/report.txt", folder), p.text, &a);
         arena_done(&a);
     }
+}
+
+static void the_whole_report_in_the_documentation_is_in_step(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct result r = stored("docs/examples/h200-vllm-750", &a);
+    struct buf b = {0};
+    report_full(&r, &(struct report_options){0}, &b);
+    assert_file("docs/examples/h200-vllm-750-full.txt", buf_text(&b), &a);
+    buf_done(&b);
+    arena_done(&a);
 }
 
 /* Colours change no letter. */
@@ -587,6 +610,7 @@ int main(void)
         cmocka_unit_test(energy_without_tokens),
         cmocka_unit_test(a_real_run),
         cmocka_unit_test(the_examples_hold),
+        cmocka_unit_test(the_whole_report_in_the_documentation_is_in_step),
         cmocka_unit_test(colours_are_beside_the_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
