@@ -1,17 +1,17 @@
-/* The state that the simulated engine and the simulated libnvidia-ml.so.1 share (sim_state.h), as functions.
+/* The state that the simulated engine and the simulated libnvidia-ml.so.1 share (sim/shared.h), as functions.
  *
  * Where it lives: the file named by JTOK_SIM_STATE, mapped shared (32 MiB, sparse); without that variable an anonymous,
  * private mapping. Whoever comes first creates it, with JTOK_SIM_GPUS GPUs (default 1); the others wait until it is
  * ready.
  *
  * Threads: one writer of steps for each GPU; readers at any time. */
-#ifndef JTOK_SIM_STATE_FILE_H
-#define JTOK_SIM_STATE_FILE_H
+#ifndef JTOK_SIM_STATE_H
+#define JTOK_SIM_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/err.h"
-#include "sim/sim_state.h"
+#include "sim/shared.h"
 
 /* Opens or creates; `path` null: as JTOK_SIM_STATE says. gpu_count is used on creation only; 0: as JTOK_SIM_GPUS says.
  */

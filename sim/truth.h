@@ -3,7 +3,7 @@
 #define JTOK_SIM_TRUTH_H
 
 #include <stdint.h>
-#include "sim/sim_state.h"
+#include "sim/shared.h"
 
 /* Power at a moment, mW. Before the first step SIM_IDLE_MW times the factor. O(log steps). */
 int64_t sim_power_mw(const struct sim_state *s, uint32_t gpu, int64_t t_ns);

@@ -15,7 +15,7 @@
 static void watch(struct server *s, struct conn *c, int operation)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | (c->wants_write ? EPOLLOUT : 0), .data.fd = c->fd};
-    epoll_ctl(s->epoll, operation, c->fd, &event);
+    epoll_ctl(s->sockets.epoll, operation, c->fd, &event);
 }
 
 void conn_open(struct server *s, int fd, const char *peer)
@@ -48,7 +48,7 @@ static void request_gone(struct server *s, struct conn *c)
     if (c->answer.total_tokens)
         s->owed--;
     c->answer.total_tokens = 0;
-    s->dirty = true;
+    s->telling.dirty = true;
 }
 
 void conn_close(struct server *s, struct conn *c, bool reset)
@@ -58,7 +58,7 @@ void conn_close(struct server *s, struct conn *c, bool reset)
     if (c->job >= 0)
         batch_remove(&s->batch, c->job);
     if (c->answer.total_tokens) {
-        s->live.aborted++;
+        s->telling.live.aborted++;
         request_gone(s, c);
     }
     if (c->delayed.n)
@@ -190,13 +190,13 @@ static double metrics_delay_s(const struct server *s)
     if (options_strike(s->options, FAULT_SLOW_METRICS, 0))
         return (double)s->options->fault[FAULT_SLOW_METRICS];
     /* The lagging front end answers this too: recorded were 0.2 to 4 s. */
-    return s->options->front_rate > 0 && s->front_count ? 0.2 : 0;
+    return s->options->front_rate > 0 && s->front.count ? 0.2 : 0;
 }
 
 static void answer_metrics(struct server *s, struct conn *c, const struct http_head *h)
 {
     struct buf b = {0};
-    s->options->flavour->put_metrics(&s->shown, s->options, &b);
+    s->options->flavour->put_metrics(&s->telling.shown, s->options, &b);
     double delay_s = metrics_delay_s(s);
     if (delay_s > 0) {
         http_answer(&c->delayed, 200, "text/plain; version=0.0.4; charset=utf-8", buf_span(&b), c->close);

@@ -19,35 +19,6 @@ enum { FRONT_TURN_NS = 1000000, CACHE_BLOCK = 16, CUT_AT_CHUNK = 3, ERROR_AT_CHU
 
 #define CORE_FAILURE "EngineCore encountered an issue. See stack trace (above) for the root cause."
 
-static bool set_add(uint64_t *set, size_t capacity, uint64_t hash)
-{
-    size_t at = hash & (capacity - 1);
-    for (; set[at]; at = (at + 1) & (capacity - 1))
-        if (set[at] == hash)
-            return false;
-    set[at] = hash;
-    return true;
-}
-
-/* True when this prompt was seen before. */
-static bool seen(struct server *s, uint64_t hash)
-{
-    hash += hash == 0;
-    if (2 * s->seen_count >= s->seen_capacity) {
-        size_t capacity = s->seen_capacity ? 2 * s->seen_capacity : 1024;
-        uint64_t *set = mem_zero(capacity, sizeof *set);
-        for (size_t i = 0; i < s->seen_capacity; i++)
-            if (s->seen[i])
-                set_add(set, capacity, s->seen[i]);
-        free(s->seen);
-        s->seen = set;
-        s->seen_capacity = capacity;
-    }
-    bool added = set_add(s->seen, s->seen_capacity, hash);
-    s->seen_count += added;
-    return !added;
-}
-
 static void put_event(struct server *s)
 {
     http_chunk(&s->scratch, buf_span(&s->event));
@@ -69,13 +40,13 @@ void deliver_start(struct server *s, struct conn *c)
 {
     const struct options *o = s->options;
     struct answer *a = &c->answer;
-    bool known = o->prefix_cache && seen(s, a->ask.prompt_hash);
+    bool known = o->prefix_cache && seen_before(&s->seen, a->ask.prompt_hash);
     c->cached_tokens = known ? (a->ask.prompt_tokens - 1) / CACHE_BLOCK * CACHE_BLOCK : 0;
     c->generated = c->delivered = c->chunks = 0;
     c->merges = words_share(words_mix(a->hash, 3)) < o->front_merge;
     a->no_usage = options_strike(o, FAULT_NO_USAGE, c->number);
     s->owed++;
-    s->dirty = true;
+    s->telling.dirty = true;
     if (options_strike(o, FAULT_SILENT, c->number))
         return;
     c->job = batch_add(&s->batch, c, a->ask.prompt_tokens, c->cached_tokens, a->total_tokens);
@@ -93,23 +64,23 @@ enum { OWN_LATE_AT = 9 };
 static void count(struct server *s, struct conn *c, int64_t to)
 {
     const struct answer *a = &c->answer;
-    if (s->live.prompt_tokens == 0) /* the first request of all */
-        s->live.generation_tokens += s->options->own_tokens - s->options->own_tokens / 2;
+    if (s->telling.live.prompt_tokens == 0) /* the first request of all */
+        s->telling.live.generation_tokens += s->options->own_tokens - s->options->own_tokens / 2;
     if (c->delivered == 0 && c->number == OWN_LATE_AT) {
-        s->live.generation_tokens += OWN_TOKENS * s->options->own_late;
-        s->live.length += s->options->own_late;
+        s->telling.live.generation_tokens += OWN_TOKENS * s->options->own_late;
+        s->telling.live.length += s->options->own_late;
     }
     if (c->delivered == 0) {
-        s->live.prompt_tokens += a->ask.prompt_tokens;
-        s->live.cache_queries += s->options->prefix_cache ? a->ask.prompt_tokens : 0;
-        s->live.cache_hits += c->cached_tokens;
+        s->telling.live.prompt_tokens += a->ask.prompt_tokens;
+        s->telling.live.cache_queries += s->options->prefix_cache ? a->ask.prompt_tokens : 0;
+        s->telling.live.cache_hits += c->cached_tokens;
     }
-    s->live.generation_tokens += to - c->delivered;
+    s->telling.live.generation_tokens += to - c->delivered;
     if (to == a->total_tokens)
-        ++*(a->stopped ? &s->live.stopped : &s->live.length);
+        ++*(a->stopped ? &s->telling.live.stopped : &s->telling.live.length);
     c->delivered = to;
     c->chunks++;
-    s->dirty = true;
+    s->telling.dirty = true;
 }
 
 static void finish(struct server *s, struct conn *c)
@@ -140,7 +111,7 @@ static bool struck(struct server *s, struct conn *c)
         buf_clear(&s->event);
         put_error(s);
         conn_send(s, c, buf_span(&s->scratch));
-        s->live.aborted++;
+        s->telling.live.aborted++;
         finish(s, c);
         return true;
     }
@@ -201,26 +172,6 @@ static void deliver(struct server *s, struct conn *c, int64_t to)
         finish(s, c);
 }
 
-static void front_add(struct server *s, const struct conn *c)
-{
-    if (s->front_count == s->front_capacity) {
-        size_t old = s->front_capacity, capacity = old ? 2 * old : 4096;
-        struct front_item *ring = mem_zero(capacity, sizeof *ring);
-        for (size_t i = 0; i < old; i++)
-            ring[i] = s->front[(s->front_first + i) % old];
-        free(s->front);
-        s->front = ring;
-        s->front_capacity = capacity;
-        s->front_first = 0;
-    }
-    if (s->front_count == 0) {
-        int64_t now_ns = clock_now_ns();
-        s->front_next_ns = s->front_next_ns > now_ns ? s->front_next_ns : now_ns;
-    }
-    s->front[(s->front_first + s->front_count++) % s->front_capacity] =
-        (struct front_item){.serial = c->serial, .fd = c->fd, .generated = c->generated};
-}
-
 void deliver_got(void *server, int32_t job)
 {
     struct server *s = server;
@@ -234,26 +185,25 @@ void deliver_got(void *server, int32_t job)
     if (s->options->front_rate <= 0)
         deliver(s, c, c->generated);
     else if (c->answer.ask.stream || c->job < 0)
-        front_add(s, c);
+        front_push(&s->front, (struct front_item){.serial = c->serial, .fd = c->fd, .generated = c->generated},
+                   clock_now_ns());
 }
 
 void deliver_front(struct server *s, int64_t now_ns)
 {
-    while (s->front_count && s->front_next_ns <= now_ns) {
-        struct front_item item = s->front[s->front_first];
-        s->front_first = (s->front_first + 1) % s->front_capacity;
-        s->front_count--;
+    while (s->front.count && s->front.next_ns <= now_ns) {
+        struct front_item item = front_pop(&s->front);
         struct conn *c = item.fd < s->conn_capacity ? s->conns[item.fd] : NULL;
         if (!c || c->serial != item.serial || c->delivered >= item.generated)
             continue;
-        s->front_next_ns += options_ns(s->options, 1 / s->options->front_rate);
+        s->front.next_ns += options_ns(s->options, 1 / s->options->front_rate);
         deliver(s, c, c->merges && c->job < 0 ? c->generated : item.generated);
     }
 }
 
 int64_t deliver_front_ns(const struct server *s)
 {
-    return s->front_count ? s->front_next_ns + FRONT_TURN_NS : INT64_MAX;
+    return s->front.count ? s->front.next_ns + FRONT_TURN_NS : INT64_MAX;
 }
 
 void deliver_failed(struct server *s)
@@ -271,7 +221,7 @@ void deliver_failed(struct server *s)
             http_answer(&s->scratch, 500, "application/json", buf_span(&s->event), true);
         }
         c->close = true;
-        s->live.aborted++;
+        s->telling.live.aborted++;
         conn_send(s, c, buf_span(&s->scratch));
         if (!c->dead)
             finish(s, c);
@@ -280,7 +230,7 @@ void deliver_failed(struct server *s)
 
 struct metrics deliver_metrics(const struct server *s)
 {
-    struct metrics m = s->live;
+    struct metrics m = s->telling.live;
     m.waiting = s->batch.waiting.count;
     m.running = s->owed - m.waiting;
     m.kv_usage = (double)s->batch.kv_used / (double)s->options->kv_tokens;

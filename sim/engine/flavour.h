@@ -27,7 +27,7 @@ struct flavour {
 
     /* The front of a log line, before its text. `source`: where in the engine's code it is written; null: plain. */
     void (*put_head)(const struct tree *t, enum speaker s, const char *level, const char *source);
-    void (*say)(const struct start *s, enum words words);
+    void (*say)(const struct start *s, enum log_line line);
     void (*say_load)(const struct tree *t, const struct metrics *now, const struct metrics *before, double seconds);
 
     void (*put_metrics)(const struct metrics *m, const struct options *o, struct buf *b);

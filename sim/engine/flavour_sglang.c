@@ -54,10 +54,10 @@ static void say_serving(const struct start *s)
     SAY("INFO:     Uvicorn running on http://%s:%lld (Press CTRL+C to quit)", o->host, (long long)o->port);
 }
 
-static void say(const struct start *s, enum words words)
+static void say(const struct start *s, enum log_line line)
 {
     const struct options *o = s->options;
-    switch (words) {
+    switch (line) {
     case SAY_BANNER:
         say_arguments(s);
         break;

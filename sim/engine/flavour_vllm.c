@@ -114,10 +114,10 @@ static void say_ready(const struct start *s)
     }
 }
 
-static void say(const struct start *s, enum words words)
+static void say(const struct start *s, enum log_line line)
 {
     const struct options *o = s->options;
-    switch (words) {
+    switch (line) {
     case SAY_NOTHING:
         break;
     case SAY_BANNER:

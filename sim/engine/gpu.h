@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/err.h"
-#include "sim/sim_state.h"
+#include "sim/shared.h"
 
 struct gpus {
     struct sim_state *state; /* null without JTOK_SIM_STATE: then nothing is written */

@@ -11,7 +11,7 @@
 
 enum kind { TEXT, INTEGER, REAL, ON, OFF };
 
-struct word {
+struct option_row {
     const char *name;
     enum kind kind;
     size_t at;
@@ -20,7 +20,7 @@ struct word {
 
 #define AT(field) offsetof(struct options, field)
 
-static const struct word words[] = {
+static const struct option_row rows[] = {
     {"--flavour", TEXT, AT(flavour_name), 0, 0},
     {"--model", TEXT, AT(model), 0, 0},
     {"--model-path", TEXT, AT(model), 0, 0},
@@ -69,41 +69,44 @@ static const struct word words[] = {
     {"--sim-metrics-every-s", REAL, AT(metrics_every_s), 0, 1e3},
 };
 
+enum strikes { THE_SERVER, REQUESTS };
+
 static const struct {
     const char *name;
     int64_t argument; /* without one; FAULT_ALL: strikes every request */
+    enum strikes strikes;
 } faults[FAULTS] = {
-    [FAULT_EXIT_AT_START] = {"exit-at-start", 1},
-    [FAULT_NEVER_READY] = {"never-ready", 0},
-    [FAULT_WRONG_MODEL] = {"wrong-model", 0},
-    [FAULT_WRONG_LENGTH] = {"wrong-length", 0},
-    [FAULT_HANG_AT_STOP] = {"hang-at-stop", 0},
-    [FAULT_ORPHAN] = {"orphan", 0},
-    [FAULT_SLOW_METRICS] = {"slow-metrics", 3},
-    [FAULT_CRASH] = {"crash", 0},
-    [FAULT_KILLED] = {"killed", 0},
-    [FAULT_ERROR_IN_STREAM] = {"error-in-stream", FAULT_ALL},
-    [FAULT_CUT] = {"cut", FAULT_ALL},
-    [FAULT_RESET] = {"reset", FAULT_ALL},
-    [FAULT_SILENT] = {"silent", FAULT_ALL},
-    [FAULT_NO_USAGE] = {"no-usage", FAULT_ALL},
-    [FAULT_NO_DONE] = {"no-done", FAULT_ALL},
-    [FAULT_HTTP_400] = {"http-400", FAULT_ALL},
-    [FAULT_HTTP_429] = {"http-429", FAULT_ALL},
-    [FAULT_HTTP_500] = {"http-500", FAULT_ALL},
+    [FAULT_EXIT_AT_START] = {"exit-at-start", 1, THE_SERVER},
+    [FAULT_NEVER_READY] = {"never-ready", 0, THE_SERVER},
+    [FAULT_WRONG_MODEL] = {"wrong-model", 0, THE_SERVER},
+    [FAULT_WRONG_LENGTH] = {"wrong-length", 0, THE_SERVER},
+    [FAULT_HANG_AT_STOP] = {"hang-at-stop", 0, THE_SERVER},
+    [FAULT_ORPHAN] = {"orphan", 0, THE_SERVER},
+    [FAULT_SLOW_METRICS] = {"slow-metrics", 3, THE_SERVER},
+    [FAULT_CRASH] = {"crash", 0, REQUESTS},
+    [FAULT_KILLED] = {"killed", 0, REQUESTS},
+    [FAULT_ERROR_IN_STREAM] = {"error-in-stream", FAULT_ALL, REQUESTS},
+    [FAULT_CUT] = {"cut", FAULT_ALL, REQUESTS},
+    [FAULT_RESET] = {"reset", FAULT_ALL, REQUESTS},
+    [FAULT_SILENT] = {"silent", FAULT_ALL, REQUESTS},
+    [FAULT_NO_USAGE] = {"no-usage", FAULT_ALL, REQUESTS},
+    [FAULT_NO_DONE] = {"no-done", FAULT_ALL, REQUESTS},
+    [FAULT_HTTP_400] = {"http-400", FAULT_ALL, REQUESTS},
+    [FAULT_HTTP_429] = {"http-429", FAULT_ALL, REQUESTS},
+    [FAULT_HTTP_500] = {"http-500", FAULT_ALL, REQUESTS},
 };
 
-static bool read_number(struct options *o, const struct word *w, const char *value, struct err *e)
+static bool read_number(struct options *o, const struct option_row *row, const char *value, struct err *e)
 {
     double number;
-    if (!num_f64(span_of(value), &number) || number < w->min || number > w->max)
-        return err_set(e, ERR_USAGE, "%s: '%s' is not a number from %g to %g.", w->name, value, w->min, w->max);
-    if (w->kind == INTEGER && number != floor(number))
-        return err_set(e, ERR_USAGE, "%s: '%s' is not a whole number.", w->name, value);
-    if (w->kind == INTEGER)
-        *(int64_t *)((char *)o + w->at) = (int64_t)number;
+    if (!num_f64(span_of(value), &number) || number < row->min || number > row->max)
+        return err_set(e, ERR_USAGE, "%s: '%s' is not a number from %g to %g.", row->name, value, row->min, row->max);
+    if (row->kind == INTEGER && number != floor(number))
+        return err_set(e, ERR_USAGE, "%s: '%s' is not a whole number.", row->name, value);
+    if (row->kind == INTEGER)
+        *(int64_t *)((char *)o + row->at) = (int64_t)number;
     else
-        *(double *)((char *)o + w->at) = number;
+        *(double *)((char *)o + row->at) = number;
     return true;
 }
 
@@ -142,11 +145,11 @@ static bool read_faults(struct options *o, const char *list, struct err *e)
     }
 }
 
-static const struct word *find(const char *argument, size_t n)
+static const struct option_row *find(const char *argument, size_t n)
 {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i].name) == n && memcmp(words[i].name, argument, n) == 0)
-            return &words[i];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strlen(rows[i].name) == n && memcmp(rows[i].name, argument, n) == 0)
+            return &rows[i];
     return NULL;
 }
 
@@ -156,27 +159,27 @@ static bool read_option(struct options *o, int argc, char **argv, int *at, struc
     const char *argument = argv[*at];
     size_t n = strcspn(argument, "=");
     const char *value = argument[n] ? argument + n + 1 : NULL;
-    const struct word *w = find(argument, n);
-    bool flag = w && (w->kind == ON || w->kind == OFF);
+    const struct option_row *row = find(argument, n);
+    bool flag = row && (row->kind == ON || row->kind == OFF);
     bool is_fault = n == strlen("--sim-fault") && memcmp(argument, "--sim-fault", n) == 0;
-    if (!w && !is_fault && strncmp(argument, "--sim-", 6) == 0)
+    if (!row && !is_fault && strncmp(argument, "--sim-", 6) == 0)
         return err_set(e, ERR_USAGE, "%.*s is not an option of the simulated engine; sim/engine/README.md lists them.",
                        (int)n, argument);
     if (!flag && !value && *at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0)
         value = argv[++*at];
     if (flag) {
-        *(bool *)((char *)o + w->at) = w->kind == ON;
+        *(bool *)((char *)o + row->at) = row->kind == ON;
         return true;
     }
-    if (!w && !is_fault)
+    if (!row && !is_fault)
         return true;
     if (!value)
         return err_set(e, ERR_USAGE, "%s needs a value.", argument);
     if (is_fault)
         return read_faults(o, value, e);
-    if (w->kind != TEXT)
-        return read_number(o, w, value, e);
-    *(const char **)((char *)o + w->at) = value;
+    if (row->kind != TEXT)
+        return read_number(o, row, value, e);
+    *(const char **)((char *)o + row->at) = value;
     return true;
 }
 
@@ -270,7 +273,7 @@ bool options_read(struct options *o, int argc, char **argv, struct err *e)
 bool options_strike(const struct options *o, enum fault f, int64_t n)
 {
     int64_t argument = o->fault[f];
-    return f >= FAULT_CRASH ? argument == FAULT_ALL || argument == n : argument != FAULT_OFF;
+    return faults[f].strikes == REQUESTS ? argument == FAULT_ALL || argument == n : argument != FAULT_OFF;
 }
 
 int64_t options_ns(const struct options *o, double seconds)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/err.h"
-#include "sim/sim_state.h"
+#include "sim/shared.h"
 
 /* A fault of the whole server, at most once each. */
 enum fault {

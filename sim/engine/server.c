@@ -44,12 +44,12 @@ static bool bind_address(struct server *s, struct err *e)
         return err_set(e, ERR_USAGE, "--host %s can't be resolved.", o->host);
     const struct addrinfo *a = o->uds ? &unix_address : list;
     int on = 1;
-    s->listener = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (s->listener >= 0 && !o->uds)
-        setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    s->sockets.listener = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (s->sockets.listener >= 0 && !o->uds)
+        setsockopt(s->sockets.listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (o->uds)
         unlink(o->uds);
-    bool good = s->listener >= 0 && bind(s->listener, a->ai_addr, a->ai_addrlen) == 0;
+    bool good = s->sockets.listener >= 0 && bind(s->sockets.listener, a->ai_addr, a->ai_addrlen) == 0;
     int number = errno;
     if (list)
         freeaddrinfo(list);
@@ -60,7 +60,7 @@ static bool bind_address(struct server *s, struct err *e)
 static void watch(struct server *s, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-    epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event);
+    epoll_ctl(s->sockets.epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
 static void open_loop(struct server *s)
@@ -70,11 +70,11 @@ static void open_loop(struct server *s)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGCHLD);
-    s->epoll = epoll_create1(EPOLL_CLOEXEC);
-    s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    s->signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    watch(s, s->timer);
-    watch(s, s->signals);
+    s->sockets.epoll = epoll_create1(EPOLL_CLOEXEC);
+    s->sockets.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    s->sockets.signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    watch(s, s->sockets.timer);
+    watch(s, s->sockets.signals);
     struct rlimit files;
     getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = files.rlim_max;
@@ -97,7 +97,7 @@ static void accept_all(struct server *s)
     for (;;) {
         struct sockaddr_storage address = {0};
         socklen_t length = sizeof address;
-        int fd = accept4(s->listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(s->sockets.listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return;
         char host[48] = "", port[8] = "", peer[64] = "";
@@ -120,9 +120,9 @@ void server_stop(struct server *s, int64_t delay_ns, int status)
     s->status = status;
     s->stepping = false;
     s->ready = false;
-    if (s->listener >= 0)
-        close(s->listener);
-    s->listener = -1;
+    if (s->sockets.listener >= 0)
+        close(s->sockets.listener);
+    s->sockets.listener = -1;
     for (int fd = 0; fd < s->conn_capacity; fd++)
         if (s->conns[fd] && s->conns[fd]->out.n)
             s->conns[fd]->close_when_sent = true;
@@ -161,7 +161,7 @@ static void read_signals(struct server *s)
 {
     struct signalfd_siginfo info;
     bool child = false;
-    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+    while (read(s->sockets.signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD)
             child = true;
         else
@@ -200,23 +200,23 @@ static void begin_step(struct server *s, int64_t now_ns)
 /* What /metrics shows is taken now and then, so that it settles a moment after the last chunk. */
 static void publish(struct server *s, int64_t now_ns)
 {
-    if (!s->dirty || now_ns < s->shown_ns)
+    if (!s->telling.dirty || now_ns < s->telling.shown_ns)
         return;
-    s->shown = deliver_metrics(s);
-    s->shown_ns = now_ns + options_ns(s->options, s->options->metrics_every_s);
-    s->dirty = false;
+    s->telling.shown = deliver_metrics(s);
+    s->telling.shown_ns = now_ns + options_ns(s->options, s->options->metrics_every_s);
+    s->telling.dirty = false;
 }
 
 static void log_throughput(struct server *s, int64_t now_ns)
 {
-    const struct metrics m = s->shown;
-    if (now_ns - s->logged_ns < log_every_ns)
+    const struct metrics m = s->telling.shown;
+    if (now_ns - s->telling.logged_ns < log_every_ns)
         return;
-    double seconds = (double)(now_ns - s->logged_ns) / 1e9;
-    if (m.generation_tokens != s->logged.generation_tokens)
-        s->options->flavour->say_load(&s->tree, &m, &s->logged, seconds);
-    s->logged = m;
-    s->logged_ns = now_ns;
+    double seconds = (double)(now_ns - s->telling.logged_ns) / 1e9;
+    if (m.generation_tokens != s->telling.logged.generation_tokens)
+        s->options->flavour->say_load(&s->tree, &m, &s->telling.logged, seconds);
+    s->telling.logged = m;
+    s->telling.logged_ns = now_ns;
 }
 
 static void serve(struct server *s)
@@ -224,8 +224,8 @@ static void serve(struct server *s)
     if (s->serves)
         return;
     s->serves = true;
-    listen(s->listener, BACKLOG);
-    watch(s, s->listener);
+    listen(s->sockets.listener, BACKLOG);
+    watch(s, s->sockets.listener);
 }
 
 /* Its own requests are over, but for those that the options keep for later. */
@@ -235,9 +235,9 @@ static void warm_up(struct server *s)
     int64_t n = o->api_servers - o->own_late;
     if (!o->flavour->warms_itself_up || o->skip_warmup || n < 1)
         return;
-    s->live.generation_tokens += OWN_TOKENS * n;
-    s->live.length += n;
-    s->dirty = true;
+    s->telling.live.generation_tokens += OWN_TOKENS * n;
+    s->telling.live.length += n;
+    s->telling.dirty = true;
 }
 
 /* All that time alone decides. */
@@ -280,7 +280,7 @@ static void arm(struct server *s)
     int64_t due_ns = s->stop_ns;
     if (due_ns == INT64_MAX) {
         due_ns = least(start_due_ns(&s->start), s->stepping ? s->step_ends_ns : INT64_MAX);
-        due_ns = least(due_ns, s->dirty ? s->shown_ns : INT64_MAX);
+        due_ns = least(due_ns, s->telling.dirty ? s->telling.shown_ns : INT64_MAX);
         due_ns = least(due_ns, least(deliver_front_ns(s), conn_delayed_ns(s)));
     }
     if (due_ns < 1)
@@ -290,19 +290,19 @@ static void arm(struct server *s)
         t.it_value.tv_sec = due_ns / 1000000000;
         t.it_value.tv_nsec = due_ns % 1000000000;
     }
-    timerfd_settime(s->timer, TFD_TIMER_ABSTIME, &t, NULL);
+    timerfd_settime(s->sockets.timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
 static void handle(struct server *s, const struct epoll_event *event)
 {
     int fd = event->data.fd;
     uint64_t expirations;
-    if (fd == s->timer) {
-        if (read(s->timer, &expirations, sizeof expirations) < 0)
+    if (fd == s->sockets.timer) {
+        if (read(s->sockets.timer, &expirations, sizeof expirations) < 0)
             return;
-    } else if (fd == s->signals) {
+    } else if (fd == s->sockets.signals) {
         read_signals(s);
-    } else if (fd == s->listener) {
+    } else if (fd == s->sockets.listener) {
         accept_all(s);
     } else if (fd < s->conn_capacity && s->conns[fd]) {
         struct conn *c = s->conns[fd];
@@ -319,7 +319,7 @@ static void loop(struct server *s)
     while (!s->over) {
         arm(s);
         fflush(stdout);
-        int n = epoll_wait(s->epoll, events, EVENTS, -1);
+        int n = epoll_wait(s->sockets.epoll, events, EVENTS, -1);
         for (int i = 0; i < n; i++)
             handle(s, &events[i]);
         tick(s, clock_now_ns());
@@ -344,13 +344,16 @@ static void clean_up(struct server *s)
     buf_done(&s->scratch);
     buf_done(&s->event);
     free(s->conns);
-    free(s->front);
-    free(s->seen);
+    front_done(&s->front);
+    seen_done(&s->seen);
 }
 
 int server_run(const struct options *o, int argc, char **argv)
 {
-    struct server s = {.options = o, .listener = -1, .stop_ns = INT64_MAX, .live.generation_tokens = o->own_tokens / 2};
+    struct server s = {.options = o,
+                       .sockets.listener = -1,
+                       .stop_ns = INT64_MAX,
+                       .telling.live.generation_tokens = o->own_tokens / 2};
     struct err e = {0};
     int64_t began_ns = clock_now_ns();
     block_signals();

@@ -10,9 +10,11 @@
 #include "base/buf.h"
 #include "base/span.h"
 #include "flavour.h"
+#include "front.h"
 #include "gpu.h"
 #include "metrics.h"
 #include "options.h"
+#include "seen.h"
 #include "start.h"
 #include "tree.h"
 #include "wire.h"
@@ -41,10 +43,17 @@ struct conn {
     struct buf delayed;
 };
 
-struct front_item {
-    uint64_t serial;
-    int32_t fd;
-    int64_t generated;
+/* Descriptors that the loop waits on, beside the connections'. */
+struct sockets {
+    int epoll, listener, timer, signals;
+};
+
+/* What /metrics and the log tell. */
+struct telling {
+    struct metrics live, shown, logged;
+    bool dirty;        /* `live` has changed since `shown` was taken */
+    int64_t shown_ns;  /* when `shown` may be taken again */
+    int64_t logged_ns; /* when the log last told the throughput */
 };
 
 struct server {
@@ -53,8 +62,10 @@ struct server {
     struct gpus gpus;
     struct start start;
     struct batch batch;
-
-    int epoll, listener, timer, signals;
+    struct sockets sockets;
+    struct front front;
+    struct telling telling;
+    struct seen seen;    /* prompts */
     bool serves, ready;  /* listens; has started */
     struct conn **conns; /* by descriptor */
     int conn_capacity;
@@ -63,20 +74,9 @@ struct server {
     bool stepping;
     int64_t step_ends_ns;
 
-    struct front_item *front; /* ring: what was generated and not yet delivered */
-    size_t front_first, front_count, front_capacity;
-    int64_t front_next_ns;
-
-    int64_t owed; /* requests taken and not yet answered whole */
-    struct metrics live, shown;
-    bool dirty;        /* `live` has changed since `shown` was taken */
-    int64_t shown_ns;  /* when `shown` may be taken again */
-    int64_t logged_ns; /* when the log last told the throughput */
-    struct metrics logged;
+    int64_t owed;  /* requests taken and not yet answered whole */
     int64_t posts; /* generation requests so far */
     uint64_t serials;
-    uint64_t *seen; /* hash set of prompts, for the prefix cache */
-    size_t seen_count, seen_capacity;
 
     int64_t stop_ns; /* when a stop in progress is over; INT64_MAX: none */
     bool over;

@@ -10,7 +10,7 @@ struct moment {
     double at;
     int64_t mw;
     double context, weights, kv;
-    enum words say;
+    enum log_line say;
 };
 
 static const struct moment moments[] = {

@@ -13,7 +13,7 @@
 #include "tree.h"
 
 /* What a moment of the start-up may log. */
-enum words {
+enum log_line {
     SAY_NOTHING,
     SAY_BANNER,
     SAY_MODEL,

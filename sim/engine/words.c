@@ -1,13 +1,11 @@
 #include "words.h"
 
 #include <math.h>
+#include "sim/mix.h"
 
 uint64_t words_mix(uint64_t a, uint64_t b)
 {
-    uint64_t x = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
+    return sim_finalise(a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019);
 }
 
 double words_share(uint64_t hash)

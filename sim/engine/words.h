@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 
-/* A 64-bit hash of two numbers (splitmix64's finaliser). */
+/* A 64-bit hash of two numbers. */
 uint64_t words_mix(uint64_t a, uint64_t b);
 
 /* In [0, 1), from a hash. */

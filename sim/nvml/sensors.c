@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "sim/truth.h"
+#include "sim/mix.h"
 
 #define MS INT64_C(1000000)
 
@@ -33,22 +34,11 @@ void sensors_done(struct sensors *s)
     s->state = NULL;
 }
 
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-/* About normal: the sum of four uniforms has variance 1/3. Samples 2k and 2k + 1 are opposite. */
+/* Samples 2k and 2k + 1 are opposite. */
 static double noise_mw(uint32_t gpu, enum noise_stream stream, int64_t n)
 {
-    uint64_t bits = mix(mix((uint64_t)gpu << 8 | stream) ^ (uint64_t)(n >> 1));
-    double sum = 0;
-    for (int i = 0; i < 4; i++)
-        sum += (double)(bits >> 16 * i & 0xffff) / 65535 - 0.5;
-    return (n & 1 ? -1 : 1) * sum * 1.7320508 * noise_sigma_mw;
+    uint64_t bits = sim_mix(sim_mix((uint64_t)gpu << 8 | stream) ^ (uint64_t)(n >> 1));
+    return (n & 1 ? -1 : 1) * sim_deviate(bits) * noise_sigma_mw;
 }
 
 /* What FAULT_NOT_IDLE adds: a square wave that the true energy does not know. */

@@ -1,4 +1,4 @@
-/* The simulated GPU's sensors: every reading is computed from the shared state's steps (sim_state.h) at a moment.
+/* The simulated GPU's sensors: every reading is computed from the shared state's steps (sim/shared.h) at a moment.
  *
  * As recorded on an H200 (driver 580): counter new each 100.06 ms; field 186 new each 100 ms, mean of the
  * last 25 ms; field 185 and PowerUsage mean of the last second; buffer 20 ms steps, each the mean of its 20 ms (so 10

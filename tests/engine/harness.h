@@ -9,7 +9,7 @@
 #include "answer.h"
 #include "base/buf.h"
 #include "check.h"
-#include "sim/sim_state.h"
+#include "sim/shared.h"
 
 /* Own session, own state file, own log, all in a fresh folder under TMPDIR. */
 struct engine {

@@ -4,8 +4,8 @@
  * A GPU's true power is a step function times the state's factor: step i holds from its time to the next one's. The
  * engine appends steps; the library computes every reading from them. So the true energy of any stretch of time is a
  * sum of rectangles. */
-#ifndef JTOK_SIM_STATE_H
-#define JTOK_SIM_STATE_H
+#ifndef JTOK_SIM_SHARED_H
+#define JTOK_SIM_SHARED_H
 
 #include <stdatomic.h>
 #include <stdint.h>
