@@ -112,7 +112,7 @@ static bool is_cut_short(const struct stage_machine *m)
 
 static void run_loop_until(struct stage_machine *m, int64_t deadline_ns)
 {
-    loop_run(m->loop, deadline_ns == INT64_MAX ? INT64_MAX : deadline_ns + m->origin_ns);
+    loop_run(m->loop, deadline_ns > INT64_MAX - m->origin_ns ? INT64_MAX : deadline_ns + m->origin_ns);
 }
 
 bool stage_wait(struct stage_machine *m, bool (*done)(void *self), void *self, int64_t deadline_ns)
