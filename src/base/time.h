@@ -7,6 +7,12 @@
 #define SECOND_NS INT64_C(1000000000)
 #define MS_NS     INT64_C(1000000)
 
+/* Of a duration that fits (292 years). */
+static inline int64_t time_of_seconds(double s)
+{
+    return (int64_t)(s * 1e9);
+}
+
 static inline int64_t time_later(int64_t a_ns, int64_t b_ns)
 {
     return a_ns > b_ns ? a_ns : b_ns;

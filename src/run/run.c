@@ -121,8 +121,8 @@ static bool begin_recording(struct run *r, struct err *e)
     struct observer_options o = {.device = v->device,
                                  .gpus = v->gpus,
                                  .gpu_count = v->gpu_count,
-                                 .grid_ns = seconds_ns(v->plan->method.grid_s),
-                                 .hold_ns = seconds_ns(v->plan->method.hold_s),
+                                 .grid_ns = time_of_seconds(v->plan->method.grid_s),
+                                 .hold_ns = time_of_seconds(v->plan->method.hold_s),
                                  .own = service_owns,
                                  .self = &r->service};
     return observer_open(&r->observer, &r->machine, &o, e);

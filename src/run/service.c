@@ -224,7 +224,7 @@ static enum engine_answer look_whether_ready(struct service *s, struct ask *ask,
 bool service_wait_ready(struct service *s, struct ask *ask)
 {
     struct stage_machine *m = s->machine;
-    int64_t limit = stage_now_ns(m) + seconds_ns(s->plan->limits.ready_s);
+    int64_t limit = stage_now_ns(m) + time_of_seconds(s->plan->limits.ready_s);
     struct answer answer = {0};
     enum engine_answer said = ENGINE_NOT_YET;
     while (said == ENGINE_NOT_YET) {
@@ -300,7 +300,7 @@ bool service_stop(struct service *s)
     must(service_is_started(s));
     struct stage_machine *m = s->machine;
     struct child_stop_times times = {
-        .main_ns = seconds_ns(s->plan->limits.stop_s), .group_ns = 10 * SECOND_NS, .kill_ns = 30 * SECOND_NS};
+        .main_ns = time_of_seconds(s->plan->limits.stop_s), .group_ns = 10 * SECOND_NS, .kill_ns = 30 * SECOND_NS};
     child_stop(s->child, &times);
     if (!stage_wait(m, is_gone, s, stage_now_ns(m) + times.main_ns + times.group_ns + times.kill_ns + SECOND_NS))
         child_kill(s->child);

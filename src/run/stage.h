@@ -93,10 +93,4 @@ void stage_boundary(struct stage_machine *m, enum boundary id, int64_t t_ns, con
 void stage_fact(struct stage_machine *m, const char *name, enum check_outcome outcome, const char *expected,
                 const char *seen);
 
-/* Seconds of a plan as nanoseconds. */
-static inline int64_t seconds_ns(double s)
-{
-    return (int64_t)(s * 1e9);
-}
-
 #endif

@@ -33,9 +33,9 @@ static bool refuse_baseline(struct stage_machine *m, struct observer *v, double 
 bool stage_baseline(struct stage_machine *m, const struct plan_method *method, struct observer *v)
 {
     stage_enter(m, RUN_BASELINE);
-    observer_judge_idle(v, seconds_ns(method->baseline_s), seconds_ns(method->baseline_wait_s));
+    observer_judge_idle(v, time_of_seconds(method->baseline_s), time_of_seconds(method->baseline_wait_s));
     /* The rule itself ends the wait; the margin is for a sampler that gives nothing at all. */
-    int64_t deadline = stage_now_ns(m) + seconds_ns(method->baseline_s + method->baseline_wait_s) + 60 * SECOND_NS;
+    int64_t deadline = stage_now_ns(m) + time_of_seconds(method->baseline_s + method->baseline_wait_s) + 60 * SECOND_NS;
     bool decided = stage_wait(m, idle_is_decided, v, deadline);
     observer_stop_idle(v);
     if (!decided)
@@ -300,8 +300,10 @@ bool stage_release(struct stage_machine *m, struct service *s, struct observer *
     const struct release *r = &v->release;
     const struct plan_method *method = &s->plan->method;
     int64_t grid = v->o.grid_ns;
-    struct releasing w = {
-        .machine = m, .service = s, .observer = v, .until_ns = v->release_from_ns + seconds_ns(method->release_wait_s)};
+    struct releasing w = {.machine = m,
+                          .service = s,
+                          .observer = v,
+                          .until_ns = v->release_from_ns + time_of_seconds(method->release_wait_s)};
     if (!stage_wait(m, release_is_over, &w, w.until_ns) && m->stage == RUN_HOLD)
         stage_wait(m, release_is_over, &w, w.until_ns + v->o.hold_ns + 4 * grid);
     int64_t memory = observer_memory_back_ns(v);

@@ -9,9 +9,14 @@ struct served {
     char folder[64];
     struct plan plan;
     const char *words[4];
+    struct engine_site site;
     struct secrets secrets;
     struct service s;
 };
+
+extern char **environ;
+
+static const struct field_pair sees[] = {{"SEES", "GPU-aaaa"}};
 
 /* The engine is a shell that runs this script. */
 static void open_served(struct served *c, const char *script)
@@ -34,8 +39,10 @@ static void open_served(struct served *c, const char *script)
     c->plan.engine.command = c->words;
     c->plan.engine.command_count = 3;
     c->plan.limits.stop_s = 0.2;
+    c->site = (struct engine_site){
+        .environment = (const char *const *)environ, .gpu_variables = sees, .gpu_variable_count = 1};
     secrets_add(&c->secrets, "API_KEY", span_of("sesame-open"));
-    service_plan(&c->s, &c->plan, &c->secrets);
+    service_plan(&c->s, &c->plan, &c->site, &c->secrets);
 }
 
 static void start(struct served *c)
