@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/time.h"
 #include "base/err.h"
 #include "loop/loop.h"
 #include "model/sink.h"
