@@ -14,7 +14,7 @@ enum err_kind {
     ERR_USAGE,       /* the command line is wrong */
     ERR_PLAN,        /* the plan or the request set is wrong */
     ERR_SYSTEM,      /* the operating system refused: file, memory, limit, full disk */
-    ERR_DEVICE,      /* no NVIDIA driver, a GPU is missing, lost, or can't be measured */
+    ERR_DEVICE,      /* no GPU driver; a GPU is missing, lost, or can't be measured */
     ERR_BUSY,        /* the machine isn't in a normal state: GPU in use, port taken, no idle baseline */
     ERR_ENGINE,      /* the engine did not start, get ready, or is not what the plan says */
     ERR_RECORDS,     /* a run folder is damaged, unreadable or inconsistent */

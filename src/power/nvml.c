@@ -6,7 +6,7 @@
 #include "base/must.h"
 #include "power/nvml_session.h"
 
-/* As measured on A100, H100 and H200 (METHOD section 2); what a GPU does not have says so when it is read. */
+/* As recorded on an H200 (METHOD section 2); what a GPU does not have says so when it is read. */
 static const struct device_caps caps = {
     .counter_period_ns = 100000000, .buffer_period_ns = 20000000, .buffer_depth = 119};
 
@@ -16,9 +16,9 @@ const char *nvml_code_text(int code)
     case NVML_UNINITIALIZED:
         return "the NVML session is not open";
     case NVML_INVALID_ARGUMENT:
-        return "the driver does not know this reading";
+        return "the driver does not know this sensor";
     case NVML_NOT_SUPPORTED:
-        return "the GPU does not support this reading";
+        return "the GPU does not have this sensor";
     case NVML_NO_PERMISSION:
         return "no permission: run as a user who may use /dev/nvidia*, or give the container this GPU";
     case NVML_NOT_FOUND:
@@ -38,7 +38,7 @@ const char *nvml_code_text(int code)
     case NVML_LIBRARY_NOT_FOUND:
         return "a library of the driver is missing: install the driver again";
     case NVML_FUNCTION_NOT_FOUND:
-        return "the driver is too old for this reading";
+        return "the driver is too old for this sensor";
     case NVML_CORRUPTED_INFOROM:
         return "the GPU's inforom is corrupted: see 'nvidia-smi -q'";
     case NVML_GPU_IS_LOST:
@@ -59,7 +59,7 @@ const char *nvml_code_text(int code)
         return "the driver has no data yet";
     case NVML_ARGUMENT_VERSION_MISMATCH:
     case NVML_DEPRECATED:
-        return "the driver no longer has this reading in this form";
+        return "the driver no longer offers this sensor in this form";
     case NVML_NOT_READY:
         return "the driver is not ready yet";
     default:
@@ -203,19 +203,23 @@ static void advise(struct nvml_session *n, uint32_t gpu)
                          gpu, g->info.uuid),
             arena_format(a, "nvidia-smi -i %u -mig 0", gpu));
     else if (g->info.instant_source && strcmp(g->info.instant_source, NVML_SOURCE_USAGE) == 0)
-        device_advise(g, ADVICE_LIMITS,
-                      arena_format(a,
-                                   "GPU %u has no instantaneous power (field 186): PowerUsage stands in, on Ampere and "
-                                   "later a mean of one second. A driver of the 535 series or newer has it.",
-                                   gpu),
-                      NULL);
+        device_advise(
+            g, ADVICE_LIMITS,
+            arena_format(
+                a,
+                "GPU %u does not report its power of the moment (field 186): PowerUsage stands in, on Ampere and "
+                "later a mean of one second. A driver of the 535 series or newer has it.",
+                gpu),
+            NULL);
     if (g->info.persistence == 0)
-        device_advise(g, ADVICE_NOTE,
-                      arena_format(a,
-                                   "GPU %u is not in persistence mode: without a client the driver lets go of it, and "
-                                   "its first readings are off. jtok keeps a session open; to be sure, turn it on.",
-                                   gpu),
-                      arena_format(a, "nvidia-smi -i %u -pm 1", gpu));
+        device_advise(
+            g, ADVICE_NOTE,
+            arena_format(
+                a,
+                "GPU %u is not in persistence mode: while no program uses it the driver switches it off, and "
+                "its first readings after that are wrong. jtok keeps it on during a run; turn the mode on to be sure.",
+                gpu),
+            arena_format(a, "nvidia-smi -i %u -pm 1", gpu));
 }
 
 static void read_static(struct nvml_session *n, uint32_t gpu)

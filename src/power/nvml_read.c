@@ -282,8 +282,8 @@ static const char *last_fault(void *self, uint32_t gpu)
     struct nvml_session *n = self;
     struct nvml_gpu *g = &n->gpus[gpu];
     const char *uuid = n->device.gpus[gpu].info.uuid;
-    snprintf(g->fault, sizeof g->fault, "GPU %u (%s), reading %s: %s (NVML code %d).", gpu, uuid ? uuid : "no UUID",
-             g->what ? g->what : "nothing", nvml_code_text(g->code), g->code);
+    snprintf(g->fault, sizeof g->fault, "GPU %u (%s): %s could not be read: %s (NVML code %d).", gpu,
+             uuid ? uuid : "no UUID", g->what ? g->what : "nothing", nvml_code_text(g->code), g->code);
     return g->fault;
 }
 

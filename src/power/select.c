@@ -98,15 +98,17 @@ static bool check_usable(const struct device *d, uint32_t gpu, struct err *e)
     must(gpu < d->gpu_count);
     const struct device_gpu *g = &d->gpus[gpu];
     if (g->fault)
-        return err_set(e, ERR_DEVICE, "%s Choose other GPUs, or mend it.", g->fault);
+        return err_set(e, ERR_DEVICE, "%s Repair it, or choose other GPUs with --gpus.", g->fault);
     const struct advice *blocked = device_gpu_blocked(g);
     if (blocked)
         return blocked->command
                    ? err_set(e, ERR_DEVICE, "%s The command for it: '%s'.", blocked->text, blocked->command)
                    : err_set(e, ERR_DEVICE, "%s", blocked->text);
     if (!g->info.instant_source)
-        return err_set(e, ERR_DEVICE, "GPU %u (%s, %s) gives no reading of its power. Choose other GPUs.", gpu,
-                       g->info.uuid, g->info.name ? g->info.name : "no name");
+        return err_set(
+            e, ERR_DEVICE,
+            "GPU %u (%s, %s) does not report its power, so it can't be measured. Choose other GPUs with --gpus.", gpu,
+            g->info.uuid, g->info.name ? g->info.name : "no name");
     return true;
 }
 
@@ -120,7 +122,7 @@ bool device_select(const struct device *d, const char **names, size_t name_count
     size_t count = 0;
     const char *all[] = {"all"};
     if (d->gpu_count == 0)
-        return err_set(e, ERR_DEVICE, "There is no GPU on this machine. Check '%s'.", d->kind->tool);
+        return err_set(e, ERR_DEVICE, "There is no GPU on this machine. Check with '%s'.", d->kind->tool);
     if (name_count == 0) {
         names = all;
         name_count = 1;

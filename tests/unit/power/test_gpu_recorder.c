@@ -85,7 +85,7 @@ static const char *fake_fault(void *self, uint32_t gpu)
 {
     (void)self;
     (void)gpu;
-    return "GPU 0 (GPU-x), reading: broken.";
+    return "GPU 0 (GPU-x): power could not be read: broken.";
 }
 
 static const struct device_ops fake_ops = {.power = fake_power,
@@ -381,7 +381,7 @@ static void what_is_not_supported_is_told_once(void **state)
     assert_int_equal(b.c.gpus[0].counter_count, 0);
     assert_int_equal(b.c.gpus[0].instant_count, 7 + 2);
     assert_int_equal(b.c.fact_count, 3);
-    assert_string_equal(b.c.facts[0].seen, "GPU 0 (GPU-x), reading: broken.");
+    assert_string_equal(b.c.facts[0].seen, "GPU 0 (GPU-x): power could not be read: broken.");
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(b.c.facts[i].outcome, CHECK_NOT_RECORDED);
     bench_close(&b);

@@ -220,7 +220,7 @@ static void faults_are_told(void **state)
     assert_int_equal(o->power(d, 0, &mw), READ_LOST);
     assert_int_equal(mw, -7);
     assert_non_null(strstr(o->fault(d, 0),
-                           "GPU 0 (GPU-00000000-0000-0000-0000-000000000051), reading power: the GPU has "
+                           "GPU 0 (GPU-00000000-0000-0000-0000-000000000051): power could not be read: the GPU has "
                            "fallen off the bus"));
     assert_int_equal(o->power(d, 1, &mw), READ_MISSED);
     assert_true(energy(&w, 2) < before_mj);

@@ -101,7 +101,7 @@ static void what_is_wrong_is_named(void **state)
     refuse("MIG-abc", (const char *[]){"whole board", NULL});
     refuse("2", (const char *[]){"MIG mode", "nvidia-smi -i 2 -mig 0", NULL});
     refuse("3", (const char *[]){"no permission", NULL});
-    refuse("4", (const char *[]){"no reading of its power", NULL});
+    refuse("4", (const char *[]){"does not report its power", NULL});
     refuse("all", (const char *[]){"MIG mode", NULL});
 }
 
