@@ -158,7 +158,7 @@ static void advise_probe(struct look *l, const struct doctor_gpu *g, const struc
                l->device->ops->fault(l->device->self, (uint32_t)i));
     if (!p->counter.supported)
         ADVISE(l, ADVICE_LIMITS,
-               "GPU %lld has no energy counter (GPUs from Volta on have one). Without it the formal stage has no "
+               "GPU %lld has no energy counter. Without it the formal stage has no "
                "headline energy, so no run on this GPU can be formal.",
                i);
     else if (p->counter.period_ns == ABSENT_I64)
@@ -210,7 +210,7 @@ static struct doctor_gpu gpu_of(const struct device_gpu *x, struct arena *a)
 static void take_probe(struct look *l, struct doctor_gpu *g, const struct probe *p)
 {
     const char *buffer = p->buffer_depth == ABSENT_I64
-                             ? "20 ms sample buffer"
+                             ? "sample buffer"
                              : FORMAT(l, "sample buffer, %lld deep", (long long)p->buffer_depth);
     g->instruments = arena_array(l->arena, DOCTOR_INSTRUMENTS, sizeof *g->instruments);
     g->instrument_count = DOCTOR_INSTRUMENTS;
