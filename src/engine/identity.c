@@ -213,7 +213,10 @@ enum { FACTS_MAX = 16 };
 static void check(struct facts *f, const char *name, const char *expected, const char *seen, bool equal)
 {
     must(f->n < FACTS_MAX);
-    int outcome = !expected ? CHECK_NOT_STATED : equal ? CHECK_PASSED : seen ? CHECK_FAILED : CHECK_NOT_JUDGED;
+    enum check_outcome outcome = !expected ? CHECK_NOT_STATED
+                                 : equal   ? CHECK_PASSED
+                                 : seen    ? CHECK_FAILED
+                                           : CHECK_NOT_JUDGED;
     f->list[f->n++] =
         (struct rec_fact){.t_ns = f->t_ns, .name = name, .outcome = outcome, .expected = expected, .seen = seen};
 }
