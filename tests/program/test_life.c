@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "cli/exit.h"
 #include "program/harness.h"
@@ -231,17 +232,16 @@ static void interrupted_in_sealing(void **state)
     life_close(&l);
 }
 
-/* jtok itself killed: nothing can be sealed, but the engine goes and what was written can be read. */
-static void killed_in_formal(void **state)
+/* jtok itself ends by a signal: nothing can be sealed, but the engine goes and what was written can be read. */
+static void ends_in_formal(int number)
 {
-    (void)state;
     struct life l;
     life_open(&l);
     life_start(&l, ARGS("demo", "--quick", "--runs", "RUNS"), NULL);
     life_wait_for(&l, "formal requests", 60);
     usleep(1500000);
-    life_signal(&l, SIGKILL);
-    assert_int_equal(life_wait(&l, 20), 128 + SIGKILL);
+    life_signal(&l, number);
+    assert_int_equal(life_wait(&l, 20), 128 + number);
     for (int i = 0; i < 100 && life_survivors(&l) > 0; i++)
         usleep(50000);
     assert_int_equal(life_survivors(&l), 0);
@@ -263,6 +263,21 @@ static void killed_in_formal(void **state)
     life_close(&l);
 }
 
+static void killed_in_formal(void **state)
+{
+    (void)state;
+    ends_in_formal(SIGKILL);
+}
+
+/* As a broken promise ends the program (base/must.h). */
+static void aborted_in_formal(void **state)
+{
+    (void)state;
+    struct rlimit none = {0, 0};
+    assert_int_equal(setrlimit(RLIMIT_CORE, &none), 0); /* no core file in whatever folder this runs in */
+    ends_in_formal(SIGABRT);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +294,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(interrupted_in_hold),
         cmocka_unit_test(interrupted_in_sealing),
         cmocka_unit_test(killed_in_formal),
+        cmocka_unit_test(aborted_in_formal),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
