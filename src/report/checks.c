@@ -1,5 +1,6 @@
 /* What can be trusted: the verdict with the checks that exclude and the flags, and all the others. */
 #include "base/columns.h"
+#include "base/must.h"
 #include "report/internal.h"
 #include "report/report.h"
 
@@ -41,7 +42,7 @@ void full_trust(struct report *p)
         buf_str(p->out, "  ");
         report_look(p, LOOK_BAD, "SIMULATED");
         buf_fmt(p->out, "  %s No figure below is a measurement of hardware.\n",
-                r->flag_count > FLAG_SIMULATED ? report_or(p, r->flags[FLAG_SIMULATED].why, "") : "");
+                report_or(p, r->flags[FLAG_SIMULATED].why, ""));
     }
     if (r->formal) {
         buf_str(p->out, "  ");
@@ -68,9 +69,11 @@ void full_trust(struct report *p)
 }
 
 /* `words`: what each enum check_outcome is called here. */
-static void outcome_line(struct report *p, const char *name, int outcome, const char *const *words, const char *why)
+static void outcome_line(struct report *p, const char *name, enum check_outcome outcome, const char *const *words,
+                         const char *why)
 {
     enum { NAME = 26, INDENT = 40 };
+    must(outcome < CHECK_OUTCOME_COUNT);
     const char *word = words[outcome];
     buf_fmt(p->out, "  %-*s", NAME - 2, name);
     buf_str(p->out, word);

@@ -1,7 +1,7 @@
 /* The whole report: head, trust, metrics. The tables are in full_load.c and full_stages.c. */
 #include <math.h>
 #include <string.h>
-#include "base/columns.h"
+#include "base/must.h"
 #include "report/internal.h"
 #include "report/report.h"
 
@@ -32,6 +32,7 @@ void report_reasons(struct report *p, const struct quantity *const *list, const 
 
 void full_head_row(struct table *t, const char *const *names)
 {
+    must(t->count == 0);
     for (; *names; names++)
         table_cell(t, *names);
     table_end_row(t);
@@ -79,6 +80,7 @@ struct metric {
  * reason. */
 static void put_metrics(struct report *p, const char *title, const struct metric *list, size_t n)
 {
+    must(n > 0);
     struct table t;
     table_init(&t, &p->arena, "ldlll");
     table_cell(&t, title);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/must.h"
 #include "base/num.h"
 
 /* floor(log10(v)) of the decimal digits that %e prints, so that rounding up to the next power of ten is seen. */
@@ -18,6 +19,7 @@ static int exponent(double v, int digits)
 
 int number_places(double uncertainty)
 {
+    must(uncertainty > 0);
     return 1 - exponent(uncertainty, 2);
 }
 
@@ -54,6 +56,7 @@ void number_put(struct buf *out, double value, int places)
 
 void number_put_digits(struct buf *out, double value, int digits)
 {
+    must(digits > 0);
     if (value == 0) {
         buf_byte(out, '0');
         return;

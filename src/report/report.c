@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/columns.h"
+#include "base/must.h"
 #include "base/utf8.h"
 #include "report/internal.h"
 
@@ -25,6 +26,7 @@ void report_look(struct report *p, enum report_look look, const char *text)
                                         [LOOK_BAD] = "\033[1;31m",
                                         [LOOK_MARK] = "\033[33m",
                                         [LOOK_FAINT] = "\033[2m"};
+    must((size_t)look < sizeof codes / sizeof *codes);
     put_escape(p, codes[look]);
     buf_str(p->out, text);
     put_escape(p, "\033[0m");
@@ -56,6 +58,7 @@ void report_heading(struct report *p, const char *format, ...)
 
 void report_item(struct report *p, size_t left, size_t indent, const char *name, const char *text)
 {
+    must(left <= indent && name && text);
     size_t end = left + columns_text(name), at = end < indent ? indent : end + 1;
     buf_fmt(p->out, "%*s%s%*s", (int)left, "", name, (int)(at - end), "");
     text_wrap(p->out, text, at, indent, REPORT_COLUMNS);
@@ -84,11 +87,15 @@ const char *report_percent(struct report *p, const struct quantity *q, bool sign
 
 const char *report_or(struct report *p, const char *text, const char *absent)
 {
+    must(absent);
     return text && text[0] ? utf8_line(&p->arena, text) : absent;
 }
 
 void report_init(struct report *p, const struct result *r)
 {
+    /* As result_complete and result_absent leave it: each check and flag at its code's place. */
+    must(r->check_count == CODE_COUNT && r->flag_count == FLAG_COUNT);
+    must(r->checks[CODE_COUNT - 1].code == CODE_COUNT - 1 && r->flags[FLAG_COUNT - 1].code == FLAG_COUNT - 1);
     *p = (struct report){.r = r, .out = &p->text};
 }
 
@@ -102,6 +109,7 @@ void report_seal(struct report *p, const struct report_options *options)
 
 void report_done(struct report *p, bool colour, struct buf *out)
 {
+    must(p->out == &p->text && out != p->out);
     put_shown(p, colour, out);
     free(p->escapes);
     buf_done(&p->text);

@@ -11,18 +11,13 @@ enum {
     CARE_ITEM_LINES = 2,
 };
 
-static const struct result_check *check_of(const struct result *r, int code)
-{
-    return (size_t)code < r->check_count ? &r->checks[code] : NULL;
-}
-
 size_t screen_excluding(const struct screen *s, const struct check_words **ret_list)
 {
     size_t n = 0;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < CODE_COUNT; i++) {
-            const struct result_check *c = check_of(s->r, words_checks[i].code);
-            if (c && check_excludes(c->outcome) && (c->outcome == CHECK_FAILED) == (pass == 0))
+            const struct result_check *c = &s->r->checks[words_checks[i].code];
+            if (check_excludes(c->outcome) && (c->outcome == CHECK_FAILED) == (pass == 0))
                 ret_list[n++] = &words_checks[i];
         }
     return n;
@@ -30,7 +25,7 @@ size_t screen_excluding(const struct screen *s, const struct check_words **ret_l
 
 const char *screen_phrase(const struct screen *s, const struct check_words *w)
 {
-    return check_of(s->r, w->code)->outcome == CHECK_FAILED ? w->failed : w->unknown;
+    return s->r->checks[w->code].outcome == CHECK_FAILED ? w->failed : w->unknown;
 }
 
 struct care {
@@ -54,7 +49,7 @@ static void care_checks(struct screen *s, struct cares *c)
     const struct check_words *list[CODE_COUNT];
     size_t n = s->r->formal ? 0 : screen_excluding(s, list); /* a formal one of an older method lacks what came later */
     for (size_t i = 0; i < n; i++) {
-        const struct result_check *x = check_of(s->r, list[i]->code);
+        const struct result_check *x = &s->r->checks[list[i]->code];
         bool failed = x->outcome == CHECK_FAILED;
         const char *text = arena_format(&s->p.arena, "%s.", screen_phrase(s, list[i]));
         care_add(c, failed ? LOOK_BAD : LOOK_FAINT, check_code_names[x->code],
@@ -94,8 +89,8 @@ static void care_method(struct screen *s, struct cares *c)
 static void care_flags(struct screen *s, struct cares *c)
 {
     for (size_t i = 0; i < FLAG_COUNT; i++) {
-        size_t code = (size_t)words_flags[i].code;
-        if (code < s->r->flag_count && code != FLAG_SIMULATED && s->r->flags[code].outcome == CHECK_FAILED)
+        enum flag_code code = words_flags[i].code;
+        if (code != FLAG_SIMULATED && s->r->flags[code].outcome == CHECK_FAILED)
             care_add(c, LOOK_MARK, flag_code_names[code], arena_format(&s->p.arena, "%s.", words_flags[i].phrase));
     }
 }
@@ -106,6 +101,7 @@ static size_t care_lines(struct screen *s, const struct care *c, const char **re
     struct arena *a = &s->p.arena;
     struct buf b = {0};
     size_t n = 0;
+    must(columns_text(c->name) <= CARE_NAME - SCREEN_INDENT - 1);
     text_wrap(&b, c->text, CARE_NAME, CARE_NAME, SCREEN_COLUMNS);
     const char *name =
         arena_format(a, "  %s%*s", c->name, (int)(CARE_NAME - SCREEN_INDENT - columns_text(c->name)), "");

@@ -10,6 +10,7 @@
 
 void screen_line(struct screen *s, enum report_look look, size_t led, const char *text)
 {
+    must(text && led <= strlen(text) && s->lines < SCREEN_LINES);
     const char *shown = columns_cut(&s->p.arena, utf8_line(&s->p.arena, text), SCREEN_COLUMNS);
     size_t n = strlen(shown), lead = led < n ? led : n;
     while (n > lead && shown[n - 1] == ' ')
@@ -35,6 +36,7 @@ void screen_blank(struct screen *s)
 
 void screen_table_init(struct screen *s, struct screen_table *table, const char *align, const char *const *names)
 {
+    must(s->p.out && names);
     *table = (struct screen_table){.n = 1};
     table_init(&table->t, &s->p.arena, align);
     for (; *names; names++)
@@ -49,7 +51,7 @@ void screen_cell(struct screen_table *table, const char *text)
 
 void screen_row_end(struct screen_table *table, bool bracket)
 {
-    must(table->n < ROWS_MAX);
+    must(table->n > 0 && table->n < ROWS_MAX);
     table_end_row(&table->t);
     table->bracket[table->n++] = bracket;
 }
@@ -125,12 +127,14 @@ const char *screen_doubt(struct screen *s, double doubt)
 
 const char *screen_rounded(struct screen *s, double value, int digits, size_t columns)
 {
+    must(digits > 0 && columns >= 8); /* what an exponent takes */
     return !isfinite(value) ? "not recorded"
                             : screen_within(s, number_text(&s->p.arena, value, digits), value, columns);
 }
 
 const char *screen_fixed(struct screen *s, double value, int places, size_t columns)
 {
+    must(places >= 0 && columns >= 7);
     struct buf b = {0};
     if (!isfinite(value))
         return "";

@@ -16,6 +16,7 @@ void table_init(struct table *t, struct arena *a, const char *align)
 
 void table_cell(struct table *t, const char *text)
 {
+    must(t->columns > 0 && text);
     if (t->count == t->capacity) {
         size_t capacity = t->capacity ? 2 * t->capacity : 64;
         const char **cells = arena_array(t->arena, capacity, sizeof *cells);
@@ -103,7 +104,7 @@ static void put_row(const struct table *t, const char *const *row, const struct 
 void table_put(const struct table *t, struct buf *out, size_t indent)
 {
     struct column columns[TABLE_COLUMNS_MAX] = {0};
-    must(t->count % t->columns == 0);
+    must(t->columns > 0 && t->count % t->columns == 0);
     measure(t, columns);
     for (size_t i = 0; i + t->columns <= t->count; i += t->columns) {
         put_spaces(out, indent);
@@ -114,6 +115,7 @@ void table_put(const struct table *t, struct buf *out, size_t indent)
 
 void text_wrap(struct buf *out, const char *text, size_t at, size_t indent, size_t columns)
 {
+    must(text && indent < columns);
     bool first = true;
     struct arena a = {0};
     text = utf8_line(&a, text);
