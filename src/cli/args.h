@@ -1,7 +1,7 @@
 /* Command lines: one table an option set, from which parsing, --help, the man page and the completions come.
  *
  *     struct lamp_options { enum format format; int64_t power_w; bool dim; };
- *     static const struct option lamp_options[] = {
+ *     static const struct option lamp_rows[] = {
  *         FORMAT_OPTION(lamp_options, format, format_names_two),
  *         {"--power", 'p', "W", .field = I64(lamp_options, power_w, "Power at full light.", RANGE(1, 100),
  * DEFAULT(60))},

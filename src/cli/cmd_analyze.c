@@ -10,7 +10,7 @@ struct analyze_options {
     double total_parameters; /* NaN: not given */
 };
 
-static const struct option options[] = {
+static const struct option analyze_rows[] = {
     FORMAT_OPTION(analyze_options, format, format_names_four),
     DETAIL_OPTIONS(analyze_options),
     {"--set", 's', "KEY=VALUE", .many = true,
@@ -37,7 +37,7 @@ static bool check_store(const struct analyze_options *o, const struct method *m,
                    "the two.");
 }
 
-static bool run(struct call *call, struct err *e)
+static bool run_analyze(struct call *call, struct err *e)
 {
     const struct analyze_options *o = call->options;
     const char *folder = call->args->operands[0];
@@ -73,8 +73,8 @@ const struct command cmd_analyze = {
             "Every parameter that differs from the method's own value is shown with the numbers and in the JSON.",
     .example = "jtok analyze runs/20261130T010000Z-llama-8b\njtok analyze runs/20261130T010000Z-llama-8b --set k=3",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_RECORDS),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = analyze_rows,
+    .option_count = SCHEMA_COUNT(analyze_rows),
     .options_size = sizeof(struct analyze_options),
-    .run = run,
+    .run = run_analyze,
 };

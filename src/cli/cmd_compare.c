@@ -7,9 +7,9 @@ struct compare_options {
     enum format format;
 };
 
-static const struct option options[] = {FORMAT_OPTION(compare_options, format, format_names_four)};
+static const struct option compare_rows[] = {FORMAT_OPTION(compare_options, format, format_names_four)};
 
-static bool run(struct call *call, struct err *e)
+static bool run_compare(struct call *call, struct err *e)
 {
     const struct compare_options *o = call->options;
     struct run_list x, y;
@@ -46,8 +46,8 @@ const struct command cmd_compare = {
                "jtok compare runs/vllm-1,runs/vllm-2,runs/vllm-3 \\\n"
                "    runs/sglang-1,runs/sglang-2,runs/sglang-3",
     .exits = EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_REFUSED),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = compare_rows,
+    .option_count = SCHEMA_COUNT(compare_rows),
     .options_size = sizeof(struct compare_options),
-    .run = run,
+    .run = run_compare,
 };

@@ -10,7 +10,7 @@ struct demo_choices {
     struct demo_options demo;
 };
 
-static const struct option options[] = {
+static const struct option demo_rows[] = {
     {"--quick", 0, NULL,
      .field =
          BOOL_AS("quick", demo_choices, demo.quick,
@@ -36,7 +36,7 @@ static enum exit_code judge(const struct measurement *m, struct arena *a)
     return prove_records(m->outcome.folder, m->evaluation, a, &e) ? EXIT_OK : exit_with(&e);
 }
 
-static bool run(struct call *call, struct err *e)
+static bool run_demo(struct call *call, struct err *e)
 {
     const struct demo_choices *o = call->options;
     struct plan *plan = arena_alloc(call->arena, sizeof *plan);
@@ -62,8 +62,8 @@ const struct command cmd_demo = {
     .example = "jtok demo --quick",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_PLAN) | EXIT_BIT(EXIT_BUSY) | EXIT_BIT(EXIT_ENGINE) |
              EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_INTERRUPTED),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = demo_rows,
+    .option_count = SCHEMA_COUNT(demo_rows),
     .options_size = sizeof(struct demo_choices),
-    .run = run,
+    .run = run_demo,
 };

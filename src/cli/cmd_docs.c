@@ -52,7 +52,7 @@ static bool put_completions(const char *folder, struct arena *a, struct err *e)
     return good;
 }
 
-static bool run(struct call *call, struct err *e)
+static bool run_docs(struct call *call, struct err *e)
 {
     const char *folder = call->args->operands[0];
     return put_pages(folder, call->arena, e) && put_completions(folder, call->arena, e);
@@ -67,5 +67,5 @@ const struct command cmd_docs = {
     .summary = "Writes man pages, and completions for bash, zsh and fish, below a folder, in the places where man and "
                "those shells look for them below /usr/share, /usr/local/share or ~/.local/share.",
     .example = "jtok docs ~/.local/share",
-    .run = run,
+    .run = run_docs,
 };

@@ -12,14 +12,14 @@ struct doctor_options {
     bool quick;
 };
 
-static const struct option options[] = {
+static const struct option doctor_rows[] = {
     FORMAT_OPTION(doctor_options, format, format_names_two),
     {"--library", 0, "PATH",
      .field = TEXT(doctor_options, library, "Driver library to load, as power.library in a plan.")},
     {"--quick", 0, NULL, .field = BOOL(doctor_options, quick, "Do not measure the instruments; this saves 3 s.")},
 };
 
-static bool run(struct call *call, struct err *e)
+static bool run_doctor(struct call *call, struct err *e)
 {
     const struct doctor_options *o = call->options;
     struct doctor d;
@@ -42,8 +42,8 @@ const struct command cmd_doctor = {
     .more = "Changes nothing, and creates no compute context on the GPUs.",
     .example = "jtok doctor\njtok doctor --format json",
     .exits = EXIT_BIT(EXIT_DEVICE),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = doctor_rows,
+    .option_count = SCHEMA_COUNT(doctor_rows),
     .options_size = sizeof(struct doctor_options),
-    .run = run,
+    .run = run_doctor,
 };

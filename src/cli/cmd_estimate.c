@@ -9,7 +9,7 @@ struct estimate_options {
     enum format format;
 };
 
-static const struct option options[] = {
+static const struct option estimate_rows[] = {
     {"--requests", 'n', "N", .many = true, .doc = "Number of requests between start and release; may be repeated."},
     FORMAT_OPTION(estimate_options, format, format_names_three),
 };
@@ -30,7 +30,7 @@ static void put_csv(const struct estimate *list, size_t n, struct arena *a, stru
         report_csv_rows(&estimate_schema, &list[i], arena_format(a, "estimate.%lld", (long long)list[i].requests), out);
 }
 
-static bool run(struct call *call, struct err *e)
+static bool run_estimate(struct call *call, struct err *e)
 {
     const struct estimate_options *o = call->options;
     const struct arg_list *requests = &call->args->many;
@@ -62,8 +62,8 @@ const struct command cmd_estimate = {
             "of the formal stage divided by its requests, and the output says so.",
     .example = "jtok estimate runs/20261130T010000Z-llama-8b -n 1000 -n 1000000",
     .exits = EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_REFUSED),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = estimate_rows,
+    .option_count = SCHEMA_COUNT(estimate_rows),
     .options_size = sizeof(struct estimate_options),
-    .run = run,
+    .run = run_estimate,
 };

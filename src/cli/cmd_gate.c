@@ -9,7 +9,7 @@ struct gate_options {
     struct gate_words words;
 };
 
-static const struct option options[] = {
+static const struct option gate_rows[] = {
     {"--metric", 'm', "KEY",
      .field = TEXT_AS("metric", gate_options, words.metric, "The metric to judge, by its key in \"jtok compare\".")},
     {"--max-rise", 0, "P%",
@@ -33,7 +33,7 @@ static enum exit_code code_of(enum gate_outcome outcome)
     return codes[outcome];
 }
 
-static bool run(struct call *call, struct err *e)
+static bool run_gate(struct call *call, struct err *e)
 {
     const struct gate_options *o = call->options;
     struct gate g;
@@ -68,8 +68,8 @@ const struct command cmd_gate = {
                "jtok gate runs/old runs/new --metric throughput_tok_s --max-fall 3% \\\n"
                "    --spread 1.5%",
     .exits = EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_REFUSED) | EXIT_BIT(EXIT_GATE_FAILED) | EXIT_BIT(EXIT_UNDECIDED),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = gate_rows,
+    .option_count = SCHEMA_COUNT(gate_rows),
     .options_size = sizeof(struct gate_options),
-    .run = run,
+    .run = run_gate,
 };

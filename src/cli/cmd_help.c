@@ -1,6 +1,6 @@
 #include "cli/help.h"
 
-static bool run(struct call *call, struct err *e)
+static bool run_help(struct call *call, struct err *e)
 {
     if (call->args->operand_count == 0) {
         help_program(call->out);
@@ -19,5 +19,5 @@ const struct command cmd_help = {
     .operands_max = 1,
     .summary = "Lists the commands, or prints what \"jtok COMMAND --help\" prints.",
     .example = "jtok help run",
-    .run = run,
+    .run = run_help,
 };

@@ -8,9 +8,9 @@ struct list_options {
     enum format format;
 };
 
-static const struct option options[] = {FORMAT_OPTION(list_options, format, format_names_two)};
+static const struct option list_rows[] = {FORMAT_OPTION(list_options, format, format_names_two)};
 
-static bool run(struct call *call, struct err *e)
+static bool run_list(struct call *call, struct err *e)
 {
     const struct list_options *o = call->options;
     const char *directory = call->args->operand_count ? call->args->operands[0] : "runs";
@@ -36,8 +36,8 @@ const struct command cmd_list = {
         "Lists the runs in a folder (default: runs), oldest first, each with its verdict and its energy per token.",
     .example = "jtok list runs",
     .exits = EXIT_BIT(EXIT_RECORDS),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = list_rows,
+    .option_count = SCHEMA_COUNT(list_rows),
     .options_size = sizeof(struct list_options),
-    .run = run,
+    .run = run_list,
 };

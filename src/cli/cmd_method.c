@@ -9,7 +9,7 @@ struct method_options {
     enum format format;
 };
 
-static const struct option options[] = {FORMAT_OPTION(method_options, format, format_names_two)};
+static const struct option method_rows[] = {FORMAT_OPTION(method_options, format, format_names_two)};
 
 static void put_json(struct buf *out)
 {
@@ -30,7 +30,7 @@ static void put_json(struct buf *out)
     buf_byte(out, '\n');
 }
 
-static bool run(struct call *call, struct err *e)
+static bool run_method(struct call *call, struct err *e)
 {
     (void)e;
     const struct method_options *o = call->options;
@@ -47,8 +47,8 @@ const struct command cmd_method = {
     .summary =
         "Prints the method: its parameters, every decision that the source leaves open [D], the checks, and the flags.",
     .example = "jtok method",
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = method_rows,
+    .option_count = SCHEMA_COUNT(method_rows),
     .options_size = sizeof(struct method_options),
-    .run = run,
+    .run = run_method,
 };

@@ -7,9 +7,9 @@ struct rank_options {
     enum format format;
 };
 
-static const struct option options[] = {FORMAT_OPTION(rank_options, format, format_names_four)};
+static const struct option rank_rows[] = {FORMAT_OPTION(rank_options, format, format_names_four)};
 
-static bool run(struct call *call, struct err *e)
+static bool run_rank(struct call *call, struct err *e)
 {
     const struct rank_options *o = call->options;
     struct run_list runs;
@@ -39,8 +39,8 @@ const struct command cmd_rank = {
             "values are left out of the medians.",
     .example = "jtok rank runs/*",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_REFUSED),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = rank_rows,
+    .option_count = SCHEMA_COUNT(rank_rows),
     .options_size = sizeof(struct rank_options),
-    .run = run,
+    .run = run_rank,
 };

@@ -11,7 +11,7 @@ struct report_choices {
     bool full, checks, unsealed;
 };
 
-static const struct option options[] = {
+static const struct option report_rows[] = {
     FORMAT_OPTION(report_choices, format, format_names_five),
     DETAIL_OPTIONS(report_choices),
     {"--unsealed", 0, NULL,
@@ -29,7 +29,7 @@ static bool put_stored(const char *folder, bool unsealed, struct arena *a, struc
     return read;
 }
 
-static bool run(struct call *call, struct err *e)
+static bool run_report(struct call *call, struct err *e)
 {
     const struct report_choices *o = call->options;
     const char *folder = call->args->operands[0];
@@ -64,8 +64,8 @@ const struct command cmd_report = {
     .example = "jtok report runs/20261130T010000Z-llama-8b\n"
                "jtok report runs/20261130T010000Z-llama-8b --format svg > power.svg",
     .exits = EXIT_BIT(EXIT_RECORDS),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = report_rows,
+    .option_count = SCHEMA_COUNT(report_rows),
     .options_size = sizeof(struct report_choices),
-    .run = run,
+    .run = run_report,
 };

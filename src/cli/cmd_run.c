@@ -10,7 +10,7 @@ struct run_choices {
 
 static const char *const all_lengths[] = {"requests.lengths.kind=fixed", "requests.lengths.ignore_eos=true", NULL};
 
-static const struct option options[] = {
+static const struct option run_rows[] = {
     {"--gpus", 'g', "LIST", .plan_key = "gpus", .commas = true,
      .doc = "GPUs to use and measure: indexes, UUIDs, PCI addresses, or all."},
     {"--requests", 'r', "FILE", .plan_key = "requests.file",
@@ -29,7 +29,7 @@ static const struct option options[] = {
     LIFE_OPTIONS(run_choices),
 };
 
-static bool run(struct call *call, struct err *e)
+static bool run_run(struct call *call, struct err *e)
 {
     const struct run_choices *o = call->options;
     struct plan *plan = arena_alloc(call->arena, sizeof *plan);
@@ -59,8 +59,8 @@ const struct command cmd_run = {
                "jtok run plan.yaml --set requests.count=200",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_PLAN) | EXIT_BIT(EXIT_DEVICE) | EXIT_BIT(EXIT_BUSY) |
              EXIT_BIT(EXIT_ENGINE) | EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_INTERRUPTED),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = run_rows,
+    .option_count = SCHEMA_COUNT(run_rows),
     .options_size = sizeof(struct run_choices),
-    .run = run,
+    .run = run_run,
 };

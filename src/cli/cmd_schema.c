@@ -24,7 +24,7 @@ static void put_schema(const struct schema *s, struct buf *out)
     schema_jsonschema(s, is_plan ? &defaults : NULL, is_plan, out);
 }
 
-static bool run(struct call *call, struct err *e)
+static bool run_schema(struct call *call, struct err *e)
 {
     const char *name = call->args->operands[0], *names[DOCUMENTS + 1] = {0};
     for (size_t i = 0; i < DOCUMENTS; i++) {
@@ -49,5 +49,5 @@ const struct command cmd_schema = {
     .summary = "Prints the JSON Schema (draft 2020-12) of a document: result (result.json), plan (what a plan file may "
                "hold), comparison, gate, ranking, estimate, run (run.json).",
     .example = "jtok schema result > result.schema.json",
-    .run = run,
+    .run = run_schema,
 };

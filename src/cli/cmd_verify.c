@@ -7,11 +7,11 @@ struct verify_options {
     bool quiet;
 };
 
-static const struct option options[] = {
+static const struct option verify_rows[] = {
     {"--quiet", 'q', NULL, .field = BOOL(verify_options, quiet, "Print nothing; only the exit code tells.")},
 };
 
-static bool run(struct call *call, struct err *e)
+static bool run_verify(struct call *call, struct err *e)
 {
     const struct verify_options *o = call->options;
     const char *folder = call->args->operands[0];
@@ -35,8 +35,8 @@ const struct command cmd_verify = {
     .more = "A result made by another version of jtok is shown beside the new one; that is not damage.",
     .example = "jtok verify runs/20261130T010000Z-llama-8b",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_RECORDS),
-    .options = options,
-    .option_count = SCHEMA_COUNT(options),
+    .options = verify_rows,
+    .option_count = SCHEMA_COUNT(verify_rows),
     .options_size = sizeof(struct verify_options),
-    .run = run,
+    .run = run_verify,
 };

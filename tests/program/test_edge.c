@@ -188,7 +188,7 @@ static void second_interrupt_kills(void **state)
     life_start(&l, ARGS("run", life_plan(&l, ", --sim-fault, hang-at-stop", life_requests(&l, ""))), NULL);
     life_wait_for(&l, "warm-up", 30);
     life_signal(&l, SIGINT);
-    life_wait_for(&l, "Ctrl-C again cuts that short", 10);
+    life_wait_for(&l, "Press Ctrl-C again to cut this short", 10);
     usleep(1000000);
     assert_true(life_survivors(&l) > 0);
     life_signal(&l, SIGINT);

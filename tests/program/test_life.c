@@ -228,7 +228,7 @@ static void interrupted_in_sealing(void **state)
     assert_null(r->damage);
     assert_int_equal(records_boundary(r, BOUNDARY_INTERRUPTED), ABSENT_I64);
     life_also(&l, ARGS("verify", l.folder));
-    assert_non_null(strstr(l.out, "result.json is what the records give, byte for byte"));
+    assert_non_null(strstr(l.out, "the records give result.json, byte for byte"));
     life_close(&l);
 }
 
