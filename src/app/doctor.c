@@ -172,6 +172,7 @@ static void advise_probe(struct look *l, const struct doctor_gpu *g, const struc
 
 static void read_now(struct look *l, uint32_t gpu)
 {
+    must(gpu < l->d->gpu_count);
     struct doctor_gpu *g = &l->d->gpus[gpu];
     struct rec_gpu_state state = {.memory_used_bytes = ABSENT_I64};
     const struct device_ops *ops = l->device->ops;
@@ -209,6 +210,7 @@ static struct doctor_gpu gpu_of(const struct device_gpu *x, struct arena *a)
 
 static void take_probe(struct look *l, struct doctor_gpu *g, const struct probe *p)
 {
+    must(!g->instruments && l->d->usable_gpus > 0);
     const char *buffer = p->buffer_depth == ABSENT_I64
                              ? "sample buffer"
                              : FORMAT(l, "sample buffer, %lld deep", (long long)p->buffer_depth);
@@ -355,6 +357,7 @@ static void keep_driver(struct look *l)
 
 bool doctor_look(const char *library, int64_t probe_ns, struct arena *a, struct doctor *ret_doctor, struct err *e)
 {
+    must(probe_ns >= 0 && a);
     struct doctor d = {.advice = arena_array(a, ADVICE_MAX, sizeof *d.advice)};
     struct look l = {.d = &d, .arena = a};
     struct err why = {0};

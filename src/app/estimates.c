@@ -6,6 +6,7 @@
 bool estimates_make(const char *folder, const int64_t *requests, size_t count, struct arena *a,
                     const struct result **ret_result, struct estimate **ret_list, struct err *e)
 {
+    must(folder && count > 0);
     struct result *r = arena_alloc(a, sizeof *r);
     if (!evaluate_stored(folder, a, r, e))
         return false;

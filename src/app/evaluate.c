@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "analysis/verify.h"
+#include "base/must.h"
 #include "store/archive.h"
 #include "schema/json.h"
 #include "text/compress.h"
@@ -13,6 +14,7 @@
 bool evaluate_given(const char *folder, const struct method *m, double total_parameters, struct arena *a,
                     struct evaluation *ret_evaluation, struct err *e)
 {
+    must(folder && m && total_parameters >= 0);
     struct evaluation *v = arena_alloc(a, sizeof *v);
     if (!records_load(folder, a, &v->records, e))
         return false;
@@ -61,6 +63,7 @@ static void put_table(const struct schema *s, const void *rows, size_t count, st
 
 void evaluate_documents(const struct result *r, struct document ret_documents[EVALUATE_DOCUMENTS])
 {
+    must(r && ret_documents);
     struct document *d = ret_documents;
     memset(d, 0, EVALUATE_DOCUMENTS * sizeof *d);
     d[0].name = "result.json";
@@ -104,6 +107,7 @@ static bool goes_beside(const char *folder, struct arena *a, bool *ret_beside, s
 
 bool evaluate_store(const char *folder, const struct result *r, struct err *e)
 {
+    must(folder && r);
     struct document documents[EVALUATE_DOCUMENTS];
     struct arena a = {0};
     bool beside, stored = goes_beside(folder, &a, &beside, e);
@@ -138,6 +142,7 @@ static bool read_stored(const char *folder, const char *name, struct span text, 
 bool evaluate_document(const char *folder, bool unsealed, struct arena *a, struct buf *out, const char **ret_name,
                        struct err *e)
 {
+    must(folder && out);
     const char *name = stored_name(folder, a), *path = arena_format(a, "%s/%s", folder, name);
     if (access(path, F_OK) != 0 && errno == ENOENT)
         return err_set(e, ERR_RECORDS,

@@ -1,6 +1,7 @@
 #include "app/listing.h"
 
 #include "app/evaluate.h"
+#include "base/must.h"
 #include "engine/engine.h"
 #include "store/archive.h"
 
@@ -73,6 +74,7 @@ static const char *verdict_of(const struct result *r, struct arena *a)
 
 static const char *with_version(const char *engine, const char *version, struct arena *a)
 {
+    must(a);
     return engine && version ? arena_format(a, "%s %s", engine, version) : engine;
 }
 
@@ -123,6 +125,7 @@ static struct listed_run list_one(const struct archive_entry *x, struct arena *a
 bool listing_read(const char *directory, struct arena *a, struct listed_run **ret_runs, size_t *ret_count,
                   struct err *e)
 {
+    must(directory && a);
     struct archive_entry *entries;
     size_t n;
     if (!archive_list(directory, a, &entries, &n, e))

@@ -14,6 +14,7 @@ static bool conclude(const char *folder, struct arena *a, struct evaluation *ret
 bool measure(struct run *run, void *self, void (*recorded)(void *self, const char *folder), struct arena *a,
              struct measurement *ret_measurement, struct err *e)
 {
+    must(run && a);
     struct measurement m = {0};
     if (!run_execute(run, &m.outcome, e))
         return false;

@@ -1,6 +1,7 @@
 #include "app/picture.h"
 
 #include "app/evaluate.h"
+#include "base/must.h"
 #include "report/number.h"
 #include "report/svg.h"
 #include "store/archive.h"
@@ -24,6 +25,7 @@ static struct svg_notes stage_notes(const char *folder, struct arena *a)
 
 bool picture_draw(const char *folder, bool unsealed, struct arena *a, struct buf *out, struct err *e)
 {
+    must(folder && out);
     struct records *r = arena_alloc(a, sizeof *r);
     if (!records_load(folder, a, r, e))
         return false;

@@ -77,6 +77,7 @@ static bool compare_documents(const char *folder, struct arena *a, struct proof 
 
 bool prove(const char *folder, struct arena *a, struct proof *p, struct err *e)
 {
+    must(folder && p);
     *p = (struct proof){0};
     if (!archive_verify(folder, a, &p->seal, e))
         return false;
@@ -92,6 +93,7 @@ bool prove(const char *folder, struct arena *a, struct proof *p, struct err *e)
 
 bool proof_is_sound(const struct proof *p)
 {
+    must(p->document_count <= PROOF_DOCUMENTS_MAX);
     for (size_t i = 0; i < p->document_count; i++)
         if (p->documents[i].outcome != PROOF_EQUAL)
             return false;
@@ -100,6 +102,7 @@ bool proof_is_sound(const struct proof *p)
 
 bool prove_records(const char *folder, const struct evaluation *v, struct arena *a, struct err *e)
 {
+    must(folder && v);
     struct archive_check check;
     if (!archive_verify(folder, a, &check, e))
         return false;

@@ -51,6 +51,7 @@ bool run_list_read(const char *const *folders, size_t count, struct arena *a, st
 
 bool run_list_read_side(const char *folders, struct arena *a, struct run_list *ret_list, struct err *e)
 {
+    must(folders && a);
     size_t most = 1, count = 0;
     for (const char *p = folders; *p; p++)
         most += *p == ',';

@@ -21,6 +21,7 @@ const char *args_nearest(const char *text, const char *const *names)
 
 const char *option_doc(const struct option *o)
 {
+    must(o->doc || o->field.doc);
     return o->doc ? o->doc : o->field.doc;
 }
 
@@ -65,6 +66,7 @@ static bool unknown_option(const struct parsing *p, struct span name, struct err
 /* Types the value and puts it where the option's field says. */
 static bool store(const struct parsing *p, const struct option *o, const char *value, struct err *e)
 {
+    must(o->field.key);
     struct schema s = schema_of(o, p->command->options_size);
     struct problems problems;
     problems_init(&problems, p->arena, NULL);
@@ -77,6 +79,7 @@ static bool store(const struct parsing *p, const struct option *o, const char *v
 
 static bool take(const struct parsing *p, size_t place, const char *value, struct err *e)
 {
+    must(place < p->command->option_count);
     const struct option *o = &p->command->options[place];
     const char **given = &p->args->given[place], *before = *given;
     *given = value;
@@ -161,6 +164,7 @@ static bool take_words(const struct parsing *p, struct err *e)
 bool args_parse(const struct command *c, int argc, char **argv, struct arena *a, void *options, struct args *ret_args,
                 struct err *e)
 {
+    must(argc > 0);
     must(c->option_count <= ARGS_OPTIONS_MAX && c->operands_max <= ARGS_OPERANDS_MAX);
     struct args args = {0};
     struct parsing p = {c, argc, argv, a, options, &args};

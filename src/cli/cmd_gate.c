@@ -1,3 +1,4 @@
+#include "base/must.h"
 #include "cli/command.h"
 #include "cli/gate_rule.h"
 #include "cli/show.h"
@@ -30,6 +31,7 @@ static enum exit_code code_of(enum gate_outcome outcome)
                                            [GATE_PASSED] = EXIT_OK,
                                            [GATE_FAILED] = EXIT_GATE_FAILED,
                                            [GATE_REFUSED] = EXIT_REFUSED};
+    must((size_t)outcome < sizeof codes / sizeof *codes);
     return codes[outcome];
 }
 

@@ -13,6 +13,7 @@ enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
 
 const struct command *command_find(const char *name, struct err *e)
 {
+    must(name);
     const char *names[COMMANDS + 1] = {0};
     for (size_t i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i]->name) == 0)
@@ -43,6 +44,7 @@ static bool write_out(const struct call *call, struct err *e)
 
 enum exit_code command_run(const struct command *c, int argc, char **argv)
 {
+    must(c->run && argc > 0);
     must(c->option_count == 0 || c->options_size > 0);
     struct err e = {0}, unwritten = {0};
     struct arena a = {0};

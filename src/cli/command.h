@@ -24,12 +24,13 @@ struct command {
     const char *brief;    /* a phrase for lists of commands: "print the stored result of a run" */
     const char *operands; /* as help shows them: "RUN", "A B", "[--] COMMAND ..."; null: none */
     size_t operands_min, operands_max;
-    bool takes_rest;     /* everything behind "--" goes to args.rest, not to the operands */
-    bool shown;          /* what it prints is fit to be shown already, and may have colours */
-    const char *summary; /* a sentence or two */
-    const char *more;    /* further paragraphs, a newline between them; null: none */
-    const char *example; /* one or more command lines, a newline between them */
-    unsigned exits;      /* EXIT_BIT of each code it can give, but for those that all can */
+    const char *const *operand_names; /* what an operand may be, null-terminated; null: anything */
+    bool takes_rest;                  /* everything behind "--" goes to args.rest, not to the operands */
+    bool shown;                       /* what it prints is fit to be shown already, and may have colours */
+    const char *summary;              /* a sentence or two */
+    const char *more;                 /* further paragraphs, a newline between them; null: none */
+    const char *example;              /* one or more command lines, a newline between them */
+    unsigned exits;                   /* EXIT_BIT of each code it can give, but for those that all can */
     const struct option *options;
     size_t option_count, options_size;
     bool (*run)(struct call *c, struct err *e);

@@ -28,6 +28,15 @@ static void put_names(const char *const *names, struct buf *out)
         buf_fmt(out, "%s%s", i ? " " : "", names[i]);
 }
 
+/* The words that an operand may be; nothing where it may be anything. */
+static void put_operand_names(const struct command *c, struct buf *out)
+{
+    if (c == &cmd_help)
+        put_commands(out);
+    else if (c->operand_names)
+        put_names(c->operand_names, out);
+}
+
 /* ---- bash ---- */
 
 static void bash_command(const struct command *c, struct buf *out)
@@ -52,14 +61,16 @@ static void bash_command(const struct command *c, struct buf *out)
     buf_str(out, "            esac\n            options=\"");
     for (size_t i = 0; i < c->option_count; i++)
         buf_fmt(out, "%s ", c->options[i].name);
-    buf_str(out, "--help\" ;;\n");
+    buf_str(out, "--help\" words=\"");
+    put_operand_names(c, out);
+    buf_str(out, "\" ;;\n");
 }
 
 void completion_bash(struct buf *out)
 {
     buf_str(out, "# bash completion for jtok " JTOK_VERSION ", made by jtok docs\n"
                  "_jtok()\n{\n"
-                 "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options=\n"
+                 "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options= words=\n"
                  "    COMPREPLY=()\n"
                  "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
     put_commands(out);
@@ -67,7 +78,8 @@ void completion_bash(struct buf *out)
     for (const struct command *const *c = commands; *c; c++)
         bash_command(*c, out);
     buf_str(out, "    esac\n"
-                 "    [ \"${word#-}\" = \"$word\" ] || COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+                 "    case $word in\n        -*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+                 "        *) COMPREPLY=($(compgen -W \"$words\" -- \"$word\")) ;;\n    esac\n"
                  "}\n"
                  "complete -o default -o bashdefault -F _jtok jtok\n");
 }
@@ -120,7 +132,14 @@ void completion_zsh(struct buf *out)
         buf_fmt(out, "        %s)\n            _arguments", (*c)->name);
         for (size_t i = 0; i < (*c)->option_count; i++)
             zsh_option(&(*c)->options[i], out);
-        buf_str(out, " \\\n                '--help[Print the help of the command.]' '*:file:_files' ;;\n");
+        buf_str(out, " \\\n                '--help[Print the help of the command.]' ");
+        struct buf names = {0};
+        put_operand_names(*c, &names);
+        if (names.n)
+            buf_fmt(out, "'*:name:(%s)' ;;\n", buf_text(&names));
+        else
+            buf_str(out, "'*:file:_files' ;;\n");
+        buf_done(&names);
     }
     buf_str(out, "    esac\n}\n_jtok \"$@\"\n");
 }
@@ -161,5 +180,11 @@ void completion_fish(struct buf *out)
             fish_option(*c, &(*c)->options[i], out);
         buf_fmt(out, "complete -c jtok -n '__fish_seen_subcommand_from %s' -l help -s h -d 'Print the help.'\n",
                 (*c)->name);
+        struct buf names = {0};
+        put_operand_names(*c, &names);
+        if (names.n)
+            buf_fmt(out, "complete -c jtok -n '__fish_seen_subcommand_from %s' -f -a '%s'\n", (*c)->name,
+                    buf_text(&names));
+        buf_done(&names);
     }
 }

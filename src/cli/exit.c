@@ -1,6 +1,7 @@
 #include "cli/exit.h"
 
 #include <stdio.h>
+#include "base/must.h"
 #include "base/utf8.h"
 
 const struct exit_row exit_rows[] = {
@@ -49,8 +50,9 @@ enum exit_code exit_code_of(const struct err *e)
     return EXIT_SYSTEM;
 }
 
-void exit_tell(const char *text)
+void exit_notify(const char *text)
 {
+    must(text);
     struct buf b = {0};
     buf_str(&b, "jtok: ");
     utf8_show(&b, span_of(text), true);
@@ -61,6 +63,7 @@ void exit_tell(const char *text)
 
 enum exit_code exit_with(const struct err *e)
 {
-    exit_tell(e->text);
+    must(e->kind != ERR_NONE);
+    exit_notify(e->text);
     return exit_code_of(e);
 }

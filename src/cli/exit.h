@@ -39,7 +39,7 @@ extern const size_t exit_row_count;
 enum exit_code exit_code_of(const struct err *e);
 
 /* Prints "jtok: TEXT" to stderr, made fit to be shown (base/utf8.h). */
-void exit_tell(const char *text);
+void exit_notify(const char *text);
 
 /* The same for an error, once; returns exit_code_of(e). */
 enum exit_code exit_with(const struct err *e);

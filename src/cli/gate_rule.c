@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "base/must.h"
 #include "base/num.h"
 #include "cli/args.h"
 
@@ -32,6 +33,7 @@ static bool read_percent(const char *option, const char *text, double *ret_share
 
 bool gate_rule_read(const struct gate_words *o, struct arena *a, struct gate *ret_gate, struct err *e)
 {
+    must(o && a);
     struct gate g = {.metric = o->metric, .change = o->fall ? GATE_FALL : GATE_RISE, .spread = NAN};
     if (!o->metric)
         return err_set(

@@ -39,6 +39,14 @@ const char *const *help_option_names(const struct option *o)
     return f && f->type == FIELD_ENUM ? f->names : NULL;
 }
 
+const char *help_names(const char *const *names, struct arena *a)
+{
+    const char *text = "";
+    for (size_t i = 0; names[i]; i++)
+        text = arena_format(a, "%s%s%s", text, i == 0 ? "" : names[i + 1] ? ", " : " or ", names[i]);
+    return text;
+}
+
 static void put_names(const struct field *f, struct buf *out)
 {
     buf_str(out, ": ");
@@ -127,6 +135,7 @@ static void put_exits(const struct command *c, struct buf *out)
 
 void help_command(const struct command *c, struct buf *out)
 {
+    must(c->summary && c->example);
     buf_fmt(out, "Usage: jtok %s%s%s%s\n", c->name, c->option_count ? " [OPTIONS]" : "", c->operands ? " " : "",
             c->operands ? c->operands : "");
     put_paragraphs(c->summary, out);

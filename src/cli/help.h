@@ -27,6 +27,9 @@ void help_option_doc(const struct option *o, struct buf *out);
 /* The names that an option takes, null-terminated; null: it takes anything. */
 const char *const *help_option_names(const struct option *o);
 
+/* "text, json or csv". */
+const char *help_names(const char *const *names, struct arena *a);
+
 /* Can a command end with this code? Every one can with "done", "usage" and "system". */
 bool help_exits(const struct command *c, enum exit_code code);
 

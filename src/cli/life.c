@@ -1,6 +1,7 @@
 #include "cli/life.h"
 
 #include <stdlib.h>
+#include "base/must.h"
 #include "cli/progress.h"
 #include "cli/show.h"
 #include "store/plan_yaml.h"
@@ -15,7 +16,7 @@ static enum exit_code print_plan(const struct plan *p)
     return code;
 }
 
-static void tell_folder(void *self, const char *folder)
+static void notify_folder(void *self, const char *folder)
 {
     struct err ignored; /* a stdout that takes nothing is told of with the result */
     struct buf line = {0};
@@ -25,7 +26,7 @@ static void tell_folder(void *self, const char *folder)
     buf_done(&line);
 }
 
-static enum exit_code tell_no_result(const struct measurement *m)
+static enum exit_code notify_no_result(const struct measurement *m)
 {
     if (m->outcome.failure.kind != ERR_NONE)
         exit_with(&m->outcome.failure);
@@ -44,6 +45,7 @@ static void print_result(const struct result *r, const char *folder, enum format
 
 static enum exit_code ending(const struct life *l, const struct measurement *m, struct arena *a)
 {
+    must(m->evaluation);
     if (m->outcome.interrupted)
         return exit_with(&(struct err){
             .kind = ERR_INTERRUPTED, .text = "The run was interrupted. Everything up to the interruption was saved."});
@@ -58,26 +60,27 @@ static enum exit_code execute(const struct life *l, struct run *run, struct prog
 {
     struct err e = {0};
     struct measurement m;
-    if (!measure(run, progress, tell_folder, a, &m, &e)) {
+    if (!measure(run, progress, notify_folder, a, &m, &e)) {
         progress_break(progress);
         return exit_with(&e);
     }
     if (!m.evaluation)
-        return tell_no_result(&m);
+        return notify_no_result(&m);
     print_result(&m.evaluation->result, m.outcome.folder, l->options->format);
     return ending(l, &m, a);
 }
 
-static void tell_warnings(const struct run *run)
+static void notify_warnings(const struct run *run)
 {
     size_t n;
     const char *const *list = run_warnings(run, &n);
     for (size_t i = 0; i < n; i++)
-        exit_tell(list[i]);
+        exit_notify(list[i]);
 }
 
 enum exit_code life_run(const struct life *l, struct arena *a)
 {
+    must(l->plan && l->options);
     struct err e = {0};
     struct progress progress;
     progress_init(&progress, l->options->quiet);
@@ -93,7 +96,7 @@ enum exit_code life_run(const struct life *l, struct arena *a)
     enum exit_code code;
     bool ready = run_open(l->plan, a, &options, &run, &e) && run_resolve(run, &plan, &e);
     if (ready)
-        tell_warnings(run);
+        notify_warnings(run);
     if (!ready)
         code = exit_with(&e);
     else if (l->options->dry_run)

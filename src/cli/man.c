@@ -1,6 +1,7 @@
 /* Man pages in mdoc, the macros that groff and mandoc both know. */
 #include <stdio.h>
 #include <string.h>
+#include "base/must.h"
 #include "cli/help.h"
 
 /* Text as roff takes it: a backslash, a dash that a reader may copy, a point or quote at the start of a line. */
@@ -103,6 +104,7 @@ static void put_example(const char *text, struct buf *out)
 
 void man_command(const struct command *c, struct buf *out)
 {
+    must(c->summary && c->example);
     char name[40], title[40];
     snprintf(name, sizeof name, "jtok-%s", c->name);
     for (size_t i = 0; i <= strlen(name); i++)

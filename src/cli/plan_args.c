@@ -54,6 +54,7 @@ static void set_argument(const char *argument, struct plan *plan, struct set_key
 
 void plan_args_set(const struct command *c, const struct args *args, struct plan *plan, struct problems *problems)
 {
+    must(plan && problems->arena);
     struct set_keys keys = {0};
     for (size_t i = 0; i < c->option_count; i++)
         if (c->options[i].plan_key && args->given[i])

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "base/must.h"
 #include "base/utf8.h"
 
 static const char *const stage_texts[RUN_COUNT] = {
@@ -27,7 +28,7 @@ void progress_init(struct progress *p, bool quiet)
     bool terminal = isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb") != 0);
     const char *no_colour = getenv("NO_COLOR");
     *p = (struct progress){
-        .terminal = terminal, .colour = terminal && !(no_colour && *no_colour), .quiet = quiet, .stage = -1};
+        .terminal = terminal, .colour = terminal && !(no_colour && *no_colour), .quiet = quiet, .stage = RUN_COUNT};
 }
 
 void progress_done(struct progress *p)
@@ -45,6 +46,7 @@ void progress_break(struct progress *p)
 
 void progress_line(const struct run_view *v, size_t columns, struct buf *b)
 {
+    must((unsigned)v->stage < RUN_COUNT);
     size_t start = b->n;
     buf_fmt(b, "%6.1f s  %s", (double)v->elapsed_ns / 1e9, stage_texts[v->stage]);
     if (isfinite(v->watts))
@@ -94,12 +96,12 @@ void progress_show(void *self, const struct run_view *v)
     struct progress *p = self;
     if (p->quiet || !takes_text())
         return;
-    if (v->interrupted && !p->told_interrupt) {
-        p->told_interrupt = true;
+    if (v->interrupted && !p->notified_interrupt) {
+        p->notified_interrupt = true;
         progress_break(p);
         fputs("jtok: Stopping the engine and waiting for its release. Press Ctrl-C again to cut this short.\n", stderr);
     }
-    bool fresh = (int)v->stage != p->stage;
+    bool fresh = v->stage != p->stage;
     p->stage = v->stage;
     if (!p->terminal) {
         if (fresh)

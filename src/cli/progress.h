@@ -8,9 +8,9 @@
 
 struct progress {
     bool terminal, colour, quiet;
-    int stage;      /* last shown */
-    bool line_open; /* a live line stands without its line end */
-    bool told_interrupt;
+    enum run_stage stage; /* last shown; RUN_COUNT: none */
+    bool line_open;       /* a live line stands without its line end */
+    bool notified_interrupt;
     struct buf text;
 };
 

@@ -17,6 +17,7 @@ const char *const format_names_five[] = {"text", "json", "csv", "none", "svg", N
 
 bool show_which(bool full, bool checks, enum format format, enum show_text *ret_which, struct err *e)
 {
+    must(format <= FORMAT_SVG);
     if (full && checks)
         return err_set(e, ERR_USAGE, "--full includes the checks. Give --full or --checks, not both.");
     if ((full || checks) && format != FORMAT_TEXT)
@@ -54,6 +55,7 @@ void show_document(const struct schema *s, const void *object, enum format forma
 
 void show_list(const struct schema *s, const void *objects, size_t count, struct buf *out)
 {
+    must(objects || !count);
     struct json_writer w;
     json_writer_init(&w, out, 2);
     json_put_array(&w);
@@ -65,6 +67,7 @@ void show_list(const struct schema *s, const void *objects, size_t count, struct
 
 void show_item(const char *text, struct buf *out)
 {
+    must(text);
     buf_str(out, "  - ");
     text_wrap(out, text, 4, 4, REPORT_COLUMNS);
 }

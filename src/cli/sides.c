@@ -1,11 +1,13 @@
 #include "cli/sides.h"
 
+#include "base/must.h"
 #include "cli/show.h"
 #include "report/report.h"
 #include "report/table.h"
 
 void sides_put(const char *letter, const struct run_list *s, struct arena *a, struct buf *out)
 {
+    must(s->count > 0);
     const struct result *first = s->runs[0].result;
     const char *text = arena_format(
         a, "%s  %zu run%s of %s%s%s%s: ", letter, s->count, s->count == 1 ? "" : "s",
@@ -24,6 +26,7 @@ void sides_put_items(const struct sentences *items, struct buf *out)
 
 void sides_put_refusal(const struct sentences *reasons, struct buf *out)
 {
+    must(reasons->count > 0);
     buf_str(out, "\nNot compared, because the method does not allow it:\n");
     sides_put_items(reasons, out);
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "base/must.h"
 #include "cli/show.h"
 #include "cli/sides.h"
 #include "report/number.h"
@@ -143,6 +144,7 @@ static void put_headline(const struct comparison *c, struct arena *a, struct buf
 void text_comparison(const struct comparison *c, const struct run_list *x, const struct run_list *y, struct arena *a,
                      struct buf *out)
 {
+    must(x->count > 0 && y->count > 0);
     sides_put("A", x, a, out);
     sides_put("B", y, a, out);
     if (c->reasons.count) {

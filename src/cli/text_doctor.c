@@ -1,5 +1,6 @@
 #include "cli/texts.h"
 
+#include "base/must.h"
 #include "report/report.h"
 #include "report/table.h"
 
@@ -130,6 +131,7 @@ static void put_advice(const struct doctor *d, struct buf *out)
 
 void text_doctor(const struct doctor *d, struct arena *a, struct buf *out)
 {
+    must(d->library || d->gpu_count == 0);
     if (d->library)
         buf_fmt(out, "Driver %s, %s %s, from %s%s\n", text_or(d->driver_version, "n/a"), d->library_name,
                 text_or(d->library_version, "n/a"), d->library, d->simulated ? "  [simulated]" : "");

@@ -1,12 +1,14 @@
 #include "cli/texts.h"
 
 #include <math.h>
+#include "base/must.h"
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
 
 void text_estimates(const struct result *r, const struct estimate *list, size_t n, struct arena *a, struct buf *out)
 {
+    must(n > 0);
     const struct result_estimate *x = &r->estimate;
     buf_fmt(out, "Run %s%s%s\n", r->about.run_id ? r->about.run_id : "without id",
             r->about.simulated ? ", SIMULATED" : "", r->formal ? ", formal" : ", excluded from the formal results");

@@ -1,10 +1,12 @@
 #include "cli/texts.h"
 
+#include "base/must.h"
 #include "report/number.h"
 #include "report/table.h"
 
 void text_listing(const struct listed_run *runs, size_t n, struct arena *a, struct buf *out)
 {
+    must(n > 0);
     struct table t;
     table_init(&t, a, "lllrdddl");
     static const char *const head[] = {"run",    "model",     "engine", "tokens", "steady J/token",

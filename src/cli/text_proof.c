@@ -1,5 +1,6 @@
 #include "cli/texts.h"
 
+#include "base/must.h"
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
@@ -73,6 +74,7 @@ static void put_verdict(const struct result *r, struct arena *a, struct buf *out
 
 void text_proof(const struct proof *p, const char *folder, struct arena *a, struct buf *out)
 {
+    must(p->document_count <= PROOF_DOCUMENTS_MAX);
     if (p->has_seal_check)
         put_seal(&p->seal, out);
     if (!p->evaluation)

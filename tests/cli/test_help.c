@@ -211,6 +211,8 @@ static void readers_take_them_without_a_word(void **state)
     expect_completion(folder, "jtok report -f \"\"", "text json csv none svg\n");
     expect_completion(folder, "jtok run --engine v", "vllm\n");
     expect_completion(folder, "jtok report ru", "\n");
+    expect_completion(folder, "jtok schema e", "estimate\n");
+    expect_completion(folder, "jtok help an", "analyze\n");
     snprintf(line, sizeof line, "rm -r %s", folder);
     assert_int_equal(system(line), 0);
 }
