@@ -102,6 +102,24 @@ static void put_example(const char *text, struct buf *out)
     buf_str(out, "\n.Ed\n");
 }
 
+static void put_environment(struct buf *out)
+{
+    static const struct {
+        const char *name, *doc;
+    } variables[] = {
+        {"JTOK_API_KEY", "Key that jtok sends to the engine as a bearer token. It is never recorded."},
+        {"JTOK_NVML", "Path of NVML, if it is not in one of the usual places. A plan's power.library comes first."},
+        {"NO_COLOR", "If this is set and not empty, the output has no colours."},
+        {"TMPDIR", "Folder for the scratch files of a demo, instead of /tmp."},
+    };
+    buf_str(out, ".Sh ENVIRONMENT\n.Bl -tag -width Ds\n");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        buf_fmt(out, ".It Ev %s\n", variables[i].name);
+        put_sentences(variables[i].doc, out);
+    }
+    buf_str(out, ".El\n");
+}
+
 void man_command(const struct command *c, struct buf *out)
 {
     must(c->summary && c->example);
@@ -140,12 +158,7 @@ void man_program(struct buf *out)
         buf_byte(out, '\n');
     }
     buf_str(out, ".El\n");
-    buf_str(out, ".Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
-                 ".It Ev JTOK_API_KEY\nSent to the engine as a bearer token, and never recorded.\n"
-                 ".It Ev NO_COLOR\nSet to anything but nothing, there are no colours.\n.El\n");
+    put_environment(out);
     put_exits(NULL, out);
     put_example(cmd_run.example, out);
-    buf_str(out, ".Sh SEE ALSO\n");
-    for (const struct command *const *c = commands; *c; c++)
-        buf_fmt(out, ".Xr jtok-%s 1%s\n", (*c)->name, c[1] ? " ," : "");
 }

@@ -213,6 +213,12 @@ static void readers_take_them_without_a_word(void **state)
     expect_completion(folder, "jtok report ru", "\n");
     expect_completion(folder, "jtok schema e", "estimate\n");
     expect_completion(folder, "jtok help an", "analyze\n");
+    if (system("command -v fish >/dev/null") == 0) {
+        char text[4000];
+        snprintf(line, sizeof line, "fish -c \". %s/fish/vendor_completions.d/jtok.fish; complete -C 'jtok help an'\"",
+                 folder);
+        assert_string_equal(printed(line, text, sizeof text), "analyze\n");
+    }
     snprintf(line, sizeof line, "rm -r %s", folder);
     assert_int_equal(system(line), 0);
 }
