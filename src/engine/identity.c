@@ -28,11 +28,11 @@ void engine_identity_init(struct engine_identity *id, struct arena *a)
 
 enum { SHOWN = 300 }; /* bytes of an answer in an error */
 
-struct span span_behind(struct span line, const char *mark)
+struct span span_behind(struct span line, const char *phrase)
 {
-    assert(*mark); /* a line of output is read for each of many */
-    size_t n = strlen(mark);
-    const char *at = line.n >= n ? memmem(line.p, line.n, mark, n) : NULL;
+    assert(*phrase); /* a line of output is read for each of many */
+    size_t n = strlen(phrase);
+    const char *at = line.n >= n ? memmem(line.p, line.n, phrase, n) : NULL;
     return at ? (struct span){at + n, (size_t)(line.p + line.n - at) - n} : (struct span){0};
 }
 
@@ -315,11 +315,11 @@ static void check_revision(struct facts *f, const struct plan *p)
 /* The digest of an image as a command names it: NAME@sha256:<64 hex digits>. */
 static const char *image_digest_in(const struct plan *p, struct arena *a)
 {
-    static const char MARK[] = "@sha256:";
+    static const char ALGORITHM[] = "@sha256:";
     for (size_t i = 0; i < p->engine.command_count; i++) {
-        const char *at = strstr(p->engine.command[i], MARK);
-        if (at && strspn(at + strlen(MARK), "0123456789abcdefABCDEF") == 64)
-            return arena_copy(a, at + 1, strlen(MARK) - 1 + 64);
+        const char *at = strstr(p->engine.command[i], ALGORITHM);
+        if (at && strspn(at + strlen(ALGORITHM), "0123456789abcdefABCDEF") == 64)
+            return arena_copy(a, at + 1, strlen(ALGORITHM) - 1 + 64);
     }
     return NULL;
 }

@@ -50,9 +50,9 @@ const char *hub_model_id(const char *path, struct arena *a)
     at += strlen("/models--");
     struct buf b = {0};
     for (; at < end; at++) {
-        bool mark = at[0] == '-' && at[1] == '-' && at + 1 < end;
-        buf_byte(&b, mark ? '/' : *at);
-        at += mark;
+        bool dashes = at[0] == '-' && at[1] == '-' && at + 1 < end;
+        buf_byte(&b, dashes ? '/' : *at);
+        at += dashes;
     }
     const char *id = arena_copy(a, b.p, b.n);
     buf_done(&b);

@@ -29,8 +29,8 @@ static int64_t warmup_requests(struct span arguments)
 /* Its name, and how many requests it makes to warm itself up. */
 static void recognise(struct engine_identity *id, struct span line)
 {
-    static const char mark[] = "server_args=ServerArgs(";
-    struct span arguments = span_behind(line, mark);
+    static const char phrase[] = "server_args=ServerArgs(";
+    struct span arguments = span_behind(line, phrase);
     if (!arguments.p || id->name)
         return;
     id->name = "sglang";

@@ -180,7 +180,7 @@ const char *body_beginning(struct span body, size_t most, struct arena *a);
  * in (tokenizer_worker_num, detokenizer_worker_num) is not mistaken for it. */
 struct span log_setting(struct span text, const char *name);
 
-/* What stands behind the first `mark` of a line, or nothing (p null). */
-struct span span_behind(struct span line, const char *mark);
+/* What stands behind the first `phrase` of a line, or nothing (p null). */
+struct span span_behind(struct span line, const char *phrase);
 
 #endif

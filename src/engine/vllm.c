@@ -50,9 +50,9 @@ static bool number(struct span s, double *ret_value)
     return num_f64((struct span){digits, n}, ret_value);
 }
 
-static void take_number(struct span line, const char *mark, double *field)
+static void take_number(struct span line, const char *phrase, double *field)
 {
-    struct span at = span_behind(line, mark);
+    struct span at = span_behind(line, phrase);
     if (at.p)
         number(at, field);
 }
