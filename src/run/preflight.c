@@ -113,7 +113,8 @@ static int bind_port(const char *host, int64_t port, struct err *e)
     struct addrinfo *list = NULL;
     int code = getaddrinfo(host, service, &hints, &list);
     if (code != 0) {
-        err_set(e, ERR_PLAN, "engine.host \"%s\" is no address of this machine: %s. Use 127.0.0.1, ::1 or localhost.",
+        err_set(e, ERR_PLAN,
+                "The host \"%s\" (engine.host) is not an address of this machine: %s. Use 127.0.0.1, ::1 or localhost.",
                 host, gai_strerror(code));
         return -2;
     }
@@ -206,7 +207,7 @@ bool preflight_port(struct preflight *p, const char *host, int64_t port, struct 
     int number = errno;
     if (number != EADDRINUSE) {
         preflight_fact(p, "preflight.port", CHECK_FAILED, name, arena_text(p->arena, strerror(number)));
-        return err_set_errno(e, ERR_SYSTEM, number, "%s can't be listened on", name);
+        return err_set_errno(e, ERR_SYSTEM, number, "A server could not listen on %s", name);
     }
     const char *holder = port_holder(p->arena, port);
     preflight_fact(p, "preflight.port", CHECK_FAILED, name, arena_format(p->arena, "in use%s", holder));
@@ -217,10 +218,11 @@ bool preflight_port(struct preflight *p, const char *host, int64_t port, struct 
 bool preflight_unix_socket(struct preflight *p, const char *path, struct err *e)
 {
     if (path[0] != '/')
-        return err_set(e, ERR_PLAN,
-                       "engine.host unix:%s is no absolute path: the engine runs in a folder of its own, so it would "
-                       "make its socket elsewhere. Write the whole path.",
-                       path);
+        return err_set(
+            e, ERR_PLAN,
+            "The socket of engine.host, unix:%s, is not an absolute path: the engine runs in a folder of its own, "
+            "so it would make its socket elsewhere. Write the whole path.",
+            path);
     bool taken = access(path, F_OK) == 0;
     preflight_fact(p, "preflight.port", taken ? CHECK_FAILED : CHECK_PASSED, path, taken ? "in use" : "free");
     if (!taken)
@@ -247,7 +249,7 @@ bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e)
         int number = errno;
         if (fd >= 0)
             close(fd);
-        return err_set_errno(e, ERR_SYSTEM, number, "No free port could be had on %s", host);
+        return err_set_errno(e, ERR_SYSTEM, number, "No free port was found on %s", host);
     }
     close(fd);
     *ret_port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port

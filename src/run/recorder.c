@@ -74,23 +74,21 @@ static void fail_write(struct recorder *r, const struct record_file *f, const ch
     struct statvfs v;
     char free_space[64] = "";
     if (statvfs(r->folder, &v) == 0)
-        snprintf(free_space, sizeof free_space, " (%llu bytes are free there)",
+        snprintf(free_space, sizeof free_space, "%llu bytes are free there; ",
                  (unsigned long long)v.f_bavail * v.f_frsize);
     struct err e;
-    err_set_errno(&e, ERR_SYSTEM, number,
-                  "%s/%s can't be %s%s; free some space or set the plan's `runs` to another disk", r->folder, f->name,
-                  what, free_space);
+    err_set_errno(&e, ERR_SYSTEM, number, "%s/%s can't be %s (%sfree some space, or name another disk with --runs)",
+                  r->folder, f->name, what, free_space);
     fail(r, &e);
 }
 
 static void fail_memory(struct recorder *r, const struct record_file *f)
 {
     struct err e;
-    err_set(
-        &e, ERR_SYSTEM,
-        "%s/%s: records are lost, because the disk has not taken %zu bytes that wait for it; use a faster or emptier "
-        "disk (plan key runs)",
-        r->folder, f->name, r->memory_max);
+    err_set(&e, ERR_SYSTEM,
+            "%s/%s: records are lost, because the disk has not yet taken %zu bytes that wait for it. Use a faster or "
+            "emptier disk (--runs).",
+            r->folder, f->name, r->memory_max);
     fail(r, &e);
 }
 
@@ -304,14 +302,14 @@ static void take_metrics(void *self, const struct rec_metrics *m, struct span ra
     end(r, f, before, &one_line);
 }
 
-static void take_log(void *self, int64_t t_ns, char stream, struct span line)
+static void take_log(void *self, int64_t t_ns, char output, struct span line)
 {
     struct recorder *r = self;
     size_t before;
     struct record_file *f = begin(r, FILE_LOG, &before);
     buf_i64(&f->filling, t_ns);
     buf_byte(&f->filling, ',');
-    buf_byte(&f->filling, stream);
+    buf_byte(&f->filling, output);
     buf_byte(&f->filling, ',');
     put_masked(r, f, line, ' ');
     buf_byte(&f->filling, '\n');
@@ -442,8 +440,10 @@ bool recorder_flush(struct recorder *r, int64_t limit_ns, struct err *e)
     pthread_mutex_unlock(&r->turn_lock);
     if (recorder_failed(r, e))
         return false;
-    return in_time || err_set(e, ERR_SYSTEM, "the disk of %s has not taken the records within %.1f s", r->folder,
-                              (double)limit_ns / 1e9);
+    return in_time ||
+           err_set(e, ERR_SYSTEM,
+                   "The disk of %s did not take the records within %.1f s. Use a faster or emptier disk (--runs).",
+                   r->folder, (double)limit_ns / 1e9);
 }
 
 /* ---- opening and closing ---- */
@@ -460,7 +460,7 @@ static bool open_file(struct recorder *r, int file, struct err *e)
     snprintf(path, sizeof path, "%s/%s", r->folder, f->name);
     f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (f->fd < 0)
-        return err_set_errno(e, ERR_SYSTEM, errno, "the record file %s can't be made", path);
+        return err_set_errno(e, ERR_SYSTEM, errno, "The record file %s can't be made", path);
     buf_reserve(&f->filling, file == ROWS_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
     buf_reserve(&f->writing, file == ROWS_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
     size_t before;
@@ -478,7 +478,7 @@ static bool start_writer(struct recorder *r, struct err *e)
     pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the loop thread's */
     int error = pthread_create(&r->writer, NULL, write_all, r);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return error == 0 || err_set_errno(e, ERR_SYSTEM, error, "the writer thread of the records can't be started");
+    return error == 0 || err_set_errno(e, ERR_SYSTEM, error, "The thread that writes the records can't be started");
 }
 
 static void init_locks(struct recorder *r)

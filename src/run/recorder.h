@@ -1,10 +1,10 @@
 /* Writes records to a run folder while the run is on: the record_sink of real runs.
  *
  * Rows are formatted into a buffer for each file under that file's lock; one writer thread appends the buffers to the
- * files, at the latest 0.5 s after a row came, and flushes all files to the disk (fsync) at each mark. No caller ever
- * waits for the disk. What a full or stalled disk doesn't take stays in memory, up to `memory_max`; beyond, rows are
- * lost, counted, and the recorder has failed. After a failed write the writer tries again at each turn, so space that
- * is freed is used. Files hold whole lines in order, but for a last one that a full disk cut.
+ * files, at the latest 0.5 s after a row came, and flushes all files to the disk (fsync) at each boundary. No caller
+ * ever waits for the disk. What a full or stalled disk doesn't take stays in memory, up to `memory_max`; beyond, rows
+ * are lost, counted, and the recorder has failed. After a failed write the writer tries again at each turn, so space
+ * that is freed is used. Files hold whole lines in order, but for a last one that a full disk cut.
  *
  * All text goes through `secrets` first. */
 #ifndef JTOK_RUN_RECORDER_H

@@ -57,14 +57,14 @@ static const char *add_to_tail(struct service *s, struct span line)
     return slot;
 }
 
-static void on_line(void *self, int64_t t_ns, char stream, struct span line, bool cut)
+static void on_line(void *self, int64_t t_ns, char output, struct span line, bool cut)
 {
     (void)cut;
     struct service *s = self;
     if (!s->machine->records.log) /* the records are closed: a process that could not be ended still writes */
         return;
     int64_t t = t_ns - s->machine->origin_ns;
-    s->machine->records.log(s->machine->records.self, t, stream, line);
+    s->machine->records.log(s->machine->records.self, t, output, line);
     engine_read_log(s->plan, &s->identity, line);
     note_milestone(s, t, line);
     const char *shown = add_to_tail(s, line);
@@ -150,13 +150,16 @@ bool service_prepare(struct service *s, const char *run_folder, struct err *e)
     struct arena *a = s->machine->arena;
     char *absolute = realpath(run_folder, NULL);
     if (!absolute)
-        return err_set(e, ERR_SYSTEM, "%s: the run folder has gone.", run_folder);
+        return err_set(e, ERR_SYSTEM,
+                       "The run folder %s is no longer there: something has removed it. Start the run again.",
+                       run_folder);
     struct engine_site site = *s->site;
     site.cache_folder = arena_format(a, "%s/" ENGINE_CACHE, absolute);
     s->work_folder = arena_format(a, "%s/" ENGINE_WORK, absolute);
     free(absolute);
     if (mkdir(site.cache_folder, 0777) != 0 || mkdir(s->work_folder, 0777) != 0)
-        return err_set(e, ERR_SYSTEM, "%s: the engine's own folders could not be made there. Check the free space.",
+        return err_set(e, ERR_SYSTEM,
+                       "The engine's own folders could not be made in %s. Check its permissions and the free space.",
                        run_folder);
     if (!engine_launch_make(s->plan, &site, a, &s->launch, e))
         return false;
@@ -215,7 +218,9 @@ static enum engine_answer look_whether_ready(struct service *s, struct ask *ask,
         stage_fail_with(m, &e);
     if (said != ENGINE_NOT_YET || stage_now_ns(m) < limit_ns)
         return said;
-    stage_fail(m, ERR_ENGINE, "The engine was not ready after %.0f s (limits.ready_s): %s%s answered %s. %s",
+    stage_fail(m, ERR_ENGINE,
+               "The engine was not ready after %.0f s: %s%s answered %s. If it only needs longer, raise "
+               "limits.ready_s. %s",
                s->plan->limits.ready_s, s->plan->engine.host, path,
                status ? arena_format(m->arena, "%d", status) : "nothing", service_log_tail(s));
     return ENGINE_WRONG;

@@ -40,7 +40,7 @@ static bool list_folder(struct listing *l, const char *root, const char *below, 
     snprintf(path, sizeof path, "%s%s%s", root, *below ? "/" : "", below);
     DIR *d = opendir(path);
     if (!d)
-        return err_set_errno(e, ERR_PLAN, errno, "model.snapshot: the folder %s can't be read", path);
+        return err_set_errno(e, ERR_PLAN, errno, "The folder %s (of model.snapshot) can't be read", path);
     bool good = true;
     for (struct dirent *f; good && (f = readdir(d));) {
         char name[4096], full[8300];
@@ -50,8 +50,8 @@ static bool list_folder(struct listing *l, const char *root, const char *below, 
         if (strcmp(f->d_name, ".") == 0 || strcmp(f->d_name, "..") == 0)
             continue;
         if (stat(full, &s) != 0) {
-            good = err_set_errno(e, ERR_PLAN, errno, "model.snapshot: %s can't be read (a link that leads nowhere?)",
-                                 full);
+            good = err_set_errno(e, ERR_PLAN, errno,
+                                 "The file %s (of model.snapshot) can't be read; a link may lead nowhere", full);
         } else if (S_ISDIR(s.st_mode)) {
             if (f->d_name[0] != '.' && depth < DEPTH_MAX)
                 good = list_folder(l, root, name, depth + 1, e);
@@ -243,16 +243,21 @@ static bool check_folder(const struct plan *plan, char **ret_folder, struct err 
 {
     char *folder = realpath(plan->model.snapshot, NULL);
     if (!folder)
-        return err_set_errno(e, ERR_PLAN, errno,
-                             "model.snapshot: %s is not there. Give the folder that holds the weights and config.json",
-                             plan->model.snapshot);
+        return err_set_errno(
+            e, ERR_PLAN, errno,
+            "The snapshot %s can't be found; model.snapshot must be the folder that holds the weights and "
+            "config.json",
+            plan->model.snapshot);
     char path[8300];
     snprintf(path, sizeof path, "%s/config.json", folder);
     if (access(path, R_OK) != 0) {
         int number = errno;
         free(folder);
-        return err_set_errno(e, ERR_PLAN, number, "model.snapshot: %s holds no readable config.json",
-                             plan->model.snapshot);
+        return err_set_errno(
+            e, ERR_PLAN, number,
+            "The snapshot %s holds no config.json that can be read; model.snapshot must be the folder that "
+            "holds the weights and config.json",
+            plan->model.snapshot);
     }
     *ret_folder = folder;
     return true;
@@ -303,16 +308,20 @@ bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct sna
                    arena_format(p->arena, "%lld files, %lld bytes", (long long)s.files, (long long)s.bytes));
     expect(p, "preflight.snapshot_sha256", plan->model.snapshot_sha256, s.sha256);
     if (!expect(p, "preflight.snapshot_digest", plan->model.snapshot_digest, s.digest))
-        return err_set(e, ERR_PLAN,
-                       "model.snapshot_digest is %s, but that of %s is %s: other weights, or another file among them. "
-                       "Correct the plan, or give it the snapshot that it names.",
-                       plan->model.snapshot_digest, s.folder, s.digest);
+        return err_set(
+            e, ERR_PLAN,
+            "The plan's model.snapshot_digest is %s, but that of %s is %s: its weights, or some other file, differ. "
+            "Correct the plan, or give it the snapshot that it names.",
+            plan->model.snapshot_digest, s.folder, s.digest);
     if (plan->model.revision && s.revision) {
         bool same = strcmp(plan->model.revision, s.revision) == 0;
         preflight_fact(p, "preflight.revision", same ? CHECK_PASSED : CHECK_FAILED, plan->model.revision, s.revision);
         if (!same)
-            return err_set(e, ERR_PLAN, "model.revision is %s, but the snapshot's folder is of %s: %s.",
-                           plan->model.revision, s.revision, s.folder);
+            return err_set(
+                e, ERR_PLAN,
+                "The plan's model.revision is %s, but the snapshot's folder is of revision %s: %s. Correct the plan, "
+                "or name the folder of that revision.",
+                plan->model.revision, s.revision, s.folder);
     }
     *ret_snapshot = s;
     return true;

@@ -39,7 +39,10 @@ bool stage_baseline(struct stage_machine *m, const struct plan_method *method, s
     bool decided = stage_wait(m, idle_is_decided, v, deadline);
     observer_stop_idle(v);
     if (!decided)
-        return m->interrupts == 0 && stage_fail(m, ERR_DEVICE, "The GPUs gave no power readings for the baseline.");
+        return m->interrupts == 0 &&
+               stage_fail(m, ERR_DEVICE,
+                          "The GPUs gave no power samples, so there is no baseline. \"jtok doctor\" shows "
+                          "what can be read of them.");
     if (v->idle.start_ns != ABSENT_I64) {
         stage_boundary(m, BOUNDARY_BASELINE_START, v->idle.start_ns, NULL);
         stage_boundary(m, BOUNDARY_BASELINE_END, v->idle.end_ns, NULL);
@@ -166,9 +169,10 @@ static bool load_has_ended(void *self)
 
 static bool submit(struct stage_machine *m, struct load *l)
 {
-    return load_submit(l) ||
-           stage_fail(m, ERR_ENGINE, "None of the %zu connections to %s could be opened, so no request was sent.",
-                      l->count, l->address.text);
+    return load_submit(l) || stage_fail(m, ERR_ENGINE,
+                                        "None of the %zu connections to %s could be opened, so no request was sent. "
+                                        "requests.csv gives the reason of each.",
+                                        l->count, l->address.text);
 }
 
 static bool send_formal(struct stage_machine *m, struct load *l)

@@ -84,7 +84,7 @@ static bool read_digest(struct weights_memory *m, const char *path, char ret_hex
 {
     struct quiet q;
     if (!quiet_open(&q, path))
-        return err_set_errno(e, ERR_SYSTEM, errno, "cannot open %s to compute its SHA-256", path);
+        return err_set_errno(e, ERR_SYSTEM, errno, "%s can't be opened to compute its SHA-256", path);
     struct digest *d = digest_open();
     ssize_t n = 0;
     bool stopped = false;
@@ -98,7 +98,7 @@ static bool read_digest(struct weights_memory *m, const char *path, char ret_hex
     digest_close(d, good ? ret_hex : NULL);
     if (stopped)
         return err_set(e, ERR_INTERRUPTED, "Interrupted while %s was hashed; nothing was started.", path);
-    return good || err_set_errno(e, ERR_SYSTEM, error, "cannot read %s at byte %lld to compute its SHA-256", path,
+    return good || err_set_errno(e, ERR_SYSTEM, error, "%s can't be read at byte %lld to compute its SHA-256", path,
                                  (long long)q.at);
 }
 
@@ -176,7 +176,7 @@ bool weights_digest(struct weights_memory *m, const char *path, char ret_hex[DIG
         return true;
     }
     if (stat(path, &before) != 0)
-        return err_set_errno(e, ERR_SYSTEM, errno, "cannot look at %s", path);
+        return err_set_errno(e, ERR_SYSTEM, errno, "The state of %s can't be read", path);
     bool keyed = key_of(path, &before, key) < LINE_MAX;
     if (keyed && remembered(m, key, ret_hex))
         return true;

@@ -233,7 +233,8 @@ static void engine_never_ready(void **state)
                        arena_format(&l.arena, "%slimits: {ready_s: 3}\n", life_requests(&l, ""))),
              NULL);
     expect(&l, EXIT_ENGINE,
-           "jtok: The engine was not ready after 3 s (limits.ready_s): 127.0.0.1/health answered nothing. "
+           "jtok: The engine was not ready after 3 s: 127.0.0.1/health answered nothing. If it only needs longer, "
+           "raise limits.ready_s. "
            "The end of its output:\n");
     life_close(&l);
 }

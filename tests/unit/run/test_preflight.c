@@ -226,7 +226,10 @@ static void test_snapshot(void **state)
     struct snapshot s;
     assert_false(preflight_snapshot(&p, &plan, &s, &e));
     char text[700];
-    snprintf(text, sizeof text, "model.snapshot: %s holds no readable config.json: No such file or directory.", folder);
+    snprintf(text, sizeof text,
+             "The snapshot %s holds no config.json that can be read; model.snapshot must be the folder that holds the "
+             "weights and config.json: No such file or directory.",
+             folder);
     assert_string_equal(e.text, text);
     assert_int_equal(last(&p, "preflight.snapshot")->outcome, CHECK_FAILED);
 
@@ -278,7 +281,8 @@ static void test_snapshot(void **state)
     assert_int_equal(system(path), 0);
     assert_false(preflight_snapshot(&p, &plan, &s, &e));
     snprintf(text, sizeof text,
-             "model.snapshot: %s is not there. Give the folder that holds the weights and config.json: No such file or "
+             "The snapshot %s can't be found; model.snapshot must be the folder that holds the weights and "
+             "config.json: No such file or "
              "directory.",
              folder);
     assert_string_equal(e.text, text);

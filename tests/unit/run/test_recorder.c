@@ -463,7 +463,7 @@ static void full_disk_names_the_free_space(void **state)
     assert_int_equal(umount(f->folder), 0);
     assert_false(closed);
     assert_non_null(strstr(e.text, "No space left on device"));
-    assert_non_null(strstr(e.text, "(0 bytes are free there)"));
+    assert_non_null(strstr(e.text, "(0 bytes are free there; free some space"));
     assert_true(good);
     assert_null(loaded.damage);
     assert_true(loaded.chunk_count > 1000);
