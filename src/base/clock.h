@@ -1,6 +1,6 @@
 /* The one place that reads clocks (METHOD section 1).
  *
- * Everything is CLOCK_MONOTONIC in nanoseconds; a run subtracts its origin. Realtime stamps (NVML's buffer, the
+ * Everything is CLOCK_MONOTONIC in nanoseconds; a run subtracts its origin. Realtime stamps (the GPUs' buffer, the
  * kernel's receive stamps) are converted with a pair taken close by. */
 #ifndef JTOK_BASE_CLOCK_H
 #define JTOK_BASE_CLOCK_H

@@ -117,7 +117,7 @@ int child_owns_pid(struct child *c, int64_t pid)
     pthread_mutex_unlock(&c->lock);
     if (was_ours)
         return 1;
-    /* In a container NVML may name pids of the host, which mean nothing here. */
+    /* In a container a driver may name pids of the host, which mean nothing here. */
     return exists && c->first_pid_namespace ? 0 : -1;
 }
 

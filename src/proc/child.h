@@ -103,8 +103,8 @@ bool child_is_gone(const struct child *c);        /* no process of the tree is l
 int64_t child_exit_status(const struct child *c); /* ABSENT_I64: not ended */
 
 /* Is this pid of the engine's tree? 1: yes, also of a process of the tree that has just ended. 0: no, it is another's.
- * -1: can't be told: there is no such process here, as when NVML names pids of another pid namespace. Any thread. Walks
- * up /proc, some 10 us. */
+ * -1: can't be told: there is no such process here, as when a GPU's driver names pids of another pid namespace. Any
+ * thread. Walks up /proc, some 10 us. */
 int child_owns_pid(struct child *c, int64_t pid);
 
 /* The processes of the tree now, in order of pid; remembered for child_owns_pid. Any thread. O(processes of the
