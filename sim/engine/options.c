@@ -120,15 +120,16 @@ static bool read_fault(struct options *o, struct span text, struct err *e)
             continue;
         int64_t argument = span_is(value, "all") ? FAULT_ALL : faults[f].argument;
         if (equals && !span_is(value, "all") && (!num_i64(value, &argument) || argument < 0))
-            return err_set(e, ERR_USAGE, "--sim-fault %s: '%.*s' is neither a number nor 'all'.", faults[f].name,
-                           SPAN_ARG(value));
+            return err_set(e, ERR_USAGE, "The fault %s of --sim-fault has '%.*s', which is neither a number nor 'all'.",
+                           faults[f].name, SPAN_ARG(value));
         o->fault[f] = argument;
         return true;
     }
     struct buf known = {0};
     for (int f = 0; f < FAULTS; f++)
         buf_fmt(&known, " %s", faults[f].name);
-    err_set(e, ERR_USAGE, "--sim-fault: '%.*s' is not known. Known are:%s.", SPAN_ARG(name), buf_text(&known));
+    err_set(e, ERR_USAGE, "The fault '%.*s' of --sim-fault is not known. Known are:%s.", SPAN_ARG(name),
+            buf_text(&known));
     buf_done(&known);
     return false;
 }
@@ -224,7 +225,8 @@ static bool find_flavour(struct options *o, struct err *e)
         return true;
     struct buf known = {0};
     flavour_put_names(&known);
-    err_set(e, ERR_USAGE, "--flavour: '%s' is not known. Known are:%s.", o->flavour_name, buf_text(&known));
+    err_set(e, ERR_USAGE, "The flavour '%s' of --flavour is not known. Known are:%s.", o->flavour_name,
+            buf_text(&known));
     buf_done(&known);
     return false;
 }
@@ -246,13 +248,13 @@ bool options_read(struct options *o, int argc, char **argv, struct err *e)
         } else if (!o->model) {
             o->model = argv[i];
         } else {
-            return err_set(e, ERR_USAGE, "'%s' stands where an option is expected.", argv[i]);
+            return err_set(e, ERR_USAGE, "The word '%s' stands where an option is expected.", argv[i]);
         }
     }
     if (!find_flavour(o, e))
         return false;
     if (!o->model)
-        return err_set(e, ERR_USAGE, "No model: jtok-sim-engine serve MODEL ...");
+        return err_set(e, ERR_USAGE, "The model is missing. Usage: jtok-sim-engine serve MODEL [options].");
     if (!o->served_name)
         o->served_name = o->model;
     o->time_scale *= slower;

@@ -41,7 +41,7 @@ static bool bind_address(struct server *s, struct err *e)
     if (o->uds)
         snprintf(local.sun_path, sizeof local.sun_path, "%s", o->uds);
     else if (getaddrinfo(o->host, port, &hints, &list) != 0)
-        return err_set(e, ERR_USAGE, "--host %s can't be resolved.", o->host);
+        return err_set(e, ERR_USAGE, "The host %s of --host could not be resolved.", o->host);
     const struct addrinfo *a = o->uds ? &unix_address : list;
     int on = 1;
     s->sockets.listener = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

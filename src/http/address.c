@@ -18,9 +18,10 @@ static bool unix_address(const char *path, struct address *ret_address, struct e
     struct sockaddr_un *u = (struct sockaddr_un *)&a.storage;
     size_t n = strlen(path);
     if (n == 0 || n >= sizeof u->sun_path)
-        return err_set(e, ERR_PLAN,
-                       "The Unix socket path \"%s\" has %zu bytes; 1 to %zu are possible. Use a shorter path.", path, n,
-                       sizeof u->sun_path - 1);
+        return err_set(
+            e, ERR_PLAN,
+            "The path of the Unix socket, \"%s\", has %zu bytes, but it must have 1 to %zu. Use a shorter one.", path,
+            n, sizeof u->sun_path - 1);
     u->sun_family = AF_UNIX;
     memcpy(u->sun_path, path, n + 1);
     a.length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + 1);
@@ -92,12 +93,15 @@ bool address_resolve(const char *host, int port, struct address ret_list[ADDRESS
         return true;
     }
     if (port < 1 || port > 65535)
-        return err_set(e, ERR_PLAN, "The port %d of host \"%s\" isn't between 1 and 65535.", port, host);
+        return err_set(e, ERR_PLAN, "The port of host \"%s\" is %d, but ports go from 1 to 65535. Correct engine.port.",
+                       host, port);
     char name[256];
     size_t n = strlen(host);
     bool brackets = n > 1 && host[0] == '[' && host[n - 1] == ']';
     if (n == 0 || n >= sizeof name)
-        return err_set(e, ERR_PLAN, "The host name has %zu bytes; 1 to %zu are possible.", n, sizeof name - 1);
+        return err_set(e, ERR_PLAN,
+                       "The name of the host has %zu bytes, but it must have 1 to %zu. Correct engine.host.", n,
+                       sizeof name - 1);
     snprintf(name, sizeof name, "%.*s", (int)(brackets ? n - 2 : n), host + brackets);
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM}, *found = NULL;
     char service[8];
@@ -110,11 +114,11 @@ bool address_resolve(const char *host, int port, struct address ret_list[ADDRESS
     }
     int count = strcasecmp(name, "localhost") == 0 ? loopback(port, ret_list) : from_hosts_file(name, port, ret_list);
     if (count == 0)
-        return err_set(
-            e, ERR_PLAN,
-            "The host \"%s\" is neither an address nor a name in /etc/hosts; name servers are not asked. Give "
-            "the numeric address, or add the name to /etc/hosts.",
-            host);
+        return err_set(e, ERR_PLAN,
+                       "The host \"%s\" is neither an address nor a name in /etc/hosts, and jtok does not ask name "
+                       "servers. Give its "
+                       "numeric address, or add the name to /etc/hosts.",
+                       host);
     *ret_count = count;
     return true;
 }

@@ -404,7 +404,8 @@ static bool make_head(struct client *c, struct err *e)
     for (int i = 0; i < 3; i++)
         for (const char *p = texts[i]; p && *p; p++)
             if ((unsigned char)*p < 0x20 || *p == 0x7f || (*p == ' ' && i == 0))
-                return err_set(e, ERR_PLAN, "The %s holds a byte that HTTP does not allow there (0x%02x).", names[i],
+                return err_set(e, ERR_PLAN,
+                               "The %s contains the byte 0x%02x, which HTTP does not allow there. Remove it.", names[i],
                                (unsigned char)*p);
     buf_fmt(&c->head, "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: jtok\r\n", c->o.path, c->o.address.host);
     buf_str(&c->head, "Content-Type: application/json\r\nAccept: text/event-stream\r\nAccept-Encoding: identity\r\n"
@@ -439,7 +440,7 @@ bool client_open(struct loop *l, const struct client_options *o, const struct cl
     must(o->sink && o->sink->request && o->path && o->wave > 0 && o->event_max > 0);
     int64_t files;
     if (count == 0)
-        return err_set(e, ERR_PLAN, "The load has no request: give it at least one.");
+        return err_set(e, ERR_PLAN, "The load has no requests. Give at least one.");
     if (!limits_files(count, &files, e) || !limits_ports(&o->address, count, e))
         return false;
     struct client *c = mem_zero(1, sizeof *c);

@@ -71,14 +71,15 @@ void conn_explain(const struct address *to, int number, char *ret_text, size_t s
 {
     if (number == EADDRNOTAVAIL)
         snprintf(ret_text, size,
-                 "No local port is left for a connection to %s: raise their number, as root: `" LIMITS_PORTS_COMMAND
+                 "No local port is left for a connection to %s. Allow more of them, as root: `" LIMITS_PORTS_COMMAND
                  "`.",
                  to->text);
     else if (number == EMFILE || number == ENFILE)
-        snprintf(ret_text, size, "No file descriptor is left for a connection to %s: raise the limit (`ulimit -Hn`).",
+        snprintf(ret_text, size,
+                 "No file descriptor is left for a connection to %s. Raise the limit of open files (`ulimit -Hn`).",
                  to->text);
     else
-        snprintf(ret_text, size, "No connection to %s: %s.", to->text, strerror(number));
+        snprintf(ret_text, size, "The connection to %s failed: %s.", to->text, strerror(number));
 }
 
 static void is_open(struct conn *k)

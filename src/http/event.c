@@ -275,7 +275,7 @@ bool event_read(struct span text, struct event_said *ret_said)
     struct json j;
     json_init(&j, text);
     if (json_next(&j) != JSON_ERROR && j.kind != JSON_OBJECT) {
-        *ret_said = (struct event_said){.fault = "it is no JSON object"};
+        *ret_said = (struct event_said){.fault = "it is not a JSON object"};
         return false;
     }
     read_members(&j, &said);

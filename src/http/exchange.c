@@ -180,7 +180,7 @@ static void on_spoilt(struct conn *k)
     if (x->reopened++ == REOPEN_MAX) {
         int64_t now = clock_now_ns();
         response_fail(&x->response, VERDICT_CONNECT_FAILED, run_time(x, now),
-                      "The server closed the connection %d times before the request was sent.", REOPEN_MAX + 1);
+                      "The server closed the connection %d times before the request could be sent.", REOPEN_MAX + 1);
         after_event(x, false, now);
         return;
     }

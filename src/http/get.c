@@ -24,6 +24,7 @@ struct http_get {
     int address_count, address_at;
     struct buf request, body;
     char *path, *header;
+    int64_t timeout_ns;
     bool any_refused, finished;
     struct http1 http;
     struct http_get_result result;
@@ -100,7 +101,7 @@ static bool on_received(struct conn *k, const struct conn_read *r)
             finish_with(g, HTTP_GET_FAILED, "The answer of http://%s%s is larger than %zu bytes.", where(g), g->path,
                         g->body.max);
         else if (event == HTTP1_ERROR)
-            finish_with(g, HTTP_GET_FAILED, "The answer of http://%s%s is no valid HTTP/1.1: %s.", where(g), g->path,
+            finish_with(g, HTTP_GET_FAILED, "The answer of http://%s%s is not valid HTTP/1.1: %s.", where(g), g->path,
                         g->http.fault);
         else if (event == HTTP1_DONE)
             finish(g, HTTP_GET_ANSWERED);
@@ -119,8 +120,9 @@ static void on_ended(struct conn *k, int number, int64_t now_ns)
     else if (http1_eof(&g->http) == HTTP1_DONE)
         finish(g, HTTP_GET_ANSWERED);
     else
-        finish_with(g, HTTP_GET_FAILED, "The server at %s closed the connection before a whole answer to GET %s.",
-                    where(g), g->path);
+        finish_with(g, HTTP_GET_FAILED,
+                    "The server at %s closed the connection before its answer to GET %s was complete.", where(g),
+                    g->path);
 }
 
 /* ---- the request ---- */
@@ -188,7 +190,8 @@ static void on_next(struct timer *t)
 static void on_limit(struct timer *t)
 {
     struct http_get *g = t->owner;
-    finish_with(g, HTTP_GET_TIMEOUT, "No whole answer from http://%s%s came within the limit.", where(g), g->path);
+    finish_with(g, HTTP_GET_TIMEOUT, "The server at http://%s%s gave no complete answer within %g s.", where(g),
+                g->path, (double)g->timeout_ns / SECOND_NS);
 }
 
 static char *copy(const char *text)
@@ -213,6 +216,7 @@ bool http_get_start(struct loop *l, const struct http_get_options *o, struct htt
     g->done = o->done;
     g->self = o->self;
     g->path = copy(o->path);
+    g->timeout_ns = o->timeout_ns;
     g->header = o->header ? copy(o->header) : NULL;
     g->limit = (struct timer){.fire = on_limit, .owner = g};
     g->next = (struct timer){.fire = on_next, .owner = g};

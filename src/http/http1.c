@@ -61,17 +61,17 @@ static const char *first_bytes_fault(struct span begun)
     if (fits)
         return NULL;
     if (begun.p[0] >= 20 && begun.p[0] <= 23)
-        return "it begins with a TLS record: this port speaks HTTPS, and jtok plain HTTP";
+        return "it begins with a TLS record, so this port speaks HTTPS, but jtok only plain HTTP";
     if (begun.p[0] == 0 || span_is(begun, http2_preface))
-        return "it begins as HTTP/2 does, and jtok speaks HTTP/1.1";
-    return strncmp(http2_preface, begun.p, begun.n) == 0 ? NULL : "no HTTP/1 status line";
+        return "it begins as HTTP/2 does, but jtok speaks HTTP/1.1";
+    return strncmp(http2_preface, begun.p, begun.n) == 0 ? NULL : "it does not begin with an HTTP/1 status line";
 }
 
 static bool parse_status(struct http1 *h, struct span line)
 {
     assert(!h->seen.status);
     if (!span_starts(line, "HTTP/1.") || line.n < 9 || !is_digit(line.p[7]) || line.p[8] != ' ') {
-        failed(h, "no HTTP/1 status line");
+        failed(h, "it does not begin with an HTTP/1 status line");
         return false;
     }
     struct span rest = {line.p + 9, line.n - 9};
@@ -101,7 +101,7 @@ static const char *take_length(struct http1 *h, struct span list)
     for (struct span element; next_element(&list, &element);) {
         int64_t length;
         if (element.n == 0 || !is_digit(*element.p) || !num_i64(element, &length))
-            return "a Content-Length that is no number up to 2^63-1";
+            return "a Content-Length that is not a number up to 2^63-1";
         if (h->seen.length && length != h->length)
             return "two Content-Lengths that differ";
         h->seen.length = true;
@@ -181,7 +181,7 @@ static const char *parse_field(struct http1 *h, struct span line)
     if (name.n && (colon[-1] == ' ' || colon[-1] == '\t'))
         return "white space before a header's colon";
     if (!is_token(name))
-        return "a header name that is none";
+        return "a header name with bytes that no name may have";
     return take_field(h, name, span_trim((struct span){colon + 1, line.n - name.n - 1}));
 }
 
@@ -364,7 +364,7 @@ static enum http1_event size_byte(struct http1 *h, char c)
     } else if (c == ' ' || c == '\t') {
         h->state = H1_CHUNK_SPACE;
     } else {
-        return failed(h, "a chunk size that is no hexadecimal number");
+        return failed(h, "a chunk size that is not a hexadecimal number");
     }
     return HTTP1_MORE;
 }

@@ -95,17 +95,17 @@ static void judge_tokens_and_usage(struct response *r, int64_t t_ns)
     if (!r->have_tokens && r->usage.have && r->usage.count >= 1)
         response_fail(
             r, VERDICT_NO_OUTPUT, t_ns,
-            "The engine counts %lld output tokens, but no chunk carried any: the first token ended the answer, or "
-            "a parser held it all back.",
+            "The engine counted %lld output tokens, but no chunk carried one. Either the first token ended the answer, "
+            "or a parser of the engine kept everything back.",
             (long long)r->usage.count);
     else if (!r->have_tokens)
         response_fail(r, VERDICT_NO_TOKENS, t_ns, "The stream ended without an output token.");
     else if (!r->usage.have)
         response_fail(
             r, VERDICT_NO_USAGE, t_ns,
-            "The stream ended without `usage`: the engine must be asked for it (stream_options.include_usage).");
+            "The stream ended without `usage`. The engine must be asked for it (stream_options.include_usage).");
     else if (r->usage.fault)
-        response_fail(r, VERDICT_BAD_USAGE, t_ns, "The last `usage` can't be used: completion_tokens is %s.",
+        response_fail(r, VERDICT_BAD_USAGE, t_ns, "The last `usage` is of no use, because completion_tokens is %s.",
                       r->usage.fault);
 }
 
@@ -137,7 +137,7 @@ static void judge_end(struct response *r, int64_t t_ns)
             fail_with_error(r, t_ns, body, "as its answer");
         else
             response_fail(r, VERDICT_NOT_STREAMED, t_ns,
-                          "The answer (%s) is no event stream: it has no `data:` line in a body of %lld bytes.",
+                          "The answer (%s) is not an event stream: its body of %lld bytes has no `data:` line.",
                           r->http.content_type[0] ? r->http.content_type : "no content type", (long long)r->body_bytes);
         return;
     }
@@ -167,9 +167,9 @@ static const char *count_fault(const struct response *r, const struct event_usag
     if (u->count_kind == USAGE_COUNT_NULL)
         return "null";
     if (u->count_kind == USAGE_COUNT_OTHER)
-        return "no integer";
+        return "not an integer";
     if (u->count < 1)
-        return u->count == 0 ? "0 though output came" : "negative";
+        return u->count == 0 ? "0, although output came" : "negative";
     if (u->count > COUNT_MAX)
         return "over 2147483647";
     if (limit != ABSENT_I64 && limit > 0 && u->count > limit)
@@ -304,7 +304,7 @@ static void on_event(struct response *r, struct response_arrival a, bool edge, c
             judge_event(r, &said, data, a.t_ns);
         } else {
             size_t from = said.fault_at < data.n ? said.fault_at : data.n, n = data.n - from;
-            response_fail(r, VERDICT_BAD_EVENT, a.t_ns, "Event %lld can't be read: %s, at byte %zu: \"%.*s\".",
+            response_fail(r, VERDICT_BAD_EVENT, a.t_ns, "Event %lld could not be read (%s, at byte %zu): \"%.*s\".",
                           (long long)r->record.events, said.fault, from, (int)(n < 60 ? n : 60), data.p + from);
         }
     }
@@ -410,7 +410,7 @@ static void on_head(struct response *r, int64_t t_ns)
     if (r->http.status >= 300 && r->http.status < 400 && r->http.location[0])
         response_fail(
             r, VERDICT_HTTP_STATUS, t_ns,
-            "The server answered %d and points to %s; redirects are not followed: put the final address into the "
+            "The server answered %d and points to %s. jtok does not follow redirects; put the final address into the "
             "plan.",
             r->http.status, r->http.location);
     else
@@ -459,9 +459,9 @@ static void on_response_end(struct response *r, bool orderly, struct response_ar
 static void on_http_error(struct response *r, int64_t t_ns)
 {
     if (r->http.too_large)
-        response_fail(r, VERDICT_TOO_LARGE, t_ns, "The HTTP answer passes a limit: %s.", r->http.fault);
+        response_fail(r, VERDICT_TOO_LARGE, t_ns, "The answer exceeds a limit of HTTP: %s.", r->http.fault);
     else
-        response_fail(r, VERDICT_HTTP_MALFORMED, t_ns, "The answer is no valid HTTP/1.1: %s.", r->http.fault);
+        response_fail(r, VERDICT_HTTP_MALFORMED, t_ns, "The answer is not valid HTTP/1.1: %s.", r->http.fault);
     response_close(r);
 }
 
@@ -528,13 +528,24 @@ void response_broken(struct response *r, int64_t t_ns, int number)
     if (is_whole(r))
         judge_end(r, r->last_event_ns);
     if (!r->head_ended)
-        response_fail(r, VERDICT_CONNECT_FAILED, t_ns, "The connection broke before a whole answer: %s.",
-                      strerror(number));
+        response_fail(r, VERDICT_CONNECT_FAILED, t_ns,
+                      "The connection broke before the head of the answer was complete: %s.", strerror(number));
     else
         response_fail(r, VERDICT_RESET, t_ns, "The connection broke after %lld events: %s.",
                       (long long)r->record.events, strerror(number));
     response_close(r);
 }
+
+static const struct {
+    enum verdict verdict;
+    const char *what, *key; /* of plan.limits */
+} timeouts[] = {
+    {VERDICT_CONNECT_TIMEOUT, "The connection was not open", "connect_s"},
+    {VERDICT_WRITE_TIMEOUT, "The rest of the request could not be sent", "write_s"},
+    {VERDICT_HEAD_TIMEOUT, "The head of the answer was not complete", "head_s"},
+    {VERDICT_FIRST_TOKEN_TIMEOUT, "No token had come", "first_token_s"},
+    {VERDICT_IDLE_TIMEOUT, "No further event had come", "idle_s"},
+};
 
 void response_timeout(struct response *r, enum verdict v, int64_t t_ns, double limit_s)
 {
@@ -546,11 +557,12 @@ void response_timeout(struct response *r, enum verdict v, int64_t t_ns, double l
         r->closing = true;
         return;
     }
-    const char *what = v == VERDICT_CONNECT_TIMEOUT       ? "The connection was not open"
-                       : v == VERDICT_WRITE_TIMEOUT       ? "Nothing more of the request could be sent"
-                       : v == VERDICT_HEAD_TIMEOUT        ? "The head of the answer was not complete"
-                       : v == VERDICT_FIRST_TOKEN_TIMEOUT ? "No token had come"
-                       : v == VERDICT_IDLE_TIMEOUT        ? "No event had come"
-                                                          : "The request was not complete";
-    response_fail(r, v, t_ns, "%s after %g s.", what, limit_s);
+    const char *what = "The request was not complete", *key = "total_s";
+    for (size_t i = 0; i < sizeof timeouts / sizeof *timeouts; i++) {
+        if (timeouts[i].verdict == v) {
+            what = timeouts[i].what;
+            key = timeouts[i].key;
+        }
+    }
+    response_fail(r, v, t_ns, "%s after %g s. If the engine may need longer, raise limits.%s.", what, limit_s, key);
 }

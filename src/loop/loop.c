@@ -149,7 +149,7 @@ bool loop_add(struct loop *l, struct watch *w, uint32_t epoll_events, struct err
     must(w->fd >= 0 && w->ready);
     struct epoll_event ev = {.events = epoll_events, .data.ptr = w};
     if (epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, w->fd, &ev))
-        return err_set_errno(e, ERR_SYSTEM, errno, "Descriptor %d can't be watched by epoll", w->fd);
+        return err_set_errno(e, ERR_SYSTEM, errno, "The event loop could not watch descriptor %d", w->fd);
     return true;
 }
 
@@ -306,7 +306,7 @@ struct loop_lag loop_lag_read(struct loop *l)
 
 static bool not_made(struct err *e, const char *call)
 {
-    return err_set_errno(e, ERR_SYSTEM, errno, "The event loop can't be made, as %s failed", call);
+    return err_set_errno(e, ERR_SYSTEM, errno, "The event loop could not be made, because %s failed", call);
 }
 
 static bool open_descriptors(struct loop *l, struct err *e)

@@ -125,7 +125,8 @@ bool child_list(struct child *c, struct arena *a, struct child_process **ret_lis
 {
     must(a && ret_list && ret_n);
     if (access("/proc/self/stat", R_OK) < 0)
-        return err_set_errno(e, ERR_SYSTEM, errno, "The engine's processes can't be listed: /proc is not readable");
+        return err_set_errno(e, ERR_SYSTEM, errno,
+                             "The engine's processes could not be listed, because /proc is not readable");
     struct proc *found = NULL;
     size_t n = proc_below(c->root, &found), kept = 0;
     struct child_process *list = arena_array(a, n, sizeof *list);
@@ -333,9 +334,9 @@ static void take_over(struct child *c)
     if (c->gone || c->main_pid == ABSENT_I64)
         return;
     if (c->events.orphaned)
-        c->events.orphaned(c->events.self,
-                           "The guardian process between jtok and the engine was killed by somebody else, so "
-                           "the engine is killed too; look for the kernel's out-of-memory killer (dmesg).");
+        c->events.orphaned(c->events.self, "Another process killed the guardian between jtok and the engine, so jtok "
+                                           "kills the engine as well. Look for "
+                                           "the kernel's out-of-memory killer in `dmesg`.");
     c->phase = PHASE_KILL;
     c->phase_end_ns = after(clock_now_ns(), c->times.kill_ns > 0 ? c->times.kill_ns : KILL_DEFAULT_NS);
     c->taken_next_ns = clock_now_ns();
@@ -428,7 +429,8 @@ static bool explain(const struct child_spec *s, enum guardian_step step, int num
     const char *command = s->argv[0];
     if (step == STEP_FOLDER)
         return err_set_errno(e, ERR_ENGINE, number,
-                             "The engine was not started: its working folder %s can't be entered", s->folder);
+                             "The engine was not started, because its working folder %s could not be entered",
+                             s->folder);
     if (step == STEP_EXEC && number == ENOENT && !strchr(command, '/'))
         return err_set(e, ERR_ENGINE,
                        "The engine's command \"%s\" was not found in the PATH. Activate the environment that it "
@@ -441,8 +443,8 @@ static bool explain(const struct child_spec *s, enum guardian_step step, int num
                        command);
     if (step == STEP_EXEC && number == EACCES)
         return err_set(e, ERR_ENGINE,
-                       "The engine's command %s may not be executed: it is no program, lacks the x permission, "
-                       "or lies on a file system mounted noexec.",
+                       "The engine's command %s is not executable: it is not a program, lacks the x permission, "
+                       "or lies on a file system that is mounted noexec.",
                        command);
     return err_set_errno(e, ERR_ENGINE, number, "The engine's command %s could not be started", command);
 }
@@ -505,11 +507,13 @@ static bool await_start(struct child *c, const struct child_spec *s, struct err 
             return explain(s, (enum guardian_step)m.more, m.value, e);
         if (got < 0)
             return err_set(e, ERR_SYSTEM,
-                           "The engine was not started: the guardian process is dead. Somebody killed it.");
+                           "The engine was not started, because the guardian process is dead. Look for who killed it, "
+                           "for example the "
+                           "kernel's out-of-memory killer in `dmesg`.");
         int64_t left_ns = limit_ns - clock_now_ns();
         if (left_ns <= 0)
             return err_set(e, ERR_ENGINE,
-                           "The engine's command %s did not start within 30 s; is its file system hanging?",
+                           "The engine's command %s did not start within 30 s. Check whether its file system hangs.",
                            s->argv[0]);
         struct pollfd p = {.fd = c->socket.fd, .events = POLLIN};
         poll(&p, 1, (int)(left_ns / 1000000) + 1);
@@ -530,7 +534,8 @@ static bool order_start(struct child *c, const struct child_spec *s, int *ret_ou
     bool ok = strings >= 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(error, O_CLOEXEC) == 0 &&
               send_start(c, &order, (const int[]){strings, out[1], error[1]});
     if (!ok)
-        err_set_errno(e, ERR_SYSTEM, errno, "The engine was not started: no pipe or memory for its start");
+        err_set_errno(e, ERR_SYSTEM, errno,
+                      "The engine was not started, because the pipes or the memory for its start could not be had");
     ok = ok && await_start(c, s, e);
     close_fd(&strings);
     close_fd(&out[1]);
@@ -558,7 +563,10 @@ bool child_start(struct child *c, const struct child_spec *s, int64_t *ret_pid, 
     must(s->argv && s->argv[0]);
     must(!child_is_started(c));
     if (c->socket.fd < 0)
-        return err_set(e, ERR_SYSTEM, "The engine was not started: the guardian process is dead. Somebody killed it.");
+        return err_set(
+            e, ERR_SYSTEM,
+            "The engine was not started, because the guardian process is dead. Look for who killed it, for example the "
+            "kernel's out-of-memory killer in `dmesg`.");
     int out, error;
     if (!order_start(c, s, &out, &error, e))
         return false;
@@ -643,7 +651,7 @@ bool child_open(struct child **ret_child, const struct child_events *events, str
     must(ret_child && events);
     int ends[2];
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return err_set_errno(e, ERR_SYSTEM, errno, "The guardian process can't be set up");
+        return err_set_errno(e, ERR_SYSTEM, errno, "The guardian process could not be set up");
     int64_t jtok_pid = getpid();
     pid_t pid = fork();
     if (pid == 0) {
@@ -654,7 +662,7 @@ bool child_open(struct child **ret_child, const struct child_events *events, str
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
-        return err_set_errno(e, ERR_SYSTEM, number, "The guardian process can't be started");
+        return err_set_errno(e, ERR_SYSTEM, number, "The guardian process could not be started");
     }
     struct child *c = mem_zero(1, sizeof *c);
     c->events = *events;

@@ -484,7 +484,7 @@ static void a_server_that_closes_always(void **state)
     struct rec_request r = one_request(l, span_of("{}"));
     assert_int_equal(r.verdict, VERDICT_CONNECT_FAILED);
     if (r.submit_ns == ABSENT_I64) /* else the last one was still open when its turn came */
-        assert_non_null(strstr(r.detail, "4 times before the request was sent"));
+        assert_non_null(strstr(r.detail, "4 times before the request could be sent"));
     load_free(l);
     script_server_stop(&s);
 }
@@ -547,7 +547,7 @@ static void spoken_to_ahead(void **state)
     pthread_create(&s.thread, NULL, speak_first, &s);
     struct load *l = load_new();
     load_to(l, "127.0.0.1", port);
-    l->o.silence_ns = 60000000;
+    l->o.silence_ns = 200000000;
     struct rec_request r = one_request(l, span_of("{}"));
     assert_int_equal(r.verdict, VERDICT_OK);
     assert_int_equal(r.notes & NOTE_REOPENED, NOTE_REOPENED);
@@ -801,7 +801,7 @@ static void the_key_is_hidden(void **state)
     l->o.api_key = "a\r\nX: b";
     load_add(l, "{}", ABSENT_I64);
     assert_false(client_open(l->loop, &l->o, l->requests, 1, &l->client, &l->e));
-    assert_string_equal(l->e.text, "The API key holds a byte that HTTP does not allow there (0x0d).");
+    assert_string_equal(l->e.text, "The API key contains the byte 0x0d, which HTTP does not allow there. Remove it.");
     l->client = NULL;
     load_free(l);
     script_server_stop(&s);
@@ -924,7 +924,8 @@ static void too_few_ports(void **state)
     assert_true(limits_ports(&a[0], 100, &e));
     assert_false(limits_ports(&a[0], 65536, &e)); /* more than there can be */
     assert_int_equal(e.kind, ERR_SYSTEM);
-    assert_non_null(strstr(e.text, "65536 connections to 127.0.0.1:8000 need as many local ports, but only "));
+    assert_non_null(
+        strstr(e.text, "65536 connections to 127.0.0.1:8000 need as many local ports, but there are only "));
     assert_non_null(strstr(e.text, "`sysctl -w net.ipv4.ip_local_port_range="));
     assert_ok(address_resolve("unix:/tmp/x", 0, a, &n, &e), e);
     assert_true(limits_ports(&a[0], 65536, &e));

@@ -182,7 +182,7 @@ static void what_to_do_without_ports(void **state)
     conn_explain(&to, EMFILE, text, sizeof text);
     assert_non_null(strstr(text, "ulimit -Hn"));
     conn_explain(&to, ECONNREFUSED, text, sizeof text);
-    assert_non_null(strstr(text, "127.0.0.1:8000: Connection refused"));
+    assert_non_null(strstr(text, "127.0.0.1:8000 failed: Connection refused"));
 }
 
 int main(void)

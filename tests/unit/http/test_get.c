@@ -84,11 +84,11 @@ static void outcomes(void **state)
     expect(get(host, s.port, "/chunks", NULL, 5), HTTP_GET_ANSWERED, 200, "abcde", "");
     expect(get(host, s.port, "/chunks", NULL, 4), HTTP_GET_FAILED, -1, "", "is larger than 4 bytes");
     expect(get(host, s.port, "/cut", NULL, 100), HTTP_GET_FAILED, -1, "",
-           "closed the connection before a whole answer");
-    expect(get(host, s.port, "/odd", NULL, 100), HTTP_GET_FAILED, -1, "", "no valid HTTP/1.1");
+           "closed the connection before its answer to GET");
+    expect(get(host, s.port, "/odd", NULL, 100), HTTP_GET_FAILED, -1, "", "not valid HTTP/1.1");
     expect(get(host, s.port, "/key", "Authorization: Bearer k", 100), HTTP_GET_ANSWERED, 204, "", "");
     struct got g = get(host, s.port, "/silent", NULL, 100);
-    expect(g, HTTP_GET_TIMEOUT, -1, "", "within the limit");
+    expect(g, HTTP_GET_TIMEOUT, -1, "", "within 0.3 s");
     assert_true(g.took_ns >= 290000000);
     script_server_stop(&s);
     expect(get(host, s.port, "/hello", NULL, 100), HTTP_GET_REFUSED, -1, "", "Connection refused");
@@ -126,7 +126,7 @@ static void unix_socket(void **state)
     snprintf(host, sizeof host, "unix:%s", s.path);
     expect(get(host, 0, "/hello", NULL, 100), HTTP_GET_ANSWERED, 200, "hello", "");
     script_server_stop(&s);
-    expect(get(host, 0, "/hello", NULL, 100), HTTP_GET_REFUSED, -1, "", "No connection to unix:");
+    expect(get(host, 0, "/hello", NULL, 100), HTTP_GET_REFUSED, -1, "", "The connection to unix:");
 }
 
 static void cancelling(void **state)

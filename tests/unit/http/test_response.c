@@ -155,7 +155,8 @@ static void silence_decides(void **state)
     response_timeout(&f.stream, VERDICT_IDLE_TIMEOUT, 99, 120);
     assert_int_equal(f.stream.record.verdict, VERDICT_IDLE_TIMEOUT);
     assert_int_equal(f.stream.record.end_ns, 99);
-    assert_string_equal(f.stream.record.detail, "No event had come after 120 s.");
+    assert_string_equal(f.stream.record.detail,
+                        "No further event had come after 120 s. If the engine may need longer, raise limits.idle_s.");
     response_done(&f.stream);
 
     /* finish and usage are there, [DONE] alone is missing: a success with its last event */

@@ -290,11 +290,12 @@ static void test_exec_failures(void **state)
         "the path in the plan (engine.command).");
     expect_failure(
         &(struct child_spec){.argv = (const char *[]){"/etc/passwd", NULL}}, ERR_ENGINE,
-        "The engine's command /etc/passwd may not be executed: it is no program, lacks the x permission, or lies on "
-        "a file system mounted noexec.");
-    expect_failure(
-        &(struct child_spec){.argv = (const char *[]){"true", NULL}, .folder = "/no/such/folder"}, ERR_ENGINE,
-        "The engine was not started: its working folder /no/such/folder can't be entered: No such file or directory.");
+        "The engine's command /etc/passwd is not executable: it is not a program, lacks the x permission, or lies on "
+        "a file system that is mounted noexec.");
+    expect_failure(&(struct child_spec){.argv = (const char *[]){"true", NULL}, .folder = "/no/such/folder"},
+                   ERR_ENGINE,
+                   "The engine was not started, because its working folder /no/such/folder could not be entered: No "
+                   "such file or directory.");
 }
 
 static void test_commands_that_can_start(void **state)
@@ -313,9 +314,9 @@ static void test_commands_that_can_start(void **state)
     /* A folder is no program, wherever it stands. */
     const char *folder[] = {"PATH=/", NULL};
     assert_false(child_can_start(&(struct child_spec){.argv = (const char *[]){"usr", NULL}, .env = folder}, &e));
-    assert_non_null(strstr(e.text, "may not be executed"));
+    assert_non_null(strstr(e.text, "is not executable"));
     assert_false(child_can_start(&(struct child_spec){.argv = (const char *[]){"/usr", NULL}}, &e));
-    assert_non_null(strstr(e.text, "may not be executed"));
+    assert_non_null(strstr(e.text, "is not executable"));
 }
 
 static void test_a_failed_start_can_be_repeated(void **state)
