@@ -418,7 +418,8 @@ static const struct schema between_schema = {"between_runs", sizeof(struct betwe
 
 #define AT(member) .offset = offsetof(struct comparison_row, member)
 static const struct field row_fields[] = {
-    {"key", FIELD_TEXT, AT(key), .doc = "Key of the metric; it stays the same in later versions."},
+    {"key", FIELD_TEXT, AT(key), .flags = FIELD_NAMES_ITEM,
+     .doc = "Key of the metric; it stays the same in later versions."},
     {"metric", FIELD_TEXT, AT(metric), .doc = "The same in English."},
     {"unit", FIELD_TEXT, AT(unit), .doc = "Its unit."},
     {"a", FIELD_QUANTITY, AT(a), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Of the first side: mean over its runs."},
@@ -438,7 +439,7 @@ static const struct schema row_schema = {"comparison_row", sizeof(struct compari
 
 #define AT(member) .offset = offsetof(struct plan_difference, member)
 static const struct field difference_fields[] = {
-    {"key", FIELD_TEXT, AT(key), .doc = "Key of the plan, or environment.NAME."},
+    {"key", FIELD_TEXT, AT(key), .flags = FIELD_NAMES_ITEM, .doc = "Key of the plan, or environment.NAME."},
     {"a", FIELD_TEXT, AT(a), .doc = "Of the first side's first run."},
     {"b", FIELD_TEXT, AT(b), .doc = "Of the second side's first run."},
 };

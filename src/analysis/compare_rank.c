@@ -406,7 +406,8 @@ static const struct schema figures_schema = {"rank_figures", sizeof(struct rank_
 #define AT(member)    .offset = offsetof(struct ranking, member)
 #define COUNT(member) .count_offset = offsetof(struct ranking, member)
 static const struct field ranking_fields[] = {
-    {"group", FIELD_ENUM, AT(group), .names = size_group_names, .doc = "Size group, by total parameters."},
+    {"group", FIELD_ENUM, AT(group), .flags = FIELD_NAMES_ITEM, .names = size_group_names,
+     .doc = "Size group, by total parameters."},
     {"n", FIELD_I64, AT(figures.n), .doc = "Models with both values."},
     {"median_lifecycle", FIELD_F64, AT(figures.median_lifecycle), .unit = "J/token", .doc = "Median over these n."},
     {"median_steady", FIELD_F64, AT(figures.median_steady), .unit = "J/token", .doc = "Median over these n."},

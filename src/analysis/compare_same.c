@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/sort.h"
 #include "base/buf.h"
+#include "schema/visit.h"
 
 void sentences_add(struct sentences *s, struct arena *a, const char *text)
 {
@@ -108,10 +109,11 @@ struct leaves {
     struct arena *a;
 };
 
-static void add_leaf(void *self, const char *path, const struct field *f, struct span value)
+static void add_leaf(void *self, const struct visit *v)
 {
-    (void)f;
     struct leaves *l = self;
+    struct buf value = {0};
+    slot_put(&v->slot, &value);
     if (l->count == l->capacity) {
         l->capacity = l->capacity ? 2 * l->capacity : 128;
         struct leaf *grown = arena_array(l->a, l->capacity, sizeof *grown);
@@ -119,13 +121,14 @@ static void add_leaf(void *self, const char *path, const struct field *f, struct
             memcpy(grown, l->items, l->count * sizeof *grown);
         l->items = grown;
     }
-    l->items[l->count++] = (struct leaf){arena_text(l->a, path), arena_copy(l->a, value.p, value.n)};
+    l->items[l->count++] = (struct leaf){arena_text(l->a, v->path), arena_copy(l->a, value.p, value.n)};
+    buf_done(&value);
 }
 
 static struct leaves leaves_of(const struct plan *p, struct arena *a)
 {
     struct leaves l = {.a = a};
-    schema_flat(&plan_schema, p, add_leaf, &l);
+    schema_visit(&plan_schema, p, "", &(struct visitor){.self = &l, .value = add_leaf});
     return l;
 }
 

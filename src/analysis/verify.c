@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analysis/analyze.h"
 #include "analysis/verify_internal.h"
+#include "schema/visit.h"
 
 void verify_set(struct verify *v, int check_code, int outcome, const char *format, ...)
 {
@@ -105,27 +106,14 @@ void verify_run(const struct records *r, const struct method *m, struct arena *a
             result->formal = false;
 }
 
-/* Every measured value of an object, and of those within it, as excluded. */
-static void exclude_values(const struct schema *s, char *object, const char *why)
+/* A measured value as excluded. */
+static void exclude(void *self, const struct visit *v)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        const struct field *f = &s->fields[i];
-        char *at = object + f->offset;
-        if (f->type == FIELD_QUANTITY) {
-            struct quantity *q = (struct quantity *)(void *)at;
-            if (q->state != Q_MEASURED)
-                continue;
-            q->state = Q_EXCLUDED;
-            q->why = why;
-        } else if (f->type == FIELD_OBJECT) {
-            exclude_values(f->sub, at, why);
-        } else if (f->type == FIELD_LIST && f->item == FIELD_OBJECT) {
-            char *items = *(char **)(void *)at;
-            size_t n = *(const size_t *)(const void *)(object + f->count_offset);
-            for (size_t k = 0; k < n; k++)
-                exclude_values(f->sub, items + k * f->sub->size, why);
-        }
-    }
+    const char *const *why = self;
+    if (v->slot.type != FIELD_QUANTITY || slot_quantity(&v->slot)->state != Q_MEASURED)
+        return;
+    slot_quantity(&v->slot)->state = Q_EXCLUDED;
+    slot_quantity(&v->slot)->why = *why;
 }
 
 /* Why no value of a result is a measurement, whatever it is; null: it may be. */
@@ -152,7 +140,7 @@ bool analyze_and_verify(const struct records *r, const struct method *m, struct 
     verify_run(r, m, a, ret_result);
     const char *why = why_not_measured(r, a);
     if (why)
-        exclude_values(&result_schema, (char *)ret_result, why);
+        schema_visit(&result_schema, ret_result, "", &(struct visitor){.self = &why, .value = exclude});
     return true;
 }
 

@@ -7,9 +7,9 @@
 #include "analysis/verify.h"
 #include "base/must.h"
 #include "store/archive.h"
+#include "schema/csv.h"
 #include "schema/json.h"
 #include "text/compress.h"
-#include "text/csv.h"
 
 bool evaluate_given(const char *folder, const struct method *m, double total_parameters, struct arena *a,
                     struct evaluation *ret_evaluation, struct err *e)
@@ -31,34 +31,12 @@ bool evaluate_run(const char *folder, const struct method *m, struct arena *a, s
     return evaluate_given(folder, m, 0, a, ret_evaluation, e);
 }
 
-struct row {
-    struct buf *out;
-    bool header;
-};
-
-static void put_cell(void *self, const char *path, const struct field *f, struct span value)
-{
-    (void)f;
-    struct row *row = self;
-    csv_put_shown(row->out, row->header ? span_of(path) : value, ',');
-}
-
-static void put_row(const struct schema *s, const void *object, bool header, struct buf *b)
-{
-    struct row row = {.out = b, .header = header};
-    schema_flat(s, object, put_cell, &row);
-    b->p[b->n - 1] = '\n';
-}
-
 /* A list of flat structs: the header line of its schema, then one line an object. */
 static void put_table(const struct schema *s, const void *rows, size_t count, struct buf *b)
 {
-    void *blank = mem_zero(1, s->size);
-    schema_absent(s, blank);
-    put_row(s, blank, true, b);
-    free(blank);
+    schema_csv_header(s, b);
     for (size_t i = 0; i < count; i++)
-        put_row(s, (const char *)rows + i * s->size, false, b);
+        schema_csv_put(s, (const char *)rows + i * s->size, 0, CSV_SHOWN, b);
 }
 
 void evaluate_documents(const struct result *r, struct document ret_documents[EVALUATE_DOCUMENTS])

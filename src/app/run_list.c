@@ -7,7 +7,7 @@
 #include "base/must.h"
 #include "schema/json.h"
 #include "store/archive.h"
-#include "store/rows.h"
+#include "store/csv_records.h"
 
 /* Null where the folder has no such document. */
 static bool read_document(const struct schema *s, const char *folder, const char *name, struct arena *a,

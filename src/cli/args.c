@@ -4,19 +4,11 @@
 #include "base/must.h"
 #include "cli/command.h"
 #include "schema/set.h"
+#include "text/nearest.h"
 
 const char *args_nearest(const char *text, const char *const *names)
 {
-    const char *best = NULL;
-    size_t best_distance = strlen(text) / 3 + 1;
-    for (; *names; names++) {
-        size_t d = edit_distance(span_of(text), span_of(*names));
-        if (d < best_distance || (d == best_distance && !best)) {
-            best = *names;
-            best_distance = d;
-        }
-    }
-    return best;
+    return nearest_of(span_of(text), names);
 }
 
 const char *option_doc(const struct option *o)

@@ -2,6 +2,7 @@
 #include "app/evaluate.h"
 #include "cli/command.h"
 #include "cli/show.h"
+#include "schema/set.h"
 #include "schema/table.h"
 
 struct analyze_options {
@@ -43,7 +44,7 @@ static bool run_analyze(struct call *call, struct err *e)
     const char *folder = call->args->operands[0];
     struct method m = method_default();
     for (size_t i = 0; i < call->args->many.count; i++)
-        if (!method_set(&m, call->args->many.items[i], e))
+        if (!schema_set_or_err(&method_schema, &m, call->args->many.items[i], call->arena, e))
             return false;
     struct evaluation *v = arena_alloc(call->arena, sizeof *v);
     enum show_text which;

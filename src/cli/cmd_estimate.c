@@ -3,6 +3,7 @@
 #include "cli/show.h"
 #include "cli/texts.h"
 #include "report/report.h"
+#include "schema/csv.h"
 #include "schema/table.h"
 
 struct estimate_options {
@@ -25,9 +26,10 @@ static bool read_counts(const struct arg_list *list, int64_t *ret_counts, struct
 
 static void put_csv(const struct estimate *list, size_t n, struct arena *a, struct buf *out)
 {
-    report_csv_header(out);
+    schema_csv_values_header(out);
     for (size_t i = 0; i < n; i++)
-        report_csv_rows(&estimate_schema, &list[i], arena_format(a, "estimate.%lld", (long long)list[i].requests), out);
+        schema_csv_values(&estimate_schema, &list[i], arena_format(a, "estimate.%lld", (long long)list[i].requests),
+                          out);
 }
 
 static bool run_estimate(struct call *call, struct err *e)

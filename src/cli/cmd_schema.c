@@ -3,7 +3,6 @@
 #include "analysis/gate.h"
 #include "cli/help.h"
 #include "schema/json.h"
-#include "store/rows.h"
 
 static const char *const document_names[] = {"result",  "plan",     "comparison", "gate",
                                              "ranking", "estimate", "run",        NULL};
@@ -13,10 +12,7 @@ static const struct schema *const document_schemas[] = {&result_schema, &plan_sc
 
 static void put_schema(const struct schema *s, struct buf *out)
 {
-    bool is_plan = s == &plan_schema;
-    struct plan defaults;
-    plan_defaults(&defaults);
-    schema_jsonschema(s, is_plan ? &defaults : NULL, is_plan, out);
+    schema_jsonschema(s, s == &plan_schema, out);
 }
 
 static bool run_schema(struct call *call, struct err *e)

@@ -8,6 +8,7 @@
 #include "base/must.h"
 #include "base/utf8.h"
 #include "report/table.h"
+#include "schema/csv.h"
 #include "schema/json.h"
 
 const char *const format_names_two[] = {"text", "json", NULL};
@@ -48,8 +49,8 @@ void show_document(const struct schema *s, const void *object, enum format forma
     if (format == FORMAT_JSON) {
         schema_json_write(s, object, out);
     } else if (format == FORMAT_CSV) {
-        report_csv_header(out);
-        report_csv_rows(s, object, "", out);
+        schema_csv_values_header(out);
+        schema_csv_values(s, object, "", out);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "model/method.h"
 #include "report/report.h"
 #include "report/table.h"
+#include "schema/visit.h"
 
 struct parameters {
     struct arena *arena;
@@ -22,10 +23,14 @@ static const char *allowed_text(const struct field *f, struct arena *a)
     return text;
 }
 
-static void put_parameter(void *self, const char *path, const struct field *f, struct span value)
+static void put_parameter(void *self, const struct visit *v)
 {
     struct parameters *p = self;
-    buf_fmt(p->out, "  %-16s %-14.*s ", path, SPAN_ARG(value));
+    const struct field *f = v->slot.field;
+    struct buf value = {0};
+    slot_put(&v->slot, &value);
+    buf_fmt(p->out, "  %-16s %-14s ", v->path, buf_text(&value));
+    buf_done(&value);
     text_wrap(p->out, arena_format(p->arena, "%s (%s)", f->doc, allowed_text(f, p->arena)), 34, 34, REPORT_COLUMNS);
 }
 
@@ -54,7 +59,8 @@ void text_method(struct arena *a, struct buf *out)
         "decides; each such decision is marked [D] and stored with every result. docs/METHOD.md has the whole method.",
         0, 0, REPORT_COLUMNS);
     buf_str(out, "\nParameters (jtok analyze --set KEY=VALUE), with the method's own values\n");
-    schema_flat(&method_schema, &m, put_parameter, &(struct parameters){a, out});
+    schema_visit(&method_schema, &m, "",
+                 &(struct visitor){.self = &(struct parameters){a, out}, .value = put_parameter});
     buf_str(out, "\nDecisions of jtok, each with its section of docs/METHOD.md\n");
     for (size_t i = 0; i < method_decision_count; i++) {
         const struct method_decision *d = &method_decisions[i];

@@ -2,9 +2,9 @@
 
 #include <string.h>
 #include "base/buf.h"
-#include "base/num.h"
 #include "model/limits.h"
 #include "schema/table.h"
+#include "schema/visit.h"
 
 const char *const headline_names[] = {"benchmark-1.5", "precise", NULL};
 const char *const rule_names[] = {"gap", "interval", "request", "words", NULL};
@@ -20,14 +20,15 @@ static const struct field method_fields[] = {
          "interval, over the whole request, or at its arrival.",
          DEFAULT(RULE_GAP)),
     ENUM(method, k, steady_k, "Consecutive non-overlapping windows that make a steady state.", DEFAULT(K_2)),
-    I64(method, window, "Requests in a window.", RANGE(2, 1000000), DEFAULT(100)),
-    F64(method, cv_limit, "A window qualifies when its CV is below this.", RANGE(0, 100), DEFAULT(0.03)),
+    I64(method, window, "Requests in a window.", RANGE(2, 1000000), DEFAULT(100), FLAGS(FIELD_NEEDED)),
+    F64(method, cv_limit, "A window qualifies when its CV is below this.", RANGE(0, 100), DEFAULT(0.03),
+        FLAGS(FIELD_NEEDED)),
     F64(method, saturated_share, "Share of the peak concurrency at which a service counts as saturated.",
-        RANGE(0.01, 1), DEFAULT(METHOD_SATURATED_SHARE)),
+        RANGE(0.01, 1), DEFAULT(METHOD_SATURATED_SHARE), FLAGS(FIELD_NEEDED)),
     F64(method, lag_share, "Share of the formal stage idle while owed above which a run is marked delivery_lag.",
-        RANGE(0, 1), DEFAULT(METHOD_LAG_SHARE)),
+        RANGE(0, 1), DEFAULT(METHOD_LAG_SHARE), FLAGS(FIELD_NEEDED)),
     I64(method, merged_tokens, "A later chunk with more tokens than this counts as merged.", RANGE(1, 1000000),
-        DEFAULT(8)),
+        DEFAULT(8), FLAGS(FIELD_NEEDED)),
 };
 const struct schema method_schema = SCHEMA(method, "Parameters of the analysis; the defaults are the method.");
 
@@ -38,123 +39,21 @@ struct method method_default(void)
     return m;
 }
 
-/* ---- key=value ---- */
-
-static size_t edit_distance(const char *a, size_t n, const char *b)
-{
-    size_t row[64], m = strlen(b);
-    if (n >= 63 || m >= 63)
-        return n > m ? n : m;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-            best = above + 1 < best ? above + 1 : best;
-            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            diagonal = above;
-        }
-    }
-    return row[m];
-}
-
-static bool unknown_key(struct span key, struct err *e)
-{
-    const char *nearest = NULL;
-    size_t best = 4;
-    struct buf all = {0};
-    for (size_t i = 0; i < method_schema.count; i++) {
-        size_t d = edit_distance(key.p, key.n, method_fields[i].key);
-        if (d < best) {
-            best = d;
-            nearest = method_fields[i].key;
-        }
-        buf_fmt(&all, "%s%s", i ? ", " : "", method_fields[i].key);
-    }
-    if (nearest)
-        err_set(e, ERR_USAGE, "--set: \"%.*s\" is not a parameter of the method. Did you mean %s? All of them: %s.",
-                SPAN_ARG(key), nearest, buf_text(&all));
-    else
-        err_set(e, ERR_USAGE, "--set: \"%.*s\" is not a parameter of the method. They are: %s.", SPAN_ARG(key),
-                buf_text(&all));
-    buf_done(&all);
-    return false;
-}
-
-static bool set_enum(const struct field *f, struct span value, int *ret, struct err *e)
-{
-    struct buf all = {0};
-    for (int i = 0; f->names[i]; i++) {
-        if (span_is(value, f->names[i])) {
-            *ret = i;
-            buf_done(&all);
-            return true;
-        }
-        buf_fmt(&all, "%s%s", i ? ", " : "", f->names[i]);
-    }
-    err_set(e, ERR_USAGE, "--set %s: \"%.*s\" is not allowed. Give one of: %s.", f->key, SPAN_ARG(value),
-            buf_text(&all));
-    buf_done(&all);
-    return false;
-}
-
-bool method_set(struct method *m, const char *assignment, struct err *e)
-{
-    const char *equals = strchr(assignment, '=');
-    if (!equals)
-        return err_set(e, ERR_USAGE, "--set \"%s\": write it as key=value, for example k=3.", assignment);
-    struct span key = {assignment, (size_t)(equals - assignment)}, value = span_of(equals + 1);
-    const struct field *f = NULL;
-    for (size_t i = 0; i < method_schema.count && !f; i++)
-        if (span_is(key, method_fields[i].key))
-            f = &method_fields[i];
-    if (!f)
-        return unknown_key(key, e);
-    void *at = (char *)m + f->offset;
-    if (f->type == FIELD_ENUM)
-        return set_enum(f, value, at, e);
-    int64_t whole = 0;
-    double number;
-    bool ok = f->type == FIELD_I64 ? num_i64(value, &whole) : num_f64(value, &number);
-    if (f->type == FIELD_I64)
-        number = (double)whole;
-    if (!ok || number < f->min || number > f->max)
-        return err_set(e, ERR_USAGE, "--set %s: \"%.*s\" is not allowed. Give %s from %g to %g.", f->key,
-                       SPAN_ARG(value), f->type == FIELD_I64 ? "a whole number" : "a number", f->min, f->max);
-    if (f->type == FIELD_I64)
-        *(int64_t *)at = whole;
-    else
-        *(double *)at = number;
-    return true;
-}
-
-static void put_value(const struct field *f, const struct method *m, struct buf *b)
-{
-    const void *at = (const char *)m + f->offset;
-    if (f->type == FIELD_ENUM)
-        buf_str(b, f->names[*(const int *)at]);
-    else if (f->type == FIELD_I64)
-        buf_i64(b, *(const int64_t *)at);
-    else
-        num_put_f64(b, *(const double *)at);
-}
-
 const char *method_differences(const struct method *m, struct arena *a)
 {
-    struct method standard = method_default();
-    struct buf b = {0}, own = {0}, theirs = {0};
-    for (size_t i = 0; i < method_schema.count; i++) {
+    const struct method standard = method_default();
+    struct buf all = {0}, own = {0}, theirs = {0};
+    for (const struct field *f = method_fields; f < method_fields + SCHEMA_COUNT(method_fields); f++) {
+        const struct slot mine = slot_of(f, m), other = slot_of(f, &standard);
         buf_clear(&own);
         buf_clear(&theirs);
-        put_value(&method_fields[i], m, &own);
-        put_value(&method_fields[i], &standard, &theirs);
+        slot_put(&mine, &own);
+        slot_put(&other, &theirs);
         if (strcmp(buf_text(&own), buf_text(&theirs)) != 0)
-            buf_fmt(&b, "%s%s=%s", b.n ? ", " : "", method_fields[i].key, buf_text(&own));
+            buf_fmt(&all, "%s%s=%s", all.n ? ", " : "", f->key, buf_text(&own));
     }
-    const char *text = b.n ? arena_copy(a, b.p, b.n) : NULL;
-    buf_done(&b);
+    const char *text = all.n ? arena_copy(a, all.p, all.n) : NULL;
+    buf_done(&all);
     buf_done(&own);
     buf_done(&theirs);
     return text;

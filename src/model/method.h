@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/arena.h"
-#include "base/err.h"
 #include "schema/schema.h"
 
 #define METHOD_ID "jtok-2"
@@ -40,9 +39,6 @@ extern const struct schema method_schema;
 
 /* METHOD's own values. */
 struct method method_default(void);
-
-/* Applies one "key=value". Errors name the key, the nearest known one, and what is allowed. */
-bool method_set(struct method *m, const char *assignment, struct err *e);
 
 /* "attribution=interval, k=3": what differs from the default, or null. */
 const char *method_differences(const struct method *m, struct arena *a);

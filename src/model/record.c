@@ -46,6 +46,182 @@ bool power_source_is_averaged(const char *source)
     return source && (strcmp(source, "power_usage") == 0 || strncmp(source, "averaged", 8) == 0);
 }
 
+const char *const instant_tag_names[] = {"grid", "mark", "mark_after", NULL};
+const char *const counter_why_names[] = {"locked", "repeat", "search", "boundary", NULL};
+
+/* ---- record files: a column a row ---- */
+
+/* Ranges: what can't be right, not what is unlikely. Sums and differences of any two times are within int64_t. */
+#define TIME      UNIT("ns"), RANGE(RECORD_TIME_MIN, RECORD_TIME_MAX)
+#define DURATION  UNIT("ns"), RANGE(0, RECORD_TIME_MAX)
+#define REALTIME  4e18 /* ns since 1970: the year 2096 */
+#define NUMBER    RANGE(0, INT32_MAX)
+#define CALL      UNIT("ns"), RANGE(0, INT32_MAX)
+#define TOKENS    UNIT("tokens"), RANGE(0, RECORD_TOKENS_MAX)
+#define SWITCH    RANGE(0, 1)
+#define BYTES     UNIT("B"), RANGE(0, 0x1p50)
+#define POWER_MW  UNIT("mW"), RANGE(0, 1e7)    /* 10 kW a board */
+#define ENERGY_MJ UNIT("mJ"), RANGE(0, 0x1p50) /* 30 years of 1 kW */
+#define FIGURE    RANGE(0, 0x1p53)
+#define NEEDED    FLAGS(FIELD_NEEDED)
+#define GPU       ASIDE("gpu", "Line of gpus.csv, from 0.", RANGE(0, RECORD_GPUS_MAX - 1))
+
+static const struct field rec_gpu_fields[] = {
+    TEXT(rec_gpu, uuid, "As the device library gives it.", NEEDED),
+    TEXT(rec_gpu, name, "Product name."),
+    TEXT(rec_gpu, pci, "PCI address."),
+    I64(rec_gpu, index, "The device library's index.", NUMBER, NEEDED),
+    I64(rec_gpu, power_limit_mw, "Enforced power limit.", POWER_MW),
+    I64(rec_gpu, power_limit_default_mw, "The board's own limit.", POWER_MW),
+    I64(rec_gpu, power_limit_min_mw, "The lowest limit that can be set.", POWER_MW),
+    I64(rec_gpu, power_limit_max_mw, "The highest limit that can be set.", POWER_MW),
+    I64(rec_gpu, memory_total_bytes, "Memory.", BYTES),
+    I64_AS("mig", rec_gpu, partitioned, "1: split into parts that share its power; 0: whole; empty: can't be split.",
+           SWITCH),
+    I64(rec_gpu, persistence, "1: the driver keeps it initialised while nobody uses it; 0: it doesn't.", SWITCH),
+    I64(rec_gpu, architecture, "The device library's number of the architecture.", FIGURE),
+    TEXT(rec_gpu, instant_source, "The instrument of instant.csv, as its library calls it."),
+};
+const struct schema rec_gpu_schema = SCHEMA(rec_gpu, "One line for each selected GPU.");
+
+static const struct field rec_boundary_fields[] = {
+    I64(rec_boundary, t_ns, "When.", TIME, NEEDED),
+    ENUM_AS("mark", rec_boundary, id, boundary, "Which boundary of a stage, or how the run ended before its end."),
+    TEXT(rec_boundary, note, "Why, where that needs saying."),
+};
+const struct schema rec_boundary_schema = SCHEMA(rec_boundary, "The moments that bound the stages.");
+
+static const struct field rec_clock_fields[] = {
+    I64(rec_clock, t_ns, "Middle of the two calls of the monotonic clock.", TIME, NEEDED),
+    I64(rec_clock, offset_ns, "REALTIME minus time since the run began.", UNIT("ns"), RANGE(0, REALTIME), NEEDED),
+    I64(rec_clock, width_ns, "Distance of these two calls: the pair's uncertainty.", DURATION),
+};
+const struct schema rec_clock_schema = SCHEMA(rec_clock, "Pairs of the two clocks.");
+
+static const struct field rec_fact_fields[] = {
+    I64(rec_fact, t_ns, "When.", TIME, NEEDED),
+    TEXT(rec_fact, name, "What was looked at; the part before the first dot is the group.", NEEDED),
+    ENUM(rec_fact, outcome, check_outcome, "What came of it."),
+    TEXT(rec_fact, expected, "In words."),
+    TEXT(rec_fact, seen, "In words."),
+};
+const struct schema rec_fact_schema = SCHEMA(rec_fact, "What the run looked at itself and can't be computed later.");
+
+static const struct field rec_instant_fields[] = {
+    I64(rec_instant, t_ns, "Middle of the call.", TIME, NEEDED),
+    GPU,
+    I32(rec_instant, mw, "Power; empty: the call failed.", POWER_MW),
+    I32(rec_instant, width_ns, "Length of the call.", CALL),
+    I64(rec_instant, late_ns, "Start of the call behind its deadline; empty for boundary samples.", TIME),
+    ENUM(rec_instant, tag, instant_tag, "On the grid, at a boundary, or 0.2 s behind one."),
+};
+const struct schema rec_instant_schema = SCHEMA(rec_instant, "Power on the grid.");
+
+static const struct field rec_counter_fields[] = {
+    I64(rec_counter, t_ns, "Middle of the call.", TIME, NEEDED),
+    GPU,
+    I64(rec_counter, mj, "The counter; empty: the call failed.", ENERGY_MJ, FLAGS(FIELD_NEGATIVE_ABSENT)),
+    I32(rec_counter, width_ns, "Length of the call.", CALL),
+    ENUM(rec_counter, why, counter_why, "Why it was read at this moment."),
+};
+const struct schema rec_counter_schema = SCHEMA(rec_counter, "The board's energy counter.");
+
+static const struct field rec_buffer_fields[] = {
+    I64(rec_buffer, realtime_us, "The device library's stamp, since 1970, as it is.", UNIT("us"),
+        RANGE(0, REALTIME / 1000), NEEDED),
+    GPU,
+    I32(rec_buffer, mw, "Power.", POWER_MW),
+};
+const struct schema rec_buffer_schema = SCHEMA(rec_buffer, "The driver's own samples of power.");
+
+static const struct field rec_gpu_state_fields[] = {
+    I64(rec_gpu_state, t_ns, "When.", TIME, NEEDED),
+    GPU,
+    I64(rec_gpu_state, memory_used_bytes, "Memory used, with the driver's reserve.", BYTES),
+    I32(rec_gpu_state, utilisation, "GPU utilisation.", UNIT("%"), RANGE(0, 100)),
+    I32(rec_gpu_state, sm_mhz, "SM clock.", UNIT("MHz"), RANGE(0, 100000)),
+    I32(rec_gpu_state, temperature_c, "Temperature.", UNIT("C"), RANGE(0, 1000)),
+    I64_AS("reasons", rec_gpu_state, slowdowns, "Why the clock is not at its highest: a bit mask.", RANGE(0, 0x1p63)),
+    I32(rec_gpu_state, processes, "Compute processes; empty: the list could not be read.", RANGE(0, 1000000)),
+};
+const struct schema rec_gpu_state_schema = SCHEMA(rec_gpu_state, "What else is known of a GPU, beside the grid.");
+
+static const struct field rec_process_fields[] = {
+    I64(rec_process, t_ns, "The same as in gpu_state.csv.", TIME, NEEDED),
+    GPU,
+    I64(rec_process, pid, "Process id.", RANGE(0, UINT32_MAX), NEEDED),
+    I64(rec_process, memory_bytes, "Its GPU memory.", BYTES),
+    I8(rec_process, own, "1: of the engine's tree; 0: not; empty: can't be told.", SWITCH),
+};
+const struct schema rec_process_schema = SCHEMA(rec_process, "The compute processes on a GPU.");
+
+/* What an engine told of a request that failed may be anything. */
+#define TOLD(m, text) I64(rec_request, m, text, TOKENS, FLAGS(FIELD_LENIENT))
+#define AT(m, text)   I64(rec_request, m, text, TIME)
+static const struct field rec_request_fields[] = {
+    ENUM(rec_request, stage, request_stage, "Proof of readiness, warm-up, or formal stage."),
+    U32(rec_request, id, "Number within its stage, from 0; a formal one's place in the request set.", NUMBER),
+    ENUM(rec_request, verdict, verdict, "ok, or why it failed."),
+    U16(rec_request, notes, "Sum of what else was seen (enum request_note).", RANGE(0, UINT16_MAX)),
+    I32(rec_request, status, "HTTP status.", RANGE(0, 999)),
+    AT(connect_ns, "Connecting began."),
+    AT(connected_ns, "Connected."),
+    AT(submit_ns, "Handed to the transport."),
+    AT(sent_ns, "Fully written."),
+    AT(head_ns, "The answer's head was complete."),
+    AT(role_ns, "First chunk that names only the role."),
+    AT(first_ns, "First token chunk."),
+    AT(first_visible_ns, "First one of visible output."),
+    AT(last_ns, "Last token chunk."),
+    AT(finish_ns, "Finish reason."),
+    AT(usage_ns, "Last usage."),
+    AT(end_ns, "[DONE], or the end of the stream."),
+    AT(closed_ns, "The server closed or broke the connection."),
+    TOLD(prompt_tokens, "Of the last usage; empty: not told."),
+    TOLD(completion_tokens, "Of the last usage; empty: not told."),
+    TOLD(reasoning_tokens, "Of the last usage; empty: not told."),
+    TOLD(cached_tokens, "Of the last usage; empty: not told."),
+    I64(rec_request, max_tokens, "As sent; empty: none.", TOKENS),
+    I64(rec_request, body_bytes, "Of the request's body.", BYTES),
+    I64(rec_request, text_bytes, "Of output text, UTF-8.", BYTES),
+    I64(rec_request, received_bytes, "Of the answer, as it came.", BYTES),
+    I64(rec_request, events, "Stream events.", NUMBER),
+    I64(rec_request, token_chunks, "Of them with tokens.", NUMBER),
+    I64(rec_request, shared_stamps, "Token chunks that share another's arrival time.", NUMBER),
+    I64(rec_request, comments, "Comment lines in the stream.", NUMBER),
+    HEX(rec_request, prompt_digest, "First 64 bits of the prompt's SHA-256: equal prompts, equal digests."),
+    TEXT(rec_request, finish_reason, "As the engine says; empty: none.", FLAGS(FIELD_EMPTY_TEXT)),
+    TEXT(rec_request, detail, "Of a failure: what was seen, in a sentence."),
+};
+const struct schema rec_request_schema = SCHEMA(rec_request, "One line for each request, written when it is over.");
+
+static const struct field rec_chunk_fields[] = {
+    I64(rec_chunk, t_ns, "Arrival.", TIME, NEEDED),
+    U32(rec_chunk, request, "Id of the formal request.", NUMBER),
+    ENUM(rec_chunk, kind, chunk_kind, "What it carries: text, reasoning and held are tokens."),
+    U32(rec_chunk, bytes, "UTF-8 bytes of output text (characters where only those were recorded).", UNIT("B"), NUMBER),
+    I32(rec_chunk, running, "completion_tokens so far, as this chunk says; empty: it doesn't.", TOKENS),
+    ENUM(rec_chunk, stamp, chunk_stamp, "kernel: exact; shared: an upper bound; read: the time of the read."),
+};
+const struct schema rec_chunk_schema = SCHEMA(rec_chunk, "One line for each event of a formal request's stream.");
+
+static const struct field rec_metrics_fields[] = {
+    I64(rec_metrics, t_ns, "The scrape's request was sent.", TIME, NEEDED),
+    I64(rec_metrics, took_ns, "Until its answer; empty: none within the limit.", DURATION),
+    F64(rec_metrics, running, "Being generated.", UNIT("requests"), FIGURE),
+    F64(rec_metrics, waiting, "Queued.", UNIT("requests"), FIGURE),
+    F64(rec_metrics, kv_cache_used, "Share of the KV cache in use, 0 to 1.", FIGURE),
+    F64(rec_metrics, preemptions, "Preemptions so far.", FIGURE),
+    F64(rec_metrics, prompt_tokens, "So far.", UNIT("tokens"), FIGURE),
+    F64(rec_metrics, generation_tokens, "So far.", UNIT("tokens"), FIGURE),
+    F64(rec_metrics, prefix_queries, "Of the prefix cache, so far.", UNIT("tokens"), FIGURE),
+    F64(rec_metrics, prefix_hits, "Of the prefix cache, so far.", UNIT("tokens"), FIGURE),
+    F64(rec_metrics, requests_ended, "That ended well, so far.", UNIT("requests"), FIGURE, FLAGS(FIELD_LATER)),
+};
+const struct schema rec_metrics_schema = SCHEMA(rec_metrics, "The engine's own figures, one line for each scrape.");
+
+/* ---- run.json and client.json ---- */
+
 static const struct field rec_series_fields[] = {
     TEXT(rec_series, file, "Record file."),
     I64(rec_series, rows, "Its rows."),
@@ -85,25 +261,25 @@ static const struct field rec_run_fields[] = {
 const struct schema rec_run_schema = SCHEMA(rec_run, "What is known about a run as a whole.");
 
 /* A length or a number of the client's: never below zero. */
-#define FIGURE(m, text, ...) I64(rec_client, m, text, .max = 1e18, __VA_ARGS__)
+#define OF_CLIENT(m, text, ...) I64(rec_client, m, text, .max = 1e18, __VA_ARGS__)
 static const struct field rec_client_fields[] = {
-    FIGURE(submit_spread_ns, "First to last submission.", UNIT("ns")),
-    FIGURE(connect_wall_ns, "Opening all connections ahead.", UNIT("ns")),
-    FIGURE(wakeups, "Returns of epoll_wait."),
-    FIGURE(reads, "Calls of recvmsg."),
-    FIGURE(events, "Stream events."),
-    FIGURE(lag_p50_ns, "Loop lag: woken behind its deadline, or one pass; median.", UNIT("ns")),
-    FIGURE(lag_p99_ns, "Loop lag, 99th percentile.", UNIT("ns")),
-    FIGURE(lag_max_ns, "Loop lag, largest.", UNIT("ns")),
-    FIGURE(handle_p50_ns, "Kernel stamp to processed; median.", UNIT("ns")),
-    FIGURE(handle_p99_ns, "Kernel stamp to processed, 99th percentile.", UNIT("ns")),
-    FIGURE(handle_max_ns, "Kernel stamp to processed, largest.", UNIT("ns")),
-    FIGURE(cpu_ns, "CPU time of the loop thread in the formal stage.", UNIT("ns")),
-    FIGURE(wall_ns, "Length of the formal stage as the client saw it.", UNIT("ns")),
-    FIGURE(stamps_kernel, "Arrivals with an exact kernel stamp."),
-    FIGURE(stamps_shared, "Arrivals that share another's stamp."),
-    FIGURE(stamps_read, "Arrivals with the time of the read."),
-    FIGURE(open_files_limit, "Limit of open files."),
+    OF_CLIENT(submit_spread_ns, "First to last submission.", UNIT("ns")),
+    OF_CLIENT(connect_wall_ns, "Opening all connections ahead.", UNIT("ns")),
+    OF_CLIENT(wakeups, "Returns of epoll_wait."),
+    OF_CLIENT(reads, "Calls of recvmsg."),
+    OF_CLIENT(events, "Stream events."),
+    OF_CLIENT(lag_p50_ns, "Loop lag: woken behind its deadline, or one pass; median.", UNIT("ns")),
+    OF_CLIENT(lag_p99_ns, "Loop lag, 99th percentile.", UNIT("ns")),
+    OF_CLIENT(lag_max_ns, "Loop lag, largest.", UNIT("ns")),
+    OF_CLIENT(handle_p50_ns, "Kernel stamp to processed; median.", UNIT("ns")),
+    OF_CLIENT(handle_p99_ns, "Kernel stamp to processed, 99th percentile.", UNIT("ns")),
+    OF_CLIENT(handle_max_ns, "Kernel stamp to processed, largest.", UNIT("ns")),
+    OF_CLIENT(cpu_ns, "CPU time of the loop thread in the formal stage.", UNIT("ns")),
+    OF_CLIENT(wall_ns, "Length of the formal stage as the client saw it.", UNIT("ns")),
+    OF_CLIENT(stamps_kernel, "Arrivals with an exact kernel stamp."),
+    OF_CLIENT(stamps_shared, "Arrivals that share another's stamp."),
+    OF_CLIENT(stamps_read, "Arrivals with the time of the read."),
+    OF_CLIENT(open_files_limit, "Limit of open files."),
 };
 const struct schema rec_client_schema = SCHEMA(rec_client, "The client's own condition over the formal stage.");
 

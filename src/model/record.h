@@ -13,6 +13,12 @@
 #include "base/num.h"
 #include "model/plan.h"
 
+/* No time of a run is before its begin by more than an hour, or ten years behind it. */
+#define RECORD_TIME_MIN   (-INT64_C(3600) * 1000000000)
+#define RECORD_TIME_MAX   (INT64_C(3650) * 86400 * 1000000000)
+#define RECORD_TOKENS_MAX INT32_MAX /* METHOD section 4, "valid usage" */
+enum { RECORD_GPUS_MAX = 256 };     /* a gpu column holds less */
+
 /* ---- the run ---- */
 
 enum boundary {
@@ -122,6 +128,7 @@ struct rec_instant {
 };
 
 enum __attribute__((packed)) counter_why { COUNTER_LOCKED, COUNTER_REPEAT, COUNTER_SEARCH, COUNTER_BOUNDARY };
+extern const char *const instant_tag_names[4], *const counter_why_names[5];
 
 struct rec_counter {
     int64_t t_ns;
@@ -329,8 +336,11 @@ struct records {
 /* Is the power of this instrument (instant_source) a mean over about a second instead of the power of a moment? */
 bool power_source_is_averaged(const char *source);
 
-/* schemas of run.json and client.json */
+/* Of run.json and client.json; and of the record files, a column a field. */
 extern const struct schema rec_run_schema, rec_client_schema;
+extern const struct schema rec_gpu_schema, rec_boundary_schema, rec_clock_schema, rec_fact_schema, rec_instant_schema,
+    rec_counter_schema, rec_buffer_schema, rec_gpu_state_schema, rec_process_schema, rec_request_schema,
+    rec_chunk_schema, rec_metrics_schema;
 
 /* Time of the last boundary with this id, or ABSENT_I64. O(boundaries). */
 int64_t records_boundary(const struct records *r, enum boundary id);

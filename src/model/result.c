@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/must.h"
 #include "schema/table.h"
+#include "schema/visit.h"
 
 const char *const stage_id_names[] = {"baseline",  "startup", "formal",    "release",
                                       "lifecycle", "steady",  "saturated", NULL};
@@ -546,27 +547,14 @@ bool result_is_of_unknown_method(const struct result *r)
     return result_is_older(r) && (!r->about.method_id || strcmp(r->about.method_id, "jtok-1") != 0);
 }
 
-/* Enums that a file did not hold, or held under a name of another version, as their first name. False: there was one.
- */
-static bool fill_enums(const struct schema *s, char *object)
+/* Enums that a file did not hold, or held under a name of another version, as their first name. */
+static void fill_enum(void *self, const struct visit *v)
 {
-    bool whole = true;
-    for (size_t i = 0; i < s->count; i++) {
-        const struct field *f = &s->fields[i];
-        char *at = object + f->offset;
-        if (f->type == FIELD_ENUM && *(int *)(void *)at < 0) {
-            *(int *)(void *)at = 0;
-            whole = false;
-        }
-        if (f->type == FIELD_OBJECT)
-            whole &= fill_enums(f->sub, at);
-        if (f->type != FIELD_LIST || f->item != FIELD_OBJECT)
-            continue;
-        char *items = *(char **)(void *)at;
-        for (size_t k = 0; k < *(const size_t *)(const void *)(object + f->count_offset); k++)
-            whole &= fill_enums(f->sub, items + k * f->sub->size);
-    }
-    return whole;
+    bool *whole = self;
+    if (v->slot.type != FIELD_ENUM || !slot_is_absent(&v->slot))
+        return;
+    slot_set_enum(&v->slot, 0);
+    *whole = false;
 }
 
 /* Each table in the order of its codes, what an older version did not know from the blank result. False where one is
@@ -671,7 +659,8 @@ bool result_complete(struct result *r, struct arena *a, const char **ret_why)
         *ret_why = "a check, a mark or a stage in it has no name";
         return false;
     }
-    bool named = fill_enums(&result_schema, (char *)r);
+    bool named = true;
+    schema_visit(&result_schema, r, "", &(struct visitor){.self = &named, .value = fill_enum});
     bool stages = r->stage_count == STAGE_COUNT && r->check_count > 0;
     if (!order_checks(r, blank, unknown, &whole) || !order_flags(r, blank, unknown, &whole) ||
         !order_stages(r, blank, &whole)) {

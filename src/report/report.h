@@ -34,11 +34,4 @@ void report_checks(const struct result *r, const struct report_options *options,
  * instrument, calibration. The first columns are those of result.json's tables, so the two never differ. */
 void report_csv(const struct result *r, struct buf *out);
 
-/* The header line of report_csv. */
-void report_csv_header(struct buf *out);
-
-/* Any object of a schema, as report_csv writes a result: rows without the header line; `prefix` goes before each path.
- */
-void report_csv_rows(const struct schema *s, const void *object, const char *prefix, struct buf *out);
-
 #endif

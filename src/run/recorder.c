@@ -14,10 +14,10 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/must.h"
-#include "store/rows.h"
+#include "store/csv_records.h"
 
 /* The files of rows, then the two that are no CSV. gpus.csv is a document, not a record file: its place stays empty. */
-enum { FILE_PROM = ROWS_COUNT, FILE_LOG, FILE_COUNT };
+enum { FILE_PROM = CSV_COUNT, FILE_LOG, FILE_COUNT };
 
 enum { MEMORY_DEFAULT = 256 << 20, CHUNKS_RESERVE = 8 << 20, OTHERS_RESERVE = 64 << 10 };
 
@@ -132,11 +132,11 @@ static void add_taken(struct rec_series *sum, const struct rec_series *more)
 }
 
 /* One row between begin and end. */
-static void put_row(struct record_file *f, enum row_table t, uint32_t gpu, const void *record, struct rec_series *taken)
+static void put_row(struct record_file *f, enum csv_file t, uint32_t gpu, const void *record, struct rec_series *taken)
 {
-    int64_t time = rows_time(t, record);
+    int64_t time = csv_records_time(t, record);
     taken->rows++;
-    taken->cells += (int64_t)rows_put(&f->filling, t, gpu, record);
+    taken->cells += (int64_t)csv_records_put(&f->filling, t, gpu, record);
     if (time != ABSENT_I64 && (taken->first == ABSENT_I64 || time < taken->first))
         taken->first = time;
     taken->last = time > taken->last ? time : taken->last; /* ABSENT_I64 is the lowest */
@@ -167,14 +167,14 @@ static void end(struct recorder *r, struct record_file *f, size_t before, const 
         ;
 }
 
-static void put_rows(struct recorder *r, enum row_table t, uint32_t gpu, const void *records, size_t count)
+static void put_rows(struct recorder *r, enum csv_file t, uint32_t gpu, const void *records, size_t count)
 {
-    assert(t < ROWS_COUNT && t != ROWS_GPUS);
+    assert(t < CSV_COUNT && t != CSV_GPUS);
     size_t before;
     struct record_file *f = begin(r, (int)t, &before);
     struct rec_series taken = nothing_taken(NULL);
     for (size_t i = 0; i < count; i++)
-        put_row(f, t, gpu, (const char *)records + i * rows_size(t), &taken);
+        put_row(f, t, gpu, (const char *)records + i * csv_records_size(t), &taken);
     end(r, f, before, &taken);
 }
 
@@ -219,17 +219,17 @@ static void take_boundary(void *self, const struct rec_boundary *m)
     struct recorder *r = self;
     struct rec_boundary masked = *m;
     size_t before;
-    struct record_file *f = begin(r, ROWS_MARKS, &before);
+    struct record_file *f = begin(r, CSV_BOUNDARIES, &before);
     struct rec_series taken = nothing_taken(NULL);
     masked.note = mask(r, f, 0, m->note);
-    put_row(f, ROWS_MARKS, 0, &masked, &taken);
+    put_row(f, CSV_BOUNDARIES, 0, &masked, &taken);
     end(r, f, before, &taken);
     ask_turn(r);
 }
 
 static void take_clock(void *self, const struct rec_clock *c)
 {
-    put_rows(self, ROWS_CLOCK, 0, c, 1);
+    put_rows(self, CSV_CLOCK, 0, c, 1);
 }
 
 static void take_fact(void *self, const struct rec_fact *fact)
@@ -237,35 +237,35 @@ static void take_fact(void *self, const struct rec_fact *fact)
     struct recorder *r = self;
     struct rec_fact masked = *fact;
     size_t before;
-    struct record_file *f = begin(r, ROWS_FACTS, &before);
+    struct record_file *f = begin(r, CSV_FACTS, &before);
     struct rec_series taken = nothing_taken(NULL);
     masked.expected = mask(r, f, 0, fact->expected);
     masked.seen = mask(r, f, 1, fact->seen);
-    put_row(f, ROWS_FACTS, 0, &masked, &taken);
+    put_row(f, CSV_FACTS, 0, &masked, &taken);
     end(r, f, before, &taken);
 }
 
 static void take_instant(void *self, uint32_t gpu, const struct rec_instant *i)
 {
-    put_rows(self, ROWS_INSTANT, gpu, i, 1);
+    put_rows(self, CSV_INSTANT, gpu, i, 1);
 }
 
 static void take_counter(void *self, uint32_t gpu, const struct rec_counter *c)
 {
-    put_rows(self, ROWS_COUNTER, gpu, c, 1);
+    put_rows(self, CSV_COUNTER, gpu, c, 1);
 }
 
 static void take_buffer(void *self, uint32_t gpu, const struct rec_buffer *b, size_t n)
 {
-    put_rows(self, ROWS_BUFFER, gpu, b, n);
+    put_rows(self, CSV_BUFFER, gpu, b, n);
 }
 
 static void take_state(void *self, uint32_t gpu, const struct rec_gpu_state *state, const struct rec_process *p,
                        size_t n)
 {
-    put_rows(self, ROWS_GPU_STATE, gpu, state, 1);
+    put_rows(self, CSV_GPU_STATE, gpu, state, 1);
     if (n)
-        put_rows(self, ROWS_PROCESSES, gpu, p, n);
+        put_rows(self, CSV_PROCESSES, gpu, p, n);
 }
 
 static void take_request(void *self, const struct rec_request *request)
@@ -273,23 +273,23 @@ static void take_request(void *self, const struct rec_request *request)
     struct recorder *r = self;
     struct rec_request masked = *request;
     size_t before;
-    struct record_file *f = begin(r, ROWS_REQUESTS, &before);
+    struct record_file *f = begin(r, CSV_REQUESTS, &before);
     struct rec_series taken = nothing_taken(NULL);
     masked.finish_reason = mask(r, f, 0, request->finish_reason);
     masked.detail = mask(r, f, 1, request->detail);
-    put_row(f, ROWS_REQUESTS, 0, &masked, &taken);
+    put_row(f, CSV_REQUESTS, 0, &masked, &taken);
     end(r, f, before, &taken);
 }
 
 static void take_chunk(void *self, const struct rec_chunk *c, size_t n)
 {
-    put_rows(self, ROWS_CHUNKS, 0, c, n);
+    put_rows(self, CSV_CHUNKS, 0, c, n);
 }
 
 static void take_metrics(void *self, const struct rec_metrics *m, struct span raw)
 {
     struct recorder *r = self;
-    put_rows(r, ROWS_METRICS, 0, m, 1);
+    put_rows(r, CSV_METRICS, 0, m, 1);
     size_t before;
     struct record_file *f = begin(r, FILE_PROM, &before);
     buf_fmt(&f->filling, "# scrape t_ns=%lld took_ns=", (long long)m->t_ns);
@@ -450,7 +450,7 @@ bool recorder_flush(struct recorder *r, int64_t limit_ns, struct err *e)
 
 static const char *file_name(int file)
 {
-    return file == FILE_PROM ? "metrics.prom" : file == FILE_LOG ? "engine.log" : rows_file((enum row_table)file);
+    return file == FILE_PROM ? "metrics.prom" : file == FILE_LOG ? "engine.log" : csv_records_file((enum csv_file)file);
 }
 
 static bool open_file(struct recorder *r, int file, struct err *e)
@@ -461,12 +461,12 @@ static bool open_file(struct recorder *r, int file, struct err *e)
     f->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (f->fd < 0)
         return err_set_errno(e, ERR_SYSTEM, errno, "The record file %s can't be made", path);
-    buf_reserve(&f->filling, file == ROWS_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
-    buf_reserve(&f->writing, file == ROWS_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
+    buf_reserve(&f->filling, file == CSV_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
+    buf_reserve(&f->writing, file == CSV_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
     size_t before;
     begin(r, file, &before);
-    if (file < ROWS_COUNT)
-        rows_header((enum row_table)file, &f->filling);
+    if (file < CSV_COUNT)
+        csv_records_header((enum csv_file)file, &f->filling);
     end(r, f, before, &(struct rec_series){.first = ABSENT_I64, .last = ABSENT_I64});
     return true;
 }
@@ -531,7 +531,7 @@ bool recorder_open(struct recorder **ret_recorder, const char *folder, const str
     r->flush_ns = o && o->flush_ns ? o->flush_ns : flush_default_ns;
     init_locks(r);
     for (int i = 0; i < FILE_COUNT; i++)
-        if (i != ROWS_GPUS && !open_file(r, i, e)) {
+        if (i != CSV_GPUS && !open_file(r, i, e)) {
             free_recorder(r);
             return false;
         }
@@ -559,7 +559,7 @@ struct recorder_counts recorder_counts(const struct recorder *r)
         .write_max_ns = atomic_load(&self->write_max_ns),
     };
 
-    for (int i = 0; i < ROWS_COUNT; i++) {
+    for (int i = 0; i < CSV_COUNT; i++) {
         struct record_file *f = &self->files[i];
         if (f->fd < 0)
             continue;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include "base/err.h"
 #include "model/sink.h"
-#include "store/rows.h"
+#include "store/csv_records.h"
 #include "store/secrets.h"
 
 struct recorder;
@@ -40,8 +40,8 @@ struct recorder_counts {
     uint64_t lost_rows;        /* beyond memory_max, or left over at close */
     uint64_t secrets_replaced; /* places */
     uint64_t memory_peak_bytes;
-    int64_t write_max_ns;                 /* longest single write or fsync of the writer thread */
-    struct rec_series series[ROWS_COUNT]; /* of each file of rows, what was taken */
+    int64_t write_max_ns;                /* longest single write or fsync of the writer thread */
+    struct rec_series series[CSV_COUNT]; /* of each file of rows, what was taken */
     size_t series_count;
 };
 struct recorder_counts recorder_counts(const struct recorder *r);

@@ -1,7 +1,4 @@
 #include "schema/json.h"
-#include <math.h>
-#include "base/buf.h"
-#include "base/quantity.h"
 #include "schema/parse.h"
 
 /* ---- writer ---- */
@@ -27,104 +24,91 @@ static void put_quantity(struct json_writer *w, const struct quantity *q)
     json_put_object_end(w);
 }
 
-static void put_value(struct json_writer *w, const struct field *f, enum field_type type, const void *at)
+static void put_hex(struct json_writer *w, const struct slot *s)
 {
-    switch (type) {
+    struct buf text = {0};
+    slot_put(s, &text);
+    json_put_text(w, text.n ? buf_text(&text) : NULL);
+    buf_done(&text);
+}
+
+static void put_value(struct json_writer *w, const struct slot *s)
+{
+    switch (s->type) {
     case FIELD_BOOL:
-        json_put_bool(w, *(const bool *)at);
+        json_put_bool(w, slot_bool(s));
         break;
     case FIELD_I64:
-        if (*(const int64_t *)at == ABSENT_I64)
+        if (slot_is_absent(s))
             json_put_null(w);
         else
-            json_put_i64(w, *(const int64_t *)at);
+            json_put_i64(w, slot_i64(s));
         break;
     case FIELD_F64:
-        put_f64(w, *(const double *)at);
+        put_f64(w, slot_f64(s));
         break;
     case FIELD_TEXT:
-        json_put_text(w, *(const char *const *)at);
-        break;
     case FIELD_ENUM:
-        json_put_text(w, *(const int *)at < 0 ? NULL : f->names[*(const int *)at]);
+        json_put_text(w, slot_text(s));
+        break;
+    case FIELD_HEX:
+        put_hex(w, s);
         break;
     case FIELD_QUANTITY:
-        put_quantity(w, at);
+        put_quantity(w, slot_quantity(s));
         break;
     case FIELD_OBJECT:
-        schema_json_put(f->sub, at, w);
-        break;
     case FIELD_LIST:
     case FIELD_MAP:
-        break; /* lists of lists do not exist */
+        break; /* entered */
     }
 }
 
-static void put_items(struct json_writer *w, const struct field *f, const void *object)
+/* The key, where there is one; false: the value is left out. */
+static bool put_key(struct json_writer *w, const struct visit *v)
 {
-    const char *items = *(char *const *)((const char *)object + f->offset);
-    size_t count = *(const size_t *)((const char *)object + f->count_offset);
-
-    if (f->type == FIELD_MAP) {
-        const struct field_pair *pairs = (const struct field_pair *)items;
-
-        json_put_object(w);
-        for (size_t i = 0; i < count; i++) {
-            json_put_key(w, pairs[i].name);
-            json_put_text(w, pairs[i].value);
-        }
-        json_put_object_end(w);
-        return;
-    }
-    json_put_array(w);
-    for (size_t i = 0; i < count; i++)
-        put_value(w, f, f->item, items + i * field_item_size(f));
-    json_put_array_end(w);
-}
-
-static bool field_is_absent(const struct field *f, const void *object)
-{
-    const void *at = (const char *)object + f->offset;
-
-    switch (f->type) {
-    case FIELD_I64:
-        return *(const int64_t *)at == ABSENT_I64;
-    case FIELD_F64:
-        return !isfinite(*(const double *)at);
-    case FIELD_TEXT:
-        return !*(const char *const *)at;
-    case FIELD_ENUM:
-        return *(const int *)at < 0;
-    case FIELD_LIST:
-    case FIELD_MAP:
-        return *(const size_t *)((const char *)object + f->count_offset) == 0;
-    case FIELD_BOOL:
-    case FIELD_OBJECT:
-    case FIELD_QUANTITY:
-    default:
+    if (!v->item && (v->slot.field->flags & FIELD_OMIT_ABSENT) && slot_is_absent(&v->slot))
         return false;
-    }
+    if (v->key)
+        json_put_key(w, v->key);
+    return true;
+}
+
+static bool enter(void *self, const struct visit *v)
+{
+    if (!put_key(self, v))
+        return false;
+    if (v->slot.type == FIELD_LIST)
+        json_put_array(self);
+    else
+        json_put_object(self);
+    return true;
+}
+
+static void leave(void *self, const struct visit *v)
+{
+    if (v->slot.type == FIELD_LIST)
+        json_put_array_end(self);
+    else
+        json_put_object_end(self);
+}
+
+static void value(void *self, const struct visit *v)
+{
+    if (put_key(self, v))
+        put_value(self, &v->slot);
 }
 
 void schema_json_put(const struct schema *s, const void *object, struct json_writer *w)
 {
     json_put_object(w);
-    for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
-        if ((f->flags & FIELD_OMIT_ABSENT) && field_is_absent(f, object))
-            continue;
-        json_put_key(w, f->key);
-        if (f->type == FIELD_LIST || f->type == FIELD_MAP)
-            put_items(w, f, object);
-        else
-            put_value(w, f, f->type, (const char *)object + f->offset);
-    }
+    schema_visit(s, object, "", &(struct visitor){.self = w, .enter = enter, .value = value, .leave = leave});
     json_put_object_end(w);
 }
 
 void schema_json_write(const struct schema *s, const void *object, struct buf *b)
 {
     struct json_writer w;
-
     json_writer_init(&w, b, 2);
     schema_json_put(s, object, &w);
     buf_byte(b, '\n');
@@ -143,13 +127,10 @@ struct reader {
 static bool fault(struct reader *r, const struct field *f, enum field_type type)
 {
     struct buf allowed = {0};
-
-    if (r->j.kind == JSON_ERROR) {
-        err_set(r->e, ERR_RECORDS, "%s: this is no JSON: %s, at byte %zu", r->source, r->j.fault,
-                json_error_offset(&r->j));
-        return false;
-    }
-    typing_allowed(f, type, &allowed);
+    if (r->j.kind == JSON_ERROR)
+        return err_set(r->e, ERR_RECORDS, "%s: this is no JSON: %s, at byte %zu", r->source, r->j.fault,
+                       json_error_offset(&r->j));
+    put_allowed(f, type, &allowed);
     err_set(r->e, ERR_RECORDS, "%s%s%s: the value is wrong; expected: %s", r->source, r->path.n ? ": " : "",
             buf_text(&r->path), buf_text(&allowed));
     buf_done(&allowed);
@@ -214,103 +195,101 @@ static bool read_quantity(struct reader *r, const struct field *f, struct quanti
     return true;
 }
 
-/* A stored number obeys its field's range as one that a user writes does: it may become a length or a divisor. */
-static bool in_range(const struct field *f, double value)
+static bool read_number(struct reader *r, const struct slot *s)
 {
-    return !(f->min < f->max) || (value >= f->min && value <= f->max);
+    int64_t whole;
+    double real;
+    if (r->j.kind != JSON_NUMBER)
+        return false;
+    if (s->type == FIELD_I64) {
+        if (!json_i64(&r->j, &whole) || !field_takes_i64(s->field, whole))
+            return false;
+        slot_set_i64(s, whole);
+        return true;
+    }
+    if (!json_f64(&r->j, &real) || !field_takes_f64(s->field, real))
+        return false;
+    slot_set_f64(s, real);
+    return true;
 }
 
-/* The value whose first token was just read. */
-static bool read_value(struct reader *r, const struct field *f, enum field_type type, void *at)
+static bool read_enum(struct reader *r, const struct slot *s)
+{
+    int index = r->j.kind == JSON_STRING ? name_index(s->field->names, r->j.raw) : -1;
+    if (index >= 0)
+        slot_set_enum(s, index);
+    return index >= 0;
+}
+
+/* The value whose first token was just read. A stored number obeys its field's range as one that a user writes does: it
+ * may become a length or a divisor. */
+static bool read_value(struct reader *r, const struct slot *s)
 {
     enum json_kind k = r->j.kind;
-    int index;
-
-    switch (type) {
+    bool good = false;
+    switch (s->type) {
     case FIELD_BOOL:
-        if (k != JSON_TRUE && k != JSON_FALSE)
-            return fault(r, f, type);
-        *(bool *)at = k == JSON_TRUE;
-        return true;
+        if ((good = k == JSON_TRUE || k == JSON_FALSE))
+            slot_set_bool(s, k == JSON_TRUE);
+        break;
     case FIELD_I64:
-        return (k == JSON_NUMBER && json_i64(&r->j, at) && in_range(f, (double)*(const int64_t *)at)) ||
-               fault(r, f, type);
     case FIELD_F64:
-        return (k == JSON_NUMBER && json_f64(&r->j, at) && in_range(f, *(const double *)at)) || fault(r, f, type);
+        good = read_number(r, s);
+        break;
     case FIELD_TEXT:
-        if (k != JSON_STRING)
-            return fault(r, f, type);
-        *(const char **)at = take_text(r);
-        return true;
+        if ((good = k == JSON_STRING))
+            slot_set_text(s, take_text(r));
+        break;
     case FIELD_ENUM:
-        if (k != JSON_STRING || (index = name_index(f->names, r->j.raw)) < 0)
-            return fault(r, f, type);
-        *(int *)at = index;
-        return true;
+        good = read_enum(r, s);
+        break;
     case FIELD_QUANTITY:
-        return read_quantity(r, f, at);
+        return read_quantity(r, s->field, slot_quantity(s));
     case FIELD_OBJECT:
-        return k == JSON_OBJECT ? read_object(r, f->sub, at) : fault(r, f, type);
+        return k == JSON_OBJECT ? read_object(r, s->field->sub, slot_object(s)) : fault(r, s->field, s->type);
+    case FIELD_HEX:
     case FIELD_LIST:
     case FIELD_MAP:
         break;
     }
-    return fault(r, f, type);
+    return good || fault(r, s->field, s->type);
 }
 
-/* A null in a list, where the type has an absent value. */
-static bool item_absent(enum field_type type, void *item)
+static bool read_list(struct reader *r, const struct slot *list)
 {
-    if (type == FIELD_I64)
-        *(int64_t *)item = ABSENT_I64;
-    else if (type == FIELD_F64)
-        *(double *)item = NAN;
-    else if (type == FIELD_TEXT)
-        *(const char **)item = NULL;
-    else if (type == FIELD_ENUM)
-        *(int *)item = -1;
-    else
-        return false;
-    return true;
-}
-
-static bool read_list(struct reader *r, const struct field *f, void *object)
-{
-    size_t n = r->path.n, count = 0, size = field_item_size(f);
+    const struct field *f = list->field;
+    size_t n = r->path.n, count = 0;
     void *items = NULL;
-
     if (r->j.kind != JSON_ARRAY)
         return fault(r, f, f->type);
     for (;;) {
         enum json_kind k = json_next(&r->j);
-
         if (k == JSON_ARRAY_END)
             break;
         if (k == JSON_ERROR)
             return fault(r, f, f->type);
         buf_fmt(&r->path, ".%zu", count);
-        void *item = typing_push(r->arena, &items, &count, size);
-
-        if (!(k == JSON_NULL && item_absent(f->item, item)) && !read_value(r, f, f->item, item))
+        const struct slot item = {f, f->item, list_push(r->arena, &items, &count, field_item_size(f)), NULL};
+        if (k == JSON_NULL && field_may_be_absent(f, f->item))
+            slot_set_absent(&item);
+        else if (!read_value(r, &item))
             return false;
         r->path.n = n;
     }
-    *(void **)((char *)object + f->offset) = items;
-    *(size_t *)((char *)object + f->count_offset) = count;
+    slot_set_items(list, items, count);
     return true;
 }
 
-static bool read_map(struct reader *r, const struct field *f, void *object)
+static bool read_map(struct reader *r, const struct slot *map)
 {
+    const struct field *f = map->field;
     void *items = NULL;
     size_t count = 0;
     enum json_kind k;
-
     if (r->j.kind != JSON_OBJECT)
         return fault(r, f, f->type);
     while ((k = json_next(&r->j)) == JSON_KEY) {
-        struct field_pair *pair = typing_push(r->arena, &items, &count, sizeof *pair);
-
+        struct field_pair *pair = list_push(r->arena, &items, &count, sizeof *pair);
         pair->name = take_text(r);
         k = json_next(&r->j);
         if (k != JSON_STRING && k != JSON_NULL)
@@ -319,8 +298,7 @@ static bool read_map(struct reader *r, const struct field *f, void *object)
     }
     if (k != JSON_OBJECT_END)
         return fault(r, f, f->type);
-    *(void **)((char *)object + f->offset) = items;
-    *(size_t *)((char *)object + f->count_offset) = count;
+    slot_set_items(map, items, count);
     return true;
 }
 
@@ -332,16 +310,23 @@ static const struct field *find_key(const struct schema *s, const struct json *j
     return NULL;
 }
 
+/* What belongs to a key that the table knows; a null leaves the value absent. */
+static bool read_field(struct reader *r, const struct slot *s)
+{
+    if (r->j.kind == JSON_NULL)
+        return s->type != FIELD_BOOL || fault(r, s->field, s->type);
+    if (s->type == FIELD_LIST)
+        return read_list(r, s);
+    return s->type == FIELD_MAP ? read_map(r, s) : read_value(r, s);
+}
+
 /* An object whose start was just read. */
 static bool read_object(struct reader *r, const struct schema *s, void *object)
 {
     size_t n = r->path.n;
-
     schema_absent(s, object);
     while (json_next(&r->j) == JSON_KEY) {
         const struct field *f = find_key(s, &r->j);
-        bool good = true;
-
         if (!f) {
             if (json_skip(&r->j) == JSON_ERROR)
                 break;
@@ -352,15 +337,8 @@ static bool read_object(struct reader *r, const struct schema *s, void *object)
         buf_str(&r->path, f->key);
         if (json_next(&r->j) == JSON_ERROR)
             break;
-        if (r->j.kind == JSON_NULL)
-            good = f->type != FIELD_BOOL || fault(r, f, f->type);
-        else if (f->type == FIELD_LIST)
-            good = read_list(r, f, object);
-        else if (f->type == FIELD_MAP)
-            good = read_map(r, f, object);
-        else
-            good = read_value(r, f, f->type, (char *)object + f->offset);
-        if (!good)
+        struct slot slot = slot_of(f, object);
+        if (!read_field(r, &slot))
             return false;
         r->path.n = n;
     }
@@ -371,14 +349,12 @@ bool schema_json_read(const struct schema *s, void *object, const char *source, 
                       struct err *e)
 {
     struct reader r = {.arena = a, .source = source, .e = e};
-    bool good;
-
+    const struct field root = {.sub = s};
     json_init(&r.j, text);
     buf_str(&r.path, "");
-    good = json_next(&r.j) == JSON_OBJECT ? read_object(&r, s, object)
-                                          : fault(&r, &(struct field){.sub = s}, FIELD_OBJECT);
+    bool good = json_next(&r.j) == JSON_OBJECT ? read_object(&r, s, object) : fault(&r, &root, FIELD_OBJECT);
     if (good && json_next(&r.j) != JSON_END)
-        good = fault(&r, &(struct field){.sub = s}, FIELD_OBJECT);
+        good = fault(&r, &root, FIELD_OBJECT);
     buf_done(&r.path);
     buf_done(&r.text);
     return good;

@@ -1,6 +1,5 @@
-#include <math.h>
-#include "base/quantity.h"
 #include "schema/json.h"
+#include "schema/visit.h"
 
 static void put_type(struct json_writer *w, const char *type, bool nullable)
 {
@@ -32,17 +31,45 @@ static void put_number(struct json_writer *w, const char *key, double value)
     json_put_f64(w, value);
 }
 
-static void put_object(struct json_writer *w, const struct schema *s, const void *defaults, bool for_user);
+static void put_object(struct json_writer *w, const struct schema *s, bool for_user);
+static void put_values(struct json_writer *w, const struct field *f, enum field_type type, bool for_user);
 
-static void put_reference(struct json_writer *w, const char *name)
+static void put_names(struct json_writer *w, const char *const *names, bool nullable)
 {
-    json_put_key(w, "$ref");
-    json_put_text(w, name);
+    json_put_key(w, "enum");
+    json_put_array(w);
+    for (size_t i = 0; names[i]; i++)
+        json_put_text(w, names[i]);
+    if (nullable)
+        json_put_null(w);
+    json_put_array_end(w);
+}
+
+/* Of a user's list, one text that is split into words will do as well. */
+static void put_list(struct json_writer *w, const struct field *f, bool for_user)
+{
+    json_put_key(w, for_user ? "anyOf" : "type");
+    if (for_user) {
+        json_put_array(w);
+        json_put_object(w);
+        put_type(w, "string", true);
+        json_put_object_end(w);
+        json_put_object(w);
+        json_put_key(w, "type");
+    }
+    json_put_text(w, "array");
+    json_put_key(w, "items");
+    json_put_object(w);
+    put_values(w, f, f->item, for_user);
+    json_put_object_end(w);
+    if (for_user) {
+        json_put_object_end(w);
+        json_put_array_end(w);
+    }
 }
 
 /* What says which values of one type are right. */
-static void put_values(struct json_writer *w, const struct field *f, enum field_type type, const void *defaults,
-                       bool for_user)
+static void put_values(struct json_writer *w, const struct field *f, enum field_type type, bool for_user)
 {
     switch (type) {
     case FIELD_BOOL:
@@ -57,45 +84,24 @@ static void put_values(struct json_writer *w, const struct field *f, enum field_
         }
         break;
     case FIELD_TEXT:
+    case FIELD_HEX:
         if (for_user) /* every YAML scalar will do: `gpus: [0]`, `version: 1.20` */
             put_any_scalar(w);
         else
             put_type(w, "string", true);
         break;
     case FIELD_ENUM:
-        json_put_key(w, "enum");
-        json_put_array(w);
-        for (int i = 0; f->names[i]; i++)
-            json_put_text(w, f->names[i]);
-        if (!for_user)
-            json_put_null(w);
-        json_put_array_end(w);
+        put_names(w, f->names, !for_user);
         break;
     case FIELD_QUANTITY:
-        put_reference(w, "#/$defs/quantity");
+        json_put_key(w, "$ref");
+        json_put_text(w, "#/$defs/quantity");
         break;
     case FIELD_OBJECT:
-        put_object(w, f->sub, defaults, for_user);
+        put_object(w, f->sub, for_user);
         break;
     case FIELD_LIST:
-        json_put_key(w, for_user ? "anyOf" : "type");
-        if (for_user) { /* one text, split into words, will do */
-            json_put_array(w);
-            json_put_object(w);
-            put_type(w, "string", true);
-            json_put_object_end(w);
-            json_put_object(w);
-            json_put_key(w, "type");
-        }
-        json_put_text(w, "array");
-        json_put_key(w, "items");
-        json_put_object(w);
-        put_values(w, f, f->item, NULL, for_user);
-        json_put_object_end(w);
-        if (for_user) {
-            json_put_object_end(w);
-            json_put_array_end(w);
-        }
+        put_list(w, f, for_user);
         break;
     case FIELD_MAP:
         put_type(w, "object", for_user);
@@ -107,59 +113,26 @@ static void put_values(struct json_writer *w, const struct field *f, enum field_
     }
 }
 
-static void put_default(struct json_writer *w, const struct field *f, const void *defaults)
+static void put_default(struct json_writer *w, const struct field *f)
 {
-    const void *at = (const char *)defaults + f->offset;
-
-    switch (f->type) {
-    case FIELD_BOOL:
-        json_put_key(w, "default");
-        json_put_bool(w, *(const bool *)at);
-        break;
-    case FIELD_I64:
-        json_put_key(w, "default");
-        if (*(const int64_t *)at == ABSENT_I64)
-            json_put_null(w);
-        else
-            json_put_i64(w, *(const int64_t *)at);
-        break;
-    case FIELD_F64:
-        put_number(w, "default", *(const double *)at);
-        break;
-    case FIELD_TEXT:
-        json_put_key(w, "default");
-        json_put_text(w, *(const char *const *)at);
-        break;
-    case FIELD_ENUM:
-        json_put_key(w, "default");
-        json_put_text(w, *(const int *)at < 0 ? NULL : f->names[*(const int *)at]);
-        break;
-    case FIELD_LIST:
-        if (f->item == FIELD_TEXT) {
-            const char *const *items = *(const char *const *const *)at;
-            size_t count = *(const size_t *)((const char *)defaults + f->count_offset);
-
-            json_put_key(w, "default");
-            json_put_array(w);
-            for (size_t i = 0; i < count; i++)
-                json_put_text(w, items[i]);
-            json_put_array_end(w);
-        }
-        break;
-    case FIELD_MAP:
-    case FIELD_OBJECT:
-    case FIELD_QUANTITY:
-    default:
-        break;
-    }
+    if (f->type == FIELD_OBJECT || f->type == FIELD_LIST || f->type == FIELD_MAP || f->type == FIELD_QUANTITY)
+        return;
+    json_put_key(w, "default");
+    if (f->type == FIELD_BOOL)
+        json_put_bool(w, f->preset != 0);
+    else if (f->type == FIELD_TEXT)
+        json_put_text(w, f->preset_text);
+    else if (!f->has_preset)
+        json_put_null(w);
+    else if (f->type == FIELD_ENUM)
+        json_put_text(w, f->names[(int)f->preset]);
+    else
+        json_put_f64(w, f->preset);
 }
 
-static void put_field(struct json_writer *w, const struct field *f, const void *defaults, bool for_user)
+static void put_field(struct json_writer *w, const struct field *f, bool for_user)
 {
-    bool resolved = for_user && (f->flags & FIELD_RESOLVED);
-    bool required = for_user && (f->flags & FIELD_REQUIRED);
-
-    if (resolved)
+    if (for_user && (f->flags & FIELD_RESOLVED))
         return;
     json_put_key(w, f->key);
     json_put_object(w);
@@ -171,21 +144,21 @@ static void put_field(struct json_writer *w, const struct field *f, const void *
         json_put_key(w, "x-unit");
         json_put_text(w, f->unit);
     }
-    if (defaults && !required)
-        put_default(w, f, defaults);
-    put_values(w, f, f->type, defaults ? (const char *)defaults + f->offset : NULL, for_user);
+    if (for_user && !(f->flags & FIELD_REQUIRED))
+        put_default(w, f);
+    put_values(w, f, f->type, for_user);
     json_put_object_end(w);
 }
 
 /* Members of an object's schema, into an object that is open. Required here: what a document always holds; of a user's,
  * no key, since jtok reads a missing one off the command or says so itself. */
-static void put_object(struct json_writer *w, const struct schema *s, const void *defaults, bool for_user)
+static void put_object(struct json_writer *w, const struct schema *s, bool for_user)
 {
     put_type(w, "object", for_user);
     json_put_key(w, "properties");
     json_put_object(w);
     for (size_t i = 0; i < s->count; i++)
-        put_field(w, &s->fields[i], defaults, for_user);
+        put_field(w, &s->fields[i], for_user);
     json_put_object_end(w);
     if (for_user) {
         json_put_key(w, "additionalProperties");
@@ -223,11 +196,7 @@ static void put_quantity_definition(struct json_writer *w)
     }
     json_put_key(w, "state");
     json_put_object(w);
-    json_put_key(w, "enum");
-    json_put_array(w);
-    for (size_t i = 0; q_state_names[i]; i++)
-        json_put_text(w, q_state_names[i]);
-    json_put_array_end(w);
+    put_names(w, q_state_names, false);
     json_put_object_end(w);
     json_put_key(w, "why");
     json_put_object(w);
@@ -254,7 +223,7 @@ static bool has_quantity(const struct schema *s)
     return false;
 }
 
-void schema_jsonschema(const struct schema *s, const void *defaults, bool for_user, struct buf *b)
+void schema_jsonschema(const struct schema *s, bool for_user, struct buf *b)
 {
     struct json_writer w;
 
@@ -268,7 +237,7 @@ void schema_jsonschema(const struct schema *s, const void *defaults, bool for_us
         json_put_key(&w, "description");
         json_put_text(&w, s->doc);
     }
-    put_object(&w, s, defaults, for_user);
+    put_object(&w, s, for_user);
     if (has_quantity(s))
         put_quantity_definition(&w);
     json_put_object_end(&w);

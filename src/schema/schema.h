@@ -20,6 +20,7 @@ enum field_type {
     FIELD_F64,      /* double; absent: NaN */
     FIELD_TEXT,     /* const char *; absent: null, or "" with FIELD_EMPTY_TEXT */
     FIELD_ENUM,     /* an enum of `width` bytes, an index into `names`; absent: ENUM_ABSENT */
+    FIELD_HEX,      /* uint64_t, as 16 hexadecimal digits; absent: 0 */
     FIELD_QUANTITY, /* struct quantity; as JSON an object with value, state, why, instrument, calibration */
     FIELD_OBJECT,   /* an embedded struct: `sub` */
     FIELD_LIST,     /* T *items at `offset`, size_t count at `count_offset`; T by `item`, with `sub` for objects */
@@ -34,6 +35,11 @@ enum field_flags {
     FIELD_UNIT_OF_OBJECT = 16, /* its unit is the value of `unit`, a TEXT of this object or of the one around it */
     FIELD_EMPTY_TEXT = 32,     /* of a TEXT: absent is "" */
     FIELD_NAMES_ITEM = 64, /* its value names the object in a list of them, where a table has a line for each value */
+    FIELD_NEGATIVE_ABSENT = 128, /* of an I64: any negative one is absent */
+    FIELD_NEEDED = 256,          /* it can't be absent: null is refused, and a line of CSV without it is none */
+    FIELD_LATER = 512,           /* of a CSV column: older versions did not write it at all */
+    FIELD_ASIDE = 1024,          /* of a CSV column: a U32 that stands beside the struct (schema/csv.h) */
+    FIELD_LENIENT = 2048         /* a value that can't be right may be read as absent */
 };
 
 struct field_pair {
@@ -83,12 +89,8 @@ void schema_absent_as(const struct schema *s, void *object, int enum_value, cons
 /* Sets every field to its default, absent where it has none. */
 void schema_defaults(const struct schema *s, void *object);
 
-/* Calls `each` for every leaf, in the table's order: its key path (keys joined by dots, valid during the call), its
- * field, and the value as text (empty: absent). Lists give one leaf an item, with the index from 0 as a key; a quantity
- * gives its value under its own path (empty where it has none), then .state, .why, .instrument and .calibration.
- * Objects of lists are walked too. For CSV. O(leaves). */
-void schema_flat(const struct schema *s, const void *object,
-                 void (*each)(void *self, const char *path, const struct field *f, struct span value), void *self);
+/* The field with that key, or null. O(fields). */
+const struct field *schema_find(const struct schema *s, struct span key);
 
 /* Size of one item of a LIST or MAP. */
 size_t field_item_size(const struct field *f);

@@ -75,6 +75,9 @@ typedef const char *table_text;
 #define I8(s, m, ...)  WHOLE(#m, FIELD_I64, s, m, int8_t, __VA_ARGS__)
 #define U32(s, m, ...) WHOLE(#m, FIELD_I64, s, m, uint32_t, __VA_ARGS__, .is_unsigned = true)
 #define U16(s, m, ...) WHOLE(#m, FIELD_I64, s, m, uint16_t, __VA_ARGS__, .is_unsigned = true)
+/* A column of CSV that stands beside the struct. */
+#define ASIDE(key_, text, ...)                                                                                         \
+    {.key = key_, .type = FIELD_I64, .width = 4, .is_unsigned = true, .flags = FIELD_ASIDE, .doc = text, __VA_ARGS__}
 #define HEX(s, m, ...) SCALAR(#m, FIELD_HEX, s, m, uint64_t, __VA_ARGS__)
 
 /* The schema of a struct, from its table S_fields. */

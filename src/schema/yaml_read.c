@@ -169,7 +169,7 @@ static void wrong_shape(struct reader *r, const struct field *f, enum field_type
     struct spot at = spot_here(r);
     struct buf allowed = {0};
 
-    typing_allowed(f, type, &allowed);
+    put_allowed(f, type, &allowed);
     problems_add_at(r->p, SPOT_ARG(&at), "%s stands here; allowed: %s", event_words(r), buf_text(&allowed));
     buf_done(&allowed);
     skip_value(r);
@@ -177,68 +177,61 @@ static void wrong_shape(struct reader *r, const struct field *f, enum field_type
 
 static void read_object(struct reader *r, const struct schema *s, void *object);
 
-static void read_list(struct reader *r, const struct field *f, void *object)
+static void read_list(struct reader *r, const struct slot *list)
 {
-    void **items = (void **)((char *)object + f->offset);
-    size_t *count = (size_t *)((char *)object + f->count_offset);
-    size_t n = r->path.n;
-    void *list = NULL;
-    size_t got = 0;
+    const struct field *f = list->field;
+    size_t n = r->path.n, count = 0;
+    void *items = NULL;
     yaml_event_type_t type;
-
     while ((type = next(r)) != YAML_NO_EVENT && type != YAML_SEQUENCE_END_EVENT) {
-        struct spot at;
-
-        buf_fmt(&r->path, ".%zu", got);
-        at = spot_here(r);
-        void *item = typing_push(r->p->arena, &list, &got, field_item_size(f));
-
+        buf_fmt(&r->path, ".%zu", count);
+        struct spot at = spot_here(r);
+        const struct slot item = {f, f->item, list_push(r->p->arena, &items, &count, field_item_size(f)), NULL};
         if (f->item == FIELD_OBJECT && type == YAML_MAPPING_START_EVENT) {
-            schema_absent(f->sub, item);
-            read_object(r, f->sub, item);
+            slot_set_absent(&item);
+            read_object(r, f->sub, slot_object(&item));
         } else if (f->item != FIELD_OBJECT && type == YAML_SCALAR_EVENT) {
-            typing_scalar(f, f->item, item, scalar_text(r), false, &at, r->p);
+            parse_value(&item, scalar_text(r), false, &at, r->p);
         } else {
             wrong_shape(r, f, f->item);
         }
         r->path.n = n;
     }
-    *items = list;
-    *count = got;
+    slot_set_items(list, items, count);
 }
 
-static void read_map(struct reader *r, const struct field *f, void *object)
+/* The name of a map's entry, just read; the value is still to come. */
+static struct field_pair *read_name(struct reader *r, void **items, size_t *count)
 {
-    const struct field text = {.key = f->key, .type = FIELD_TEXT, .flags = f->flags};
-    size_t n = r->path.n;
-    void *list = NULL;
-    size_t got = 0;
+    struct span name = scalar_text(r);
+    buf_byte(&r->path, '.');
+    buf_add(&r->path, name.p, name.n);
+    struct spot at = spot_here(r);
+    bool twice = false;
+    for (size_t i = 0; i < *count; i++)
+        twice = twice || span_is(name, ((struct field_pair *)*items)[i].name);
+    if (twice)
+        problems_add_at(r->p, SPOT_ARG(&at), "this name stands here twice; keep one");
+    else if (name.n == 0 || memchr(name.p, 0, name.n))
+        problems_add_at(r->p, SPOT_ARG(&at), "a name must not be empty nor hold a zero byte");
+    problems_place(r->p, at.source, at.line, at.column, at.path);
+    struct field_pair *pair = list_push(r->p->arena, items, count, sizeof *pair);
+    *pair = (struct field_pair){arena_copy(r->p->arena, name.p, name.n), ""};
+    return pair;
+}
+
+static void read_map(struct reader *r, const struct slot *map)
+{
+    size_t n = r->path.n, count = 0;
+    void *items = NULL;
     yaml_event_type_t type;
-
     while ((type = next(r)) == YAML_SCALAR_EVENT) {
-        struct span name = scalar_text(r);
-        struct spot at;
-        bool twice = false;
-
-        buf_byte(&r->path, '.');
-        buf_add(&r->path, name.p, name.n);
-        at = spot_here(r);
-        for (size_t i = 0; i < got; i++)
-            twice = twice || span_is(name, ((struct field_pair *)list)[i].name);
-        struct field_pair *pair = typing_push(r->p->arena, &list, &got, sizeof *pair);
-
-        pair->name = arena_copy(r->p->arena, name.p, name.n);
-        pair->value = "";
-        if (twice)
-            problems_add_at(r->p, SPOT_ARG(&at), "this name stands here twice; keep one");
-        else if (name.n == 0 || memchr(name.p, 0, name.n))
-            problems_add_at(r->p, SPOT_ARG(&at), "a name must not be empty nor hold a zero byte");
-        problems_place(r->p, at.source, at.line, at.column, at.path);
+        struct field_pair *pair = read_name(r, &items, &count);
         if (next(r) == YAML_SCALAR_EVENT) {
-            at = spot_here(r);
-            typing_scalar(&text, FIELD_TEXT, &pair->value, scalar_text(r), false, &at, r->p);
+            struct spot at = spot_here(r);
+            parse_text(&pair->value, scalar_text(r), &at, r->p);
         } else if (!r->dead) {
-            wrong_shape(r, &text, FIELD_TEXT);
+            wrong_shape(r, map->field, FIELD_TEXT);
         }
         r->path.n = n;
     }
@@ -246,57 +239,41 @@ static void read_map(struct reader *r, const struct field *f, void *object)
         struct spot at = spot_here(r);
         die(r, &at, "a key must be a single text");
     }
-    *(void **)((char *)object + f->offset) = list;
-    *(size_t *)((char *)object + f->count_offset) = got;
+    slot_set_items(map, items, count);
+}
+
+static void read_words(struct reader *r, const struct slot *list)
+{
+    struct spot at = spot_here(r);
+    const char **words;
+    size_t count;
+    if (parse_words(scalar_text(r), &words, &count, &at, r->p))
+        slot_set_items(list, words, count);
 }
 
 /* The value whose first event was just read. */
-static void read_value(struct reader *r, const struct field *f, void *object)
+static void read_value(struct reader *r, const struct slot *s)
 {
     yaml_event_type_t type = r->event.type;
-    void *value = (char *)object + f->offset;
+    bool scalar = type == YAML_SCALAR_EVENT, none = scalar && scalar_is_null(r);
     struct spot at = spot_here(r);
-
-    switch (f->type) {
-    case FIELD_OBJECT:
-        if (type == YAML_MAPPING_START_EVENT)
-            read_object(r, f->sub, value);
-        else if (type != YAML_SCALAR_EVENT || !scalar_is_null(r))
-            wrong_shape(r, f, f->type);
-        return;
-    case FIELD_LIST:
-        if (type == YAML_SEQUENCE_START_EVENT) {
-            read_list(r, f, object);
-        } else if (type == YAML_SCALAR_EVENT && scalar_is_null(r)) {
-            *(void **)value = NULL;
-            *(size_t *)((char *)object + f->count_offset) = 0;
-        } else if (type == YAML_SCALAR_EVENT && f->item == FIELD_TEXT) {
-            typing_words(scalar_text(r), value, (size_t *)((char *)object + f->count_offset), &at, r->p);
-        } else {
-            wrong_shape(r, f, f->type);
-        }
-        return;
-    case FIELD_MAP:
-        if (type == YAML_MAPPING_START_EVENT) {
-            read_map(r, f, object);
-        } else if (type == YAML_SCALAR_EVENT && scalar_is_null(r)) {
-            *(void **)value = NULL;
-            *(size_t *)((char *)object + f->count_offset) = 0;
-        } else {
-            wrong_shape(r, f, f->type);
-        }
-        return;
-    case FIELD_BOOL:
-    case FIELD_ENUM:
-    case FIELD_F64:
-    case FIELD_I64:
-    case FIELD_QUANTITY:
-    case FIELD_TEXT:
-    default:
-        if (type == YAML_SCALAR_EVENT)
-            typing_scalar(f, f->type, value, scalar_text(r), scalar_is_plain(r), &at, r->p);
-        else
-            wrong_shape(r, f, f->type);
+    if (s->type == FIELD_OBJECT && type == YAML_MAPPING_START_EVENT) {
+        read_object(r, s->field->sub, slot_object(s));
+    } else if (s->type == FIELD_LIST && type == YAML_SEQUENCE_START_EVENT) {
+        read_list(r, s);
+    } else if (s->type == FIELD_MAP && type == YAML_MAPPING_START_EVENT) {
+        read_map(r, s);
+    } else if (s->type == FIELD_OBJECT || s->type == FIELD_MAP || s->type == FIELD_LIST) {
+        if (none && s->type != FIELD_OBJECT)
+            slot_set_absent(s);
+        else if (scalar && s->type == FIELD_LIST && s->field->item == FIELD_TEXT)
+            read_words(r, s);
+        else if (!none)
+            wrong_shape(r, s->field, s->type);
+    } else if (scalar) {
+        parse_value(s, scalar_text(r), scalar_is_plain(r), &at, r->p);
+    } else {
+        wrong_shape(r, s->field, s->type);
     }
 }
 
@@ -304,15 +281,15 @@ static void read_value(struct reader *r, const struct field *f, void *object)
 static void read_key(struct reader *r, const struct schema *s, void *object, size_t *seen_lines)
 {
     struct span key = scalar_text(r);
-    const struct field *f = schema_find(s, key);
-    struct spot at;
+    struct slot slot;
+    const struct field *f = slot_find(s, object, key, &slot) ? slot.field : NULL;
 
     if (r->path.n)
         buf_byte(&r->path, '.');
     buf_add(&r->path, key.p, key.n);
-    at = spot_here(r);
+    struct spot at = spot_here(r);
     if (!f) {
-        typing_unknown(r->root, s, key, &at, r->p);
+        problem_unknown_key(r->root, s, key, &at, r->p);
     } else if (f->flags & FIELD_RESOLVED) {
         problems_add_at(r->p, SPOT_ARG(&at), "jtok fills this in itself; leave it out");
         f = NULL;
@@ -327,7 +304,7 @@ static void read_key(struct reader *r, const struct schema *s, void *object, siz
     if (next(r) == YAML_NO_EVENT)
         return;
     if (f)
-        read_value(r, f, object);
+        read_value(r, &slot);
     else
         skip_value(r);
 }
@@ -396,7 +373,7 @@ bool schema_yaml_read(const struct schema *s, void *object, const char *source, 
             struct spot at = spot_here(&r);
             struct buf allowed = {0};
 
-            typing_allowed(&(struct field){.sub = s}, FIELD_OBJECT, &allowed);
+            put_allowed(&(struct field){.sub = s}, FIELD_OBJECT, &allowed);
             problems_add_at(p, SPOT_ARG(&at), "the document is %s; expected: %s", event_words(&r), buf_text(&allowed));
             buf_done(&allowed);
             skip_value(&r);
@@ -407,8 +384,8 @@ bool schema_yaml_read(const struct schema *s, void *object, const char *source, 
     return p->count == before;
 }
 
-bool yaml_read_value(const struct schema *root, const struct field *f, void *object, const struct spot *at,
-                     struct span text, struct problems *p)
+bool yaml_read_value(const struct schema *root, const struct slot *s, const struct spot *at, struct span text,
+                     struct problems *p)
 {
     struct reader r = {.root = root, .source = at->source, .fixed = at, .p = p};
     size_t before = p->count;
@@ -416,7 +393,7 @@ bool yaml_read_value(const struct schema *root, const struct field *f, void *obj
     buf_str(&r.path, at->path);
     reader_open(&r, at->source, text);
     if (!r.dead && next(&r) == YAML_DOCUMENT_START_EVENT && next(&r) != YAML_NO_EVENT) {
-        read_value(&r, f, object);
+        read_value(&r, s);
         expect_end(&r);
     }
     reader_close(&r);

@@ -1,7 +1,5 @@
-#include <math.h>
-#include "base/buf.h"
 #include "base/utf8.h"
-#include "base/quantity.h"
+#include "schema/visit.h"
 #include "schema/yaml.h"
 
 /* Letters, digits and a few marks that mean nothing to YAML, with no mark of a number or null's own. */
@@ -66,76 +64,28 @@ static void put_text(struct buf *b, const char *text)
         put_quoted(b, span_of(text));
 }
 
-static void put_scalar(struct buf *b, const struct field *f, enum field_type type, const void *at)
+static void put_scalar(struct buf *b, const struct slot *s)
 {
-    switch (type) {
-    case FIELD_BOOL:
-        buf_str(b, *(const bool *)at ? "true" : "false");
-        break;
-    case FIELD_I64:
-        if (*(const int64_t *)at == ABSENT_I64)
-            buf_str(b, "null");
-        else
-            buf_i64(b, *(const int64_t *)at);
-        break;
-    case FIELD_F64:
-        if (isfinite(*(const double *)at))
-            num_put_f64(b, *(const double *)at);
-        else
-            buf_str(b, "null");
-        break;
-    case FIELD_ENUM:
-        put_text(b, *(const int *)at < 0 ? NULL : f->names[*(const int *)at]);
-        break;
-    case FIELD_LIST:
-    case FIELD_MAP:
-    case FIELD_OBJECT:
-    case FIELD_QUANTITY:
-    case FIELD_TEXT:
-    default:
-        put_text(b, *(const char *const *)at);
-    }
+    if (s->type == FIELD_TEXT || s->type == FIELD_ENUM)
+        put_text(b, slot_text(s));
+    else if (slot_is_absent(s))
+        buf_str(b, "null");
+    else
+        slot_put(s, b);
 }
 
-static void indent(struct buf *b, int level)
+struct writer {
+    struct buf *b;
+    bool docs;
+};
+
+static void indent(struct buf *b, size_t level)
 {
-    for (int i = 0; i < level; i++)
+    for (size_t i = 0; i < level; i++)
         buf_str(b, "  ");
 }
 
-static void put_object(struct buf *b, const struct schema *s, const void *object, int level, bool docs);
-
-static void put_items(struct buf *b, const struct field *f, const void *object, int level, bool docs)
-{
-    const char *items = *(char *const *)((const char *)object + f->offset);
-    size_t count = *(const size_t *)((const char *)object + f->count_offset);
-
-    if (count == 0) {
-        buf_str(b, f->type == FIELD_MAP ? " {}\n" : " []\n");
-        return;
-    }
-    buf_byte(b, '\n');
-    for (size_t i = 0; i < count; i++) {
-        const char *item = items + i * field_item_size(f);
-
-        indent(b, level + 1);
-        if (f->type == FIELD_MAP) {
-            put_text(b, ((const struct field_pair *)item)->name);
-            buf_str(b, ": ");
-            put_text(b, ((const struct field_pair *)item)->value);
-            buf_byte(b, '\n');
-        } else if (f->item == FIELD_OBJECT) {
-            buf_str(b, "-\n");
-            put_object(b, f->sub, item, level + 2, docs);
-        } else {
-            buf_str(b, "- ");
-            put_scalar(b, f, f->item, item);
-            buf_byte(b, '\n');
-        }
-    }
-}
-
-static void put_doc(struct buf *b, const struct field *f, int level)
+static void put_doc(struct buf *b, const struct field *f, size_t level)
 {
     indent(b, level);
     buf_fmt(b, "# %s", f->doc);
@@ -144,34 +94,50 @@ static void put_doc(struct buf *b, const struct field *f, int level)
     buf_byte(b, '\n');
 }
 
-static void put_object(struct buf *b, const struct schema *s, const void *object, int level, bool docs)
+/* All in front of a value: "key:", "name:" or "-". False: the value is left out. */
+static bool put_key(struct writer *w, const struct visit *v)
 {
-    for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
-        const void *at = (const char *)object + f->offset;
-        bool resolved = f->flags & FIELD_RESOLVED;
+    const struct field *f = v->slot.field;
+    bool resolved = !v->item && (f->flags & FIELD_RESOLVED);
+    if (resolved && v->slot.type == FIELD_TEXT && slot_is_absent(&v->slot))
+        return false;
+    if (!v->item && w->docs && f->doc)
+        put_doc(w->b, f, v->depth);
+    indent(w->b, v->depth);
+    if (resolved)
+        buf_str(w->b, "# ");
+    if (!v->item)
+        buf_str(w->b, f->key);
+    else if (v->key)
+        put_text(w->b, v->key);
+    buf_byte(w->b, v->key ? ':' : '-');
+    return true;
+}
 
-        if (resolved && f->type == FIELD_TEXT && !*(const char *const *)at)
-            continue;
-        if (docs && f->doc)
-            put_doc(b, f, level);
-        indent(b, level);
-        if (resolved)
-            buf_str(b, "# ");
-        buf_fmt(b, "%s:", f->key);
-        if (f->type == FIELD_OBJECT) {
-            buf_byte(b, '\n');
-            put_object(b, f->sub, at, level + 1, docs);
-        } else if (f->type == FIELD_LIST || f->type == FIELD_MAP) {
-            put_items(b, f, object, level, docs);
-        } else {
-            buf_byte(b, ' ');
-            put_scalar(b, f, f->type, at);
-            buf_byte(b, '\n');
-        }
-    }
+static bool enter(void *self, const struct visit *v)
+{
+    struct writer *w = self;
+    bool many = v->slot.type == FIELD_LIST || v->slot.type == FIELD_MAP;
+    if (!put_key(w, v))
+        return false;
+    if (many && slot_count(&v->slot) == 0)
+        buf_str(w->b, v->slot.type == FIELD_MAP ? " {}" : " []");
+    buf_byte(w->b, '\n');
+    return true;
+}
+
+static void value(void *self, const struct visit *v)
+{
+    struct writer *w = self;
+    if (!put_key(w, v))
+        return;
+    buf_byte(w->b, ' ');
+    put_scalar(w->b, &v->slot);
+    buf_byte(w->b, '\n');
 }
 
 void schema_yaml_write(const struct schema *s, const void *object, bool docs, struct buf *b)
 {
-    put_object(b, s, object, 0, docs);
+    struct writer w = {b, docs};
+    schema_visit(s, object, "", &(struct visitor){.self = &w, .enter = enter, .value = value});
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "base/file.h"
 #include "schema/json.h"
-#include "store/rows.h"
+#include "store/csv_records.h"
 #include "text/compress.h"
 #include "text/digest.h"
 
@@ -169,10 +169,10 @@ bool archive_write_gpus(const char *folder, const struct rec_gpu *gpus, size_t c
     struct buf text = {0};
     bool good;
 
-    rows_header(ROWS_GPUS, &text);
+    csv_records_header(CSV_GPUS, &text);
     for (size_t i = 0; i < count; i++)
-        rows_put(&text, ROWS_GPUS, (uint32_t)i, &gpus[i]);
-    good = archive_write_file(folder, rows_file(ROWS_GPUS), buf_span(&text), e);
+        csv_records_put(&text, CSV_GPUS, (uint32_t)i, &gpus[i]);
+    good = archive_write_file(folder, csv_records_file(CSV_GPUS), buf_span(&text), e);
     buf_done(&text);
     return good;
 }

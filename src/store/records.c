@@ -36,26 +36,26 @@ static bool read_text(struct loader *l, const char *name, struct buf *b)
 
 /* What the recorder counted, against what was read: only of a file whose lines are all right, as the others are told
  * of already. */
-static void check_series(struct loader *l, enum row_table t, const struct rows *rows)
+static void check_series(struct loader *l, enum csv_file t, const struct csv_records *rows)
 {
     const struct rec_run *run = &l->r->run;
     struct rec_series read = {
         .rows = (int64_t)rows->count, .cells = (int64_t)rows->cells, .first = ABSENT_I64, .last = ABSENT_I64};
     size_t i = 0;
 
-    while (i < run->series_count && !(run->series[i].file && strcmp(run->series[i].file, rows_file(t)) == 0))
+    while (i < run->series_count && !(run->series[i].file && strcmp(run->series[i].file, csv_records_file(t)) == 0))
         i++;
     if (i == run->series_count) {
-        bool counts = t != ROWS_GPUS && run->method_id && strcmp(run->method_id, METHOD_ID) == 0;
+        bool counts = t != CSV_GPUS && run->method_id && strcmp(run->method_id, METHOD_ID) == 0;
 
         if (l->r->sealed && counts)
-            damage_add(&l->damage, "run.json does not say how many rows %s has", rows_file(t));
+            damage_add(&l->damage, "run.json does not say how many rows %s has", csv_records_file(t));
         return;
     }
     if (rows->bad_count)
         return;
     for (size_t k = 0; k < rows->count; k++) {
-        int64_t time = rows_time(t, (const char *)rows->records + k * rows_size(t));
+        int64_t time = csv_records_time(t, (const char *)rows->records + k * csv_records_size(t));
 
         if (time != ABSENT_I64 && (read.first == ABSENT_I64 || time < read.first))
             read.first = time;
@@ -70,25 +70,26 @@ static void check_series(struct loader *l, enum row_table t, const struct rows *
                 {"as its last time", run->series[i].last, read.last}};
     for (size_t k = 0; k < sizeof sums / sizeof *sums; k++)
         if (sums[k].counted != sums[k].read) {
-            damage_add(&l->damage, "%s has %lld %s, but run.json counted %lld when it was written", rows_file(t),
+            damage_add(&l->damage, "%s has %lld %s, but run.json counted %lld when it was written", csv_records_file(t),
                        (long long)sums[k].read, sums[k].what, (long long)sums[k].counted);
             return;
         }
 }
 
-static struct rows load(struct loader *l, enum row_table t)
+static struct csv_records load(struct loader *l, enum csv_file t)
 {
     struct buf text = {0};
-    struct rows rows = {0};
+    struct csv_records rows = {0};
 
-    if (read_text(l, rows_file(t), &text)) {
-        rows = rows_read(t, buf_span(&text), l->r->gpu_count, l->a);
+    if (read_text(l, csv_records_file(t), &text)) {
+        rows = csv_records_read(t, buf_span(&text), l->r->gpu_count, l->a);
         if (rows.bad_count)
-            damage_add(&l->damage, "%s: %s%s", rows_file(t), rows.bad, rows.bad_count > 1 ? ", and more lines" : "");
+            damage_add(&l->damage, "%s: %s%s", csv_records_file(t), rows.bad,
+                       rows.bad_count > 1 ? ", and more lines" : "");
         if (rows.cut && l->r->sealed)
-            damage_add(&l->damage, "%s ends in the middle of a line", rows_file(t));
+            damage_add(&l->damage, "%s ends in the middle of a line", csv_records_file(t));
         if (text.n == 0 && l->r->sealed)
-            damage_add(&l->damage, "%s is empty, without even its header", rows_file(t));
+            damage_add(&l->damage, "%s is empty, without even its header", csv_records_file(t));
         check_series(l, t, &rows);
     }
     buf_done(&text);
@@ -126,34 +127,34 @@ static bool before_request(const void *a, const void *b)
 
 /* ---- parts ---- */
 
-static void load_series(struct loader *l, enum row_table t, void *ret_items, size_t *ret_count)
+static void load_series(struct loader *l, enum csv_file t, void *ret_items, size_t *ret_count)
 {
-    struct rows rows = load(l, t);
+    struct csv_records rows = load(l, t);
 
-    sort_stable(rows.records, rows.count, rows_size(t), before_i64);
+    sort_stable(rows.records, rows.count, csv_records_size(t), before_i64);
     *(void **)ret_items = rows.records;
     *ret_count = rows.count;
 }
 
 /* Where a GPU keeps one of its series. */
 struct gpu_series {
-    enum row_table table;
+    enum csv_file table;
     size_t items, count;
 };
 
 static const struct gpu_series gpu_series[] = {
-    {ROWS_INSTANT, offsetof(struct rec_gpu, instant), offsetof(struct rec_gpu, instant_count)},
-    {ROWS_COUNTER, offsetof(struct rec_gpu, counter), offsetof(struct rec_gpu, counter_count)},
-    {ROWS_BUFFER, offsetof(struct rec_gpu, buffer), offsetof(struct rec_gpu, buffer_count)},
-    {ROWS_GPU_STATE, offsetof(struct rec_gpu, state), offsetof(struct rec_gpu, state_count)},
-    {ROWS_PROCESSES, offsetof(struct rec_gpu, process), offsetof(struct rec_gpu, process_count)},
+    {CSV_INSTANT, offsetof(struct rec_gpu, instant), offsetof(struct rec_gpu, instant_count)},
+    {CSV_COUNTER, offsetof(struct rec_gpu, counter), offsetof(struct rec_gpu, counter_count)},
+    {CSV_BUFFER, offsetof(struct rec_gpu, buffer), offsetof(struct rec_gpu, buffer_count)},
+    {CSV_GPU_STATE, offsetof(struct rec_gpu, state), offsetof(struct rec_gpu, state_count)},
+    {CSV_PROCESSES, offsetof(struct rec_gpu, process), offsetof(struct rec_gpu, process_count)},
 };
 
 /* Deals the rows of one table out to their GPUs. */
-static void deal(struct loader *l, const struct gpu_series *s, const struct rows *rows)
+static void deal(struct loader *l, const struct gpu_series *s, const struct csv_records *rows)
 {
     struct records *r = l->r;
-    size_t size = rows_size(s->table);
+    size_t size = csv_records_size(s->table);
 
     for (size_t i = 0; i < rows->count; i++)
         ++*(size_t *)((char *)&r->gpus[rows->gpus[i]] + s->count);
@@ -179,13 +180,13 @@ static void deal(struct loader *l, const struct gpu_series *s, const struct rows
 /* The series go by the lines of gpus.csv: with one of them wrong none can be dealt out. */
 static void load_gpus(struct loader *l)
 {
-    struct rows gpus = load(l, ROWS_GPUS);
+    struct csv_records gpus = load(l, CSV_GPUS);
 
     l->r->gpus = gpus.records;
     l->r->gpu_count = gpus.bad_count ? 0 : gpus.count;
     check_gpus(l->r, &l->damage);
     for (size_t i = 0; i < sizeof gpu_series / sizeof *gpu_series && l->r->gpu_count; i++) {
-        struct rows rows = load(l, gpu_series[i].table);
+        struct csv_records rows = load(l, gpu_series[i].table);
 
         deal(l, &gpu_series[i], &rows);
     }
@@ -194,7 +195,7 @@ static void load_gpus(struct loader *l)
 /* True when no request was left out. */
 static bool load_requests(struct loader *l)
 {
-    struct rows rows = load(l, ROWS_REQUESTS), chunks = load(l, ROWS_CHUNKS);
+    struct csv_records rows = load(l, CSV_REQUESTS), chunks = load(l, CSV_CHUNKS);
     struct rec_request *all = rows.records;
     struct records *r = l->r;
     size_t others = 0;
@@ -273,10 +274,10 @@ bool records_read(const struct record_files *files, const char *folder, const st
         return there ? false : err_set(e, ERR_RECORDS, "%s is no run folder: it holds no plan.json", folder);
     buf_str(&l.damage.lines, seal->records_text);
     load_run(&l, plan_sha256);
-    load_series(&l, ROWS_MARKS, &r.boundaries, &r.boundary_count);
-    load_series(&l, ROWS_CLOCK, &r.clocks, &r.clock_count);
-    load_series(&l, ROWS_FACTS, &r.facts, &r.fact_count);
-    load_series(&l, ROWS_METRICS, &r.metrics, &r.metrics_count);
+    load_series(&l, CSV_BOUNDARIES, &r.boundaries, &r.boundary_count);
+    load_series(&l, CSV_CLOCK, &r.clocks, &r.clock_count);
+    load_series(&l, CSV_FACTS, &r.facts, &r.fact_count);
+    load_series(&l, CSV_METRICS, &r.metrics, &r.metrics_count);
     if (r.run.began_realtime_ns == ABSENT_I64 && r.clock_count)
         r.run.began_realtime_ns = r.clocks[0].offset_ns;
     load_gpus(&l);

@@ -3,7 +3,7 @@
 #define JTOK_STORE_RECORDS_H
 
 #include "store/archive.h"
-#include "store/rows.h"
+#include "store/csv_records.h"
 
 /* The files of a run. `read` appends the text of one, packed or not, to `b`; false with *ret_there false where there is
  * none, and with a reason in `e` where it can't be read. */

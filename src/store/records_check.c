@@ -47,9 +47,9 @@ static size_t place_in_plan(const struct plan *p, const char *uuid)
 
 void check_gpus(struct records *r, struct damage *d)
 {
-    if (r->gpu_count > ROWS_GPUS_MAX) {
+    if (r->gpu_count > RECORD_GPUS_MAX) {
         damage_add(d, "gpus.csv names %zu GPUs, over the %d that a run may have; no series is used", r->gpu_count,
-                   ROWS_GPUS_MAX);
+                   RECORD_GPUS_MAX);
         r->gpu_count = 0;
     }
     for (size_t i = 0; i < r->gpu_count; i++) {

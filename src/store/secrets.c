@@ -1,4 +1,5 @@
 #include "store/secrets.h"
+#include "schema/visit.h"
 #include <stdlib.h>
 #include <string.h>
 #include "text/json.h"
@@ -248,37 +249,22 @@ static void mask_word(void *self, struct span name, size_t word, size_t from)
     ++*m->count;
 }
 
-static void mask_fields(struct mask *m, const struct schema *s, void *object)
+static bool mask_enter(void *self, const struct visit *v)
 {
-    for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
-        char *at = (char *)object + f->offset;
-        size_t *count = (size_t *)((char *)object + f->count_offset);
+    struct mask *m = self;
+    if (v->slot.type != FIELD_OBJECT)
+        slot_own_items(&v->slot, m->arena);
+    return true;
+}
 
-        if (f->type == FIELD_OBJECT) {
-            mask_fields(m, f->sub, at);
-        } else if (f->type == FIELD_TEXT) {
-            *(const char **)at = mask_text(m, *(const char **)at);
-        } else if (f->type == FIELD_LIST && f->item == FIELD_TEXT) {
-            const char **items = arena_array(m->arena, *count, sizeof *items);
-
-            for (size_t i = 0; i < *count; i++)
-                items[i] = mask_text(m, (*(const char ***)at)[i]);
-            *(const char ***)at = items;
-        } else if (f->type == FIELD_MAP) {
-            struct field_pair *pairs = arena_array(m->arena, *count, sizeof *pairs);
-
-            for (size_t i = 0; i < *count; i++) {
-                pairs[i] = (*(struct field_pair **)at)[i];
-                if (secrets_is_name(span_of(pairs[i].name))) {
-                    pairs[i].value = arena_format(m->arena, "[secret:%s]", pairs[i].name);
-                    ++*m->count;
-                } else {
-                    pairs[i].value = mask_text(m, pairs[i].value);
-                }
-            }
-            *(struct field_pair **)at = pairs;
-        }
-    }
+static void mask_value(void *self, const struct visit *v)
+{
+    struct mask *m = self;
+    if (v->slot.type != FIELD_TEXT)
+        return;
+    bool secret = v->slot.field->type == FIELD_MAP && secrets_is_name(span_of(v->key));
+    *m->count += secret;
+    slot_set_text(&v->slot, secret ? arena_format(m->arena, "[secret:%s]", v->key) : mask_text(m, slot_text(&v->slot)));
 }
 
 struct plan secrets_mask_plan(const struct secrets *s, const struct plan *plan, struct arena *a, size_t *count)
@@ -291,6 +277,6 @@ struct plan secrets_mask_plan(const struct secrets *s, const struct plan *plan, 
     for (size_t i = 0; i < plan->engine.command_count; i++)
         masked.engine.command[i] = plan->engine.command[i];
     walk_command(&plan->engine, mask_word, &m);
-    mask_fields(&m, &plan_schema, &masked);
+    schema_visit(&plan_schema, &masked, "", &(struct visitor){.self = &m, .enter = mask_enter, .value = mask_value});
     return masked;
 }

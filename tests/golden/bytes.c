@@ -5,8 +5,7 @@
 #include <string.h>
 #include "analysis/analyze.h"
 #include "golden/recording.h"
-
-static void put_value(const struct field *f, const void *at, const char *object);
+#include "schema/visit.h"
 
 static void put_bits(double value)
 {
@@ -15,49 +14,29 @@ static void put_bits(double value)
     printf("%016llx ", value != value ? 0x7ff8000000000000ull : (unsigned long long)bits);
 }
 
-static void put_object(const struct schema *s, const char *object)
+static void put_value(void *self, const struct visit *v)
 {
-    for (size_t i = 0; i < s->count; i++)
-        put_value(&s->fields[i], object + s->fields[i].offset, object);
-}
-
-static void put_value(const struct field *f, const void *at, const char *object)
-{
-    const struct quantity *q = at;
-    switch (f->type) {
-    case FIELD_BOOL:
-        printf("%d ", *(const bool *)at);
-        break;
-    case FIELD_I64:
-        printf("%lld ", (long long)*(const int64_t *)at);
-        break;
-    case FIELD_F64:
-        put_bits(*(const double *)at);
-        break;
-    case FIELD_TEXT:
-        printf("\"%s\" ", *(const char *const *)at ? *(const char *const *)at : "");
-        break;
-    case FIELD_ENUM:
-        printf("%d ", *(const int *)at);
-        break;
-    case FIELD_QUANTITY:
+    (void)self;
+    const struct slot *s = &v->slot;
+    if (s->type == FIELD_F64) {
+        put_bits(slot_f64(s));
+    } else if (s->type == FIELD_QUANTITY) {
+        const struct quantity *q = slot_quantity(s);
         printf("%d ", q->state);
         put_bits(quantity_has_value(q) ? q->value : 0);
         put_bits(q->instrument);
         put_bits(q->calibration);
-        break;
-    case FIELD_OBJECT:
-        put_object(f->sub, at);
-        break;
-    case FIELD_LIST:
-    case FIELD_MAP: {
-        size_t n = *(const size_t *)(object + f->count_offset);
-        for (size_t i = 0; i < n && f->item == FIELD_OBJECT; i++)
-            put_object(f->sub, *(const char *const *)at + i * f->sub->size);
-        for (size_t i = 0; i < n && f->item == FIELD_F64; i++)
-            put_bits((*(const double *const *)at)[i]);
+    } else {
+        struct buf text = {0};
+        slot_put(s, &text);
+        printf("\"%s\" ", buf_text(&text));
+        buf_done(&text);
     }
-    }
+}
+
+static void put_object(const struct schema *s, const void *object)
+{
+    schema_visit(s, object, "", &(struct visitor){.value = put_value});
 }
 
 int main(int argc, char **argv)
@@ -73,11 +52,11 @@ int main(int argc, char **argv)
             fprintf(stderr, "result-bytes: %s\n", e.text);
             return 1;
         }
-        put_object(&result_schema, (const char *)&result);
+        put_object(&result_schema, &result);
         for (size_t k = 0; k < result.request_count; k++)
-            put_object(&result_request_schema, (const char *)&result.requests[k]);
+            put_object(&result_request_schema, &result.requests[k]);
         for (size_t k = 0; k < result.window_count; k++)
-            put_object(&result_window_schema, (const char *)&result.windows[k]);
+            put_object(&result_window_schema, &result.windows[k]);
         putchar('\n');
         arena_done(&a);
     }

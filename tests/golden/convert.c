@@ -5,43 +5,43 @@
 #include <sys/stat.h>
 #include "golden/recording.h"
 #include "store/archive.h"
-#include "store/rows.h"
+#include "store/csv_records.h"
 
 /* One table: n records of one GPU each, or of none. */
 struct table {
     struct buf text;
-    enum row_table id;
+    enum csv_file id;
 };
 
 static void put(struct table *t, uint32_t gpu, const void *records, size_t n)
 {
     const char *at = records;
     for (size_t i = 0; i < n; i++)
-        rows_put(&t->text, t->id, gpu, at + i * rows_size(t->id));
+        csv_records_put(&t->text, t->id, gpu, at + i * csv_records_size(t->id));
 }
 
 static bool write_tables(const char *folder, const struct records *r, struct err *e)
 {
-    struct table t[ROWS_COUNT] = {0};
-    for (int i = 0; i < ROWS_COUNT; i++) {
-        t[i].id = (enum row_table)i;
-        rows_header(t[i].id, &t[i].text);
+    struct table t[CSV_COUNT] = {0};
+    for (int i = 0; i < CSV_COUNT; i++) {
+        t[i].id = (enum csv_file)i;
+        csv_records_header(t[i].id, &t[i].text);
     }
-    put(&t[ROWS_MARKS], 0, r->boundaries, r->boundary_count);
-    put(&t[ROWS_CLOCK], 0, r->clocks, r->clock_count);
-    put(&t[ROWS_REQUESTS], 0, r->requests, r->request_count);
-    put(&t[ROWS_CHUNKS], 0, r->chunks, r->chunk_count);
-    put(&t[ROWS_METRICS], 0, r->metrics, r->metrics_count);
+    put(&t[CSV_BOUNDARIES], 0, r->boundaries, r->boundary_count);
+    put(&t[CSV_CLOCK], 0, r->clocks, r->clock_count);
+    put(&t[CSV_REQUESTS], 0, r->requests, r->request_count);
+    put(&t[CSV_CHUNKS], 0, r->chunks, r->chunk_count);
+    put(&t[CSV_METRICS], 0, r->metrics, r->metrics_count);
     for (uint32_t g = 0; g < r->gpu_count; g++) {
-        put(&t[ROWS_INSTANT], g, r->gpus[g].instant, r->gpus[g].instant_count);
-        put(&t[ROWS_COUNTER], g, r->gpus[g].counter, r->gpus[g].counter_count);
-        put(&t[ROWS_BUFFER], g, r->gpus[g].buffer, r->gpus[g].buffer_count);
-        put(&t[ROWS_GPU_STATE], g, r->gpus[g].state, r->gpus[g].state_count);
+        put(&t[CSV_INSTANT], g, r->gpus[g].instant, r->gpus[g].instant_count);
+        put(&t[CSV_COUNTER], g, r->gpus[g].counter, r->gpus[g].counter_count);
+        put(&t[CSV_BUFFER], g, r->gpus[g].buffer, r->gpus[g].buffer_count);
+        put(&t[CSV_GPU_STATE], g, r->gpus[g].state, r->gpus[g].state_count);
     }
     bool ok = archive_write_gpus(folder, r->gpus, r->gpu_count, e);
-    for (int i = 0; i < ROWS_COUNT; i++) {
-        if (ok && i != ROWS_GPUS)
-            ok = archive_write_file(folder, rows_file(t[i].id), buf_span(&t[i].text), e);
+    for (int i = 0; i < CSV_COUNT; i++) {
+        if (ok && i != CSV_GPUS)
+            ok = archive_write_file(folder, csv_records_file(t[i].id), buf_span(&t[i].text), e);
         buf_done(&t[i].text);
     }
     return ok;

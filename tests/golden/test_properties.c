@@ -6,6 +6,7 @@
 #include "model/record_order.h"
 #include "schema/json.h"
 #include "unit/analysis/made.h"
+#include "schema/visit.h"
 
 enum { REQUESTS = 40, ROUNDS = 12 };
 
@@ -551,29 +552,24 @@ static void the_next_series_stands_in(void **state)
 
 /* ---- absent is never a number ---- */
 
-/* Quantities of an object, and of all below it, that break it: a value that is none, or an absent one without its
- * reason.
- */
-static size_t broken(const struct schema *s, const char *object, const char *path)
+/* Counts quantities that break it: a value that is none, or an absent one without its reason. */
+static void count_broken(void *self, const struct visit *v)
+{
+    size_t *n = self;
+    if (v->slot.type != FIELD_QUANTITY)
+        return;
+    const struct quantity *q = slot_quantity(&v->slot);
+    bool wrong = quantity_has_value(q) ? !isfinite(q->value) : !q->why || !q->why[0];
+    if (wrong)
+        print_error("%s: state %s, value %g, why \"%s\"\n", v->path, q_state_names[q->state], q->value,
+                    q->why ? q->why : "(null)");
+    *n += wrong;
+}
+
+static size_t broken(const struct schema *s, const void *object, const char *path)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        const struct field *f = &s->fields[i];
-        const char *at = object + f->offset;
-        if (f->type == FIELD_QUANTITY) {
-            const struct quantity *q = (const struct quantity *)at;
-            bool wrong = quantity_has_value(q) ? !isfinite(q->value) : !q->why || !q->why[0];
-            if (wrong)
-                print_error("%s.%s: state %s, value %g, why \"%s\"\n", path, f->key, q_state_names[q->state], q->value,
-                            q->why ? q->why : "(null)");
-            n += wrong;
-        }
-        if (f->type == FIELD_OBJECT)
-            n += broken(f->sub, at, f->key);
-        if ((f->type == FIELD_LIST || f->type == FIELD_MAP) && f->item == FIELD_OBJECT)
-            for (size_t k = 0; k < *(const size_t *)(object + f->count_offset); k++)
-                n += broken(f->sub, *(const char *const *)at + k * f->sub->size, f->key);
-    }
+    schema_visit(s, object, path, &(struct visitor){.self = &n, .value = count_broken});
     return n;
 }
 

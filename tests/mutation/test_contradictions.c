@@ -545,7 +545,7 @@ static void a_missing_file_is_named(void **state)
     struct bench *b = *state;
     struct err e = {0};
 
-    for (enum row_table t = 0; t < ROWS_COUNT; t++)
+    for (enum csv_file t = 0; t < CSV_COUNT; t++)
         for (int counted = 0; counted < 2; counted++) {
             struct records r = life_records(&b->a, 1);
             const char *damage,
@@ -556,13 +556,13 @@ static void a_missing_file_is_named(void **state)
                 r.run.series_count = 0;
                 assert_ok(archive_write_run(folder, &r.run, &e), e);
             }
-            assert_int_equal(unlink(arena_format(&b->a, "%s/%s", folder, rows_file(t))), 0);
+            assert_int_equal(unlink(arena_format(&b->a, "%s/%s", folder, csv_records_file(t))), 0);
             assert_ok(archive_seal(folder, &e), e);
             struct result x = evaluate(b, folder, &damage);
             assert_false(x.formal);
             assert_non_null(damage);
-            if (!strstr(damage, arena_format(&b->a, "%s is missing", rows_file(t))))
-                fail_msg("%s: %s", rows_file(t), damage);
+            if (!strstr(damage, arena_format(&b->a, "%s is missing", csv_records_file(t))))
+                fail_msg("%s: %s", csv_records_file(t), damage);
             assert_true(x.metrics.formal_j_per_token.state != Q_MEASURED);
             assert_true(x.metrics.lifecycle_j_per_token.state != Q_MEASURED);
         }

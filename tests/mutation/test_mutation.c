@@ -17,6 +17,7 @@
 #include "mutation/mutate.h"
 #include "store/records.h"
 #include "text/compress.h"
+#include "schema/visit.h"
 
 enum { CHANGES_IN_CI = 2000, WINDOW = 25, SHOWN_MAX = 20, NUMBERS_MAX = 4096 };
 
@@ -72,8 +73,8 @@ static int setup(void **state)
     take_file(b, "plan.json");
     take_file(b, "run.json");
     take_file(b, "client.json");
-    for (enum row_table t = 0; t < ROWS_COUNT; t++)
-        take_file(b, rows_file(t));
+    for (enum csv_file t = 0; t < CSV_COUNT; t++)
+        take_file(b, csv_records_file(t));
     *state = b;
     return 0;
 }
@@ -99,27 +100,14 @@ struct numbers {
     size_t count;
 };
 
-static void collect(const struct schema *s, const char *object, struct numbers *n)
+static void collect(void *self, const struct visit *v)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        const struct field *f = &s->fields[i];
-        const char *at = object + f->offset;
-
-        if (f->type == FIELD_QUANTITY && n->count < NUMBERS_MAX) {
-            const struct quantity *q = (const struct quantity *)(const void *)at;
-
-            n->measured[n->count] = q->state == Q_MEASURED;
-            n->values[n->count++] = quantity_has_value(q) ? q->value : (double)NAN;
-        } else if (f->type == FIELD_OBJECT) {
-            collect(f->sub, at, n);
-        } else if (f->type == FIELD_LIST && f->item == FIELD_OBJECT) {
-            const char *items = *(const char *const *)(const void *)at;
-            size_t count = *(const size_t *)(const void *)(object + f->count_offset);
-
-            for (size_t k = 0; k < count; k++)
-                collect(f->sub, items + k * f->sub->size, n);
-        }
-    }
+    struct numbers *n = self;
+    if (v->slot.type != FIELD_QUANTITY || n->count == NUMBERS_MAX)
+        return;
+    const struct quantity *q = slot_quantity(&v->slot);
+    n->measured[n->count] = q->state == Q_MEASURED;
+    n->values[n->count++] = quantity_has_value(q) ? q->value : (double)NAN;
 }
 
 struct evaluated {
@@ -145,7 +133,7 @@ static void take(bool read, const struct records *r, const struct err *unread, s
     snprintf(ret->why, sizeof ret->why, "%s", ret->refused ? e.text : r->damage ? r->damage : "");
     if (ret->refused)
         return;
-    collect(&result_schema, (const char *)&result, &ret->all);
+    schema_visit(&result_schema, &result, "", &(struct visitor){.self = &ret->all, .value = collect});
     ret->metrics = result.metrics;
 }
 

@@ -1,4 +1,5 @@
 #include "compared.h"
+#include "schema/visit.h"
 
 struct two {
     struct arena a;
@@ -51,59 +52,68 @@ struct walk {
     int seen, wanted;
 };
 
-/* Changes the wanted-th leaf of a plan, whatever it is. */
-static void change(struct walk *w, const struct schema *s, char *object, const char *path)
+/* Changes a value, whatever it is. */
+static void change_slot(struct walk *w, const struct slot *s)
 {
     struct arena *a = &w->t->a;
-    for (size_t i = 0; i < s->count && !w->key; i++) {
-        const struct field *f = &s->fields[i];
-        char *at = object + f->offset;
-        const char *key = *path ? arena_format(a, "%s.%s", path, f->key) : f->key;
-        if (f->type == FIELD_OBJECT) {
-            change(w, f->sub, at, key);
-            continue;
+    switch (s->type) {
+    case FIELD_BOOL:
+        slot_set_bool(s, !slot_bool(s));
+        break;
+    case FIELD_I64:
+        slot_set_i64(s, slot_is_absent(s) ? 77 : slot_i64(s) + 1);
+        break;
+    case FIELD_F64:
+        slot_set_f64(s, slot_is_absent(s) ? 77 : slot_f64(s) * 2 + 1);
+        break;
+    case FIELD_TEXT:
+        slot_set_text(s, "something else");
+        break;
+    case FIELD_ENUM:
+        slot_set_enum(s, slot_enum(s) ? 0 : 1);
+        break;
+    case FIELD_LIST: {
+        const char **longer = arena_array(a, slot_count(s) + 1, sizeof *longer);
+        for (size_t i = 0; i < slot_count(s); i++) {
+            struct slot item = slot_item(s, i);
+            longer[i] = slot_text(&item);
         }
-        if (w->seen++ != w->wanted)
-            continue;
-        w->key = key;
-        size_t *count = (size_t *)(void *)(object + f->count_offset);
-        switch (f->type) {
-        case FIELD_BOOL:
-            *(bool *)at = !*(bool *)at;
-            break;
-        case FIELD_I64:
-            *(int64_t *)(void *)at = *(int64_t *)(void *)at == ABSENT_I64 ? 77 : *(int64_t *)(void *)at + 1;
-            break;
-        case FIELD_F64:
-            *(double *)(void *)at = isnan(*(double *)(void *)at) ? 77 : *(double *)(void *)at * 2 + 1;
-            break;
-        case FIELD_TEXT:
-            *(const char **)(void *)at = "something else";
-            break;
-        case FIELD_ENUM:
-            *(int *)(void *)at = *(int *)(void *)at ? 0 : 1;
-            break;
-        case FIELD_LIST: {
-            const char **longer = arena_array(a, *count + 1, sizeof *longer);
-            memcpy(longer, *(const char ***)(void *)at, *count * sizeof *longer);
-            longer[(*count)++] = "--one-more";
-            *(const char ***)(void *)at = longer;
-            break;
-        case FIELD_OBJECT:
-        case FIELD_QUANTITY:
-            break;
-        }
-        case FIELD_MAP: {
-            struct field_pair *longer = arena_array(a, *count + 1, sizeof *longer);
-            memcpy(longer, *(struct field_pair **)(void *)at, *count * sizeof *longer);
-            longer[(*count)++] = (struct field_pair){"ANY_NAME", "1"};
-            *(struct field_pair **)(void *)at = longer;
-            break;
-        }
-        default:
-            fail_msg("%s is of a kind that this test does not change", key);
-        }
+        longer[slot_count(s)] = "--one-more";
+        slot_set_items(s, longer, slot_count(s) + 1);
+        break;
     }
+    case FIELD_MAP: {
+        struct field_pair *longer = arena_array(a, slot_count(s) + 1, sizeof *longer);
+        for (size_t i = 0; i < slot_count(s); i++) {
+            struct slot item = slot_item(s, i);
+            longer[i] = (struct field_pair){slot_item_name(s, i), slot_text(&item)};
+        }
+        longer[slot_count(s)] = (struct field_pair){"ANY_NAME", "1"};
+        slot_set_items(s, longer, slot_count(s) + 1);
+        break;
+    }
+    case FIELD_HEX:
+    case FIELD_OBJECT:
+    case FIELD_QUANTITY:
+        fail_msg("%s is of a kind that this test does not change", s->field->key);
+    }
+}
+
+static void change_value(void *self, const struct visit *v)
+{
+    struct walk *w = self;
+    if (w->key || w->seen++ != w->wanted)
+        return;
+    w->key = arena_text(&w->t->a, v->path);
+    change_slot(w, &v->slot);
+}
+
+static bool change_enter(void *self, const struct visit *v)
+{
+    if (v->slot.type == FIELD_OBJECT)
+        return true;
+    change_value(self, v);
+    return false;
 }
 
 static bool is_place(const char *key)
@@ -127,7 +137,8 @@ static void each_key_of_the_plan_counts_but_names_and_places(void **state)
         t.x = made_run(&t.a, "one", 0, 0.05);
         t.y = made_run(&t.a, "two", 1, 0.05);
         struct walk w = {.t = &t, .wanted = keys};
-        change(&w, &plan_schema, (char *)&t.y->plan, "");
+        schema_visit(&plan_schema, &t.y->plan, "",
+                     &(struct visitor){.self = &w, .enter = change_enter, .value = change_value});
         if (!w.key) {
             arena_done(&t.a);
             break;

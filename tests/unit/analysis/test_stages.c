@@ -3,6 +3,7 @@
 #include "made.h"
 #include "analysis/analyze.h"
 #include "model/record_order.h"
+#include "schema/set.h"
 
 /* Idle at 80 W, service 10 ... 20 s, formal 15 ... 20 s, exit at 20.5, power down at 22 s, grid to 60 s. */
 static void make(struct made *m, double after_w, double baseline_noise_w)
@@ -145,18 +146,19 @@ static void parameters_change_by_name(void **state)
     struct method m = method_default();
     struct err e = {0};
     assert_null(method_differences(&m, &a));
-    assert_ok(method_set(&m, "attribution=interval", &e), e);
-    assert_ok(method_set(&m, "k=3", &e), e);
-    assert_ok(method_set(&m, "cv_limit=0.05", &e), e);
+    assert_ok(schema_set_or_err(&method_schema, &m, "attribution=interval", &a, &e), e);
+    assert_ok(schema_set_or_err(&method_schema, &m, "k=3", &a, &e), e);
+    assert_ok(schema_set_or_err(&method_schema, &m, "cv_limit=0.05", &a, &e), e);
     assert_string_equal(method_differences(&m, &a), "attribution=interval, k=3, cv_limit=0.05");
-    assert_false(method_set(&m, "attribuion=gap", &e));
-    assert_non_null(strstr(e.text, "Did you mean attribution?"));
-    assert_false(method_set(&m, "k=4", &e));
+    assert_false(schema_set_or_err(&method_schema, &m, "attribuion=gap", &a, &e));
+    assert_non_null(strstr(e.text, "the nearest is attribution;"));
+    assert_false(schema_set_or_err(&method_schema, &m, "k=4", &a, &e));
     assert_non_null(strstr(e.text, "all, 1, 2, 3"));
-    assert_false(method_set(&m, "window=1", &e));
+    assert_false(schema_set_or_err(&method_schema, &m, "window=1", &a, &e));
     assert_non_null(strstr(e.text, "from 2 to"));
-    assert_false(method_set(&m, "window", &e));
-    assert_false(method_set(&m, "saturated_share=x", &e));
+    assert_false(schema_set_or_err(&method_schema, &m, "window=null", &a, &e));
+    assert_false(schema_set_or_err(&method_schema, &m, "window", &a, &e));
+    assert_false(schema_set_or_err(&method_schema, &m, "saturated_share=x", &a, &e));
     arena_done(&a);
 }
 

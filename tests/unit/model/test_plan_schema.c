@@ -1,6 +1,7 @@
 #include "check.h"
 #include "base/buf.h"
 #include "model/plan.h"
+#include "schema/visit.h"
 #include "model/record.h"
 
 static void defaults_are_the_methods(void **state)
@@ -81,13 +82,14 @@ static void tables_fit_their_structs(void **state)
     assert_int_equal(plan_schema.size, sizeof(struct plan));
 }
 
-static void collect(void *self, const char *path, const struct field *f, struct span value)
+static void collect(void *self, const struct visit *v)
 {
-    (void)f;
-    buf_fmt(self, "%s=%.*s\n", path, SPAN_ARG(value));
+    buf_fmt(self, "%s=", v->path);
+    slot_put(&v->slot, self);
+    buf_byte(self, '\n');
 }
 
-static void flat_names_every_leaf(void **state)
+static void a_visit_names_every_value(void **state)
 {
     const char *command[] = {"vllm", "serve"};
     struct field_pair env[] = {{"A", "1"}};
@@ -101,7 +103,7 @@ static void flat_names_every_leaf(void **state)
     p.engine.env = env;
     p.engine.env_count = 1;
     p.model.total_parameters = 8.03e9;
-    schema_flat(&plan_schema, &p, collect, &b);
+    schema_visit(&plan_schema, &p, "", &(struct visitor){.self = &b, .value = collect});
     buf_text(&b);
     assert_non_null(strstr(b.p, "model.total_parameters=8030000000\n"));
     assert_non_null(strstr(b.p, "engine.kind=vllm\nengine.command.0=vllm\nengine.command.1=serve\nengine.env.A=1\n"));
@@ -128,7 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_the_methods), cmocka_unit_test(each_duration_shortens),
-        cmocka_unit_test(tables_fit_their_structs), cmocka_unit_test(flat_names_every_leaf),
+        cmocka_unit_test(tables_fit_their_structs), cmocka_unit_test(a_visit_names_every_value),
         cmocka_unit_test(absent_is_never_zero),
     };
 

@@ -247,7 +247,7 @@ static void check_series(const struct records *r, const struct recorder_counts *
         {"facts.csv", THREADS * ROUNDS / 500, THREADS * ROUNDS / 500 * 5, 0, ROUNDS - 500},
     };
 
-    assert_int_equal(counts->series_count, ROWS_COUNT - 1); /* gpus.csv is no stream */
+    assert_int_equal(counts->series_count, CSV_COUNT - 1); /* gpus.csv is no stream */
     assert_int_equal(r->run.series_count, counts->series_count);
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         size_t at = 0;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "base/buf.h"
 #include "store/archive.h"
-#include "store/rows.h"
+#include "store/csv_records.h"
 #include "text/compress.h"
 
 /* A folder of its own for each test. */
@@ -70,7 +70,7 @@ static void append_request(struct buf *b, uint32_t id, int64_t events, int64_t t
     q.submit_ns = 1;
     q.first_ns = q.last_ns = token_chunks ? t_ns : ABSENT_I64;
     q.end_ns = 9;
-    rows_put(b, ROWS_REQUESTS, 0, &q);
+    csv_records_put(b, CSV_REQUESTS, 0, &q);
 }
 
 /* Of the chunks below. */
@@ -78,7 +78,7 @@ static void spill_requests(struct fixture *f)
 {
     struct buf b = {0};
 
-    rows_header(ROWS_REQUESTS, &b);
+    csv_records_header(CSV_REQUESTS, &b);
     append_request(&b, 2, 1, 0, 8, 0);
     append_request(&b, 0, 1, 1, 9, 0);
     append_request(&b, 1, 2, 1, 9, 4);
@@ -346,7 +346,7 @@ static void bad_rows_are_told(void **state)
                                         "t_ns,request,kind,bytes,running,stamp\n1,0,text,1,,kernel\n%s\n"
                                         "2,0,text,1,,kernel\n",
                                         cases[i].row);
-        struct rows rows = rows_read(ROWS_CHUNKS, span_of(text), 0, &a);
+        struct csv_records rows = csv_records_read(CSV_CHUNKS, span_of(text), 0, &a);
 
         assert_int_equal(rows.count, 2);
         assert_int_equal(rows.bad_count, 1);
@@ -455,8 +455,8 @@ static void quick_reader_agrees(void **state)
         buf_fmt(&usual, "%s\n", line);
         buf_fmt(&wide, "%s,\n", line);
     }
-    struct rows quick = rows_read(ROWS_CHUNKS, buf_span(&usual), 0, &a);
-    struct rows general = rows_read(ROWS_CHUNKS, buf_span(&wide), 0, &a);
+    struct csv_records quick = csv_records_read(CSV_CHUNKS, buf_span(&usual), 0, &a);
+    struct csv_records general = csv_records_read(CSV_CHUNKS, buf_span(&wide), 0, &a);
     assert_true(quick.count > 2500);
     assert_true(quick.bad_count > 0);
     assert_int_equal(quick.count, general.count);
@@ -476,21 +476,22 @@ static void format_is_documented(void **state)
 
     (void)state;
     assert_ok(file_read(JTOK_SOURCE "/docs/FORMAT.md", 0, &text, &e), e);
-    for (int t = 0; t < ROWS_COUNT; t++) {
+    for (int t = 0; t < CSV_COUNT; t++) {
         const char *section;
 
         buf_clear(&quoted);
-        buf_fmt(&quoted, "### %s\n", rows_file((enum row_table)t));
+        buf_fmt(&quoted, "### %s\n", csv_records_file((enum csv_file)t));
         section = strstr(buf_text(&text), buf_text(&quoted));
         if (!section)
-            fail_msg("docs/FORMAT.md lacks a section for %s", rows_file((enum row_table)t));
+            fail_msg("docs/FORMAT.md lacks a section for %s", csv_records_file((enum csv_file)t));
         const char *end = strstr(section + 4, "\n### ");
-        for (size_t i = 0; rows_column((enum row_table)t, i); i++) {
+        const struct schema *s = csv_records_schema((enum csv_file)t);
+        for (size_t i = 0; i < s->count; i++) {
             buf_clear(&quoted);
-            buf_fmt(&quoted, "`%s`", rows_column((enum row_table)t, i));
+            buf_fmt(&quoted, "`%s`", s->fields[i].key);
             const char *found = strstr(section, buf_text(&quoted));
             if (!found || (end && found > end))
-                fail_msg("docs/FORMAT.md lacks column %s of %s", quoted.p, rows_file((enum row_table)t));
+                fail_msg("docs/FORMAT.md lacks column %s of %s", quoted.p, csv_records_file((enum csv_file)t));
         }
     }
     const struct schema *documents[] = {&rec_run_schema, &rec_client_schema};

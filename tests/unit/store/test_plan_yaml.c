@@ -1,4 +1,5 @@
 #include "check.h"
+#include "text/nearest.h"
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/buf.h"

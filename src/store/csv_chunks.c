@@ -1,7 +1,7 @@
-#include "store/rows_chunks.h"
-#include "store/rows.h"
+#include "store/csv_chunks.h"
+#include "store/csv_records.h"
 
-const char rows_chunks_header[] = "t_ns,request,kind,bytes,running,stamp\n";
+const char csv_chunks_header[] = "t_ns,request,kind,bytes,running,stamp\n";
 
 /* No line of the usual form is longer, so no bound need be looked at within it. Its numbers of nine digits are within
  * their columns' ranges. */
@@ -44,7 +44,7 @@ static inline const char *name(const char *p, const char *const *names, char sto
     return at;
 }
 
-size_t rows_chunks_read(struct span *rest, struct rec_chunk *out, size_t *cells)
+size_t csv_chunks_read(struct span *rest, struct rec_chunk *out, size_t *cells)
 {
     const char *p = rest->p, *end = rest->p + rest->n;
     unsigned kind = CHUNK_TEXT, stamp = STAMP_KERNEL;
@@ -62,15 +62,15 @@ size_t rows_chunks_read(struct span *rest, struct rec_chunk *out, size_t *cells)
         at = has_running ? digits(at, 9, ',', &running) : at + 1;
         if (!at || !(at = name(at, chunk_stamp_names, '\n', &stamp)))
             break;
-        if (t_ns > ROWS_TIME_MAX)
+        if (t_ns > RECORD_TIME_MAX)
             break;
         filled += has_running;
         out[count] = (struct rec_chunk){.t_ns = (int64_t)t_ns,
                                         .request = (uint32_t)request,
                                         .running = has_running ? (int32_t)running : -1,
                                         .bytes = (uint32_t)bytes,
-                                        .kind = (uint8_t)kind,
-                                        .stamp = (uint8_t)stamp};
+                                        .kind = (enum chunk_kind)kind,
+                                        .stamp = (enum chunk_stamp)stamp};
         p = at;
     }
     enum { ALWAYS_FILLED = 5 };
