@@ -56,7 +56,7 @@ struct client_options {
     struct plan_limits limits;      /* connect_s, write_s, head_s, first_token_s, idle_s, total_s */
     int64_t origin_ns;              /* CLOCK_MONOTONIC at the run's begin: every recorded time is relative to it */
     const struct record_sink *sink; /* request is required, chunk and clock may be null; must outlive the client */
-    bool chunks;                    /* give chunks to the sink: formal requests only */
+    bool chunks;                    /* deliver chunks to the sink: formal requests only */
     size_t event_max;               /* 16 MiB */
     int64_t pause_ns;               /* of the loop, from client_submit to the end: 0.8 ms */
     int wave;                       /* handshakes pending at most: 64 */
@@ -66,7 +66,7 @@ struct client_options {
     void (*request)(void *self, const struct rec_request *r); /* each one, behind the sink's; from client_close, too */
     void (*connected)(void *self); /* connections that could not be opened have failed by then, with their reason */
     void (*ended)(void *self, int64_t end_ns); /* run time of the latest end */
-    void (*closed)(void *self);                /* everything has been given to the sink */
+    void (*closed)(void *self);                /* everything has been delivered to the sink */
 };
 
 /* METHOD's values; address, path, origin, sink and callbacks are left for the caller. */
@@ -102,8 +102,8 @@ const char *client_fingerprint(const struct client *c);
 /* The client's own condition, from client_submit to the last end (or now). O(1). */
 struct rec_client client_read(const struct client *c);
 
-/* Closes what is open (as client_cancel, but no callback follows; requests not yet given to the sink are given now) and
- * frees. Null is accepted. */
+/* Closes what is open (as client_cancel, but no callback follows; requests not yet delivered to the sink are delivered
+ * now) and frees. Null is accepted. */
 void client_close(struct client *c);
 
 #endif

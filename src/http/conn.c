@@ -268,7 +268,7 @@ void conn_send(struct conn *k, const struct span *parts, size_t n, int64_t now_n
     write_rest(k);
 }
 
-/* ---- what the loop tells ---- */
+/* ---- from the loop ---- */
 
 static void on_ready(struct watch *w, uint32_t events)
 {

@@ -1,7 +1,7 @@
 /* One connection and the exchange on it: it is opened, bytes are written, and what comes is read with its times.
  * Private to http: the load's exchanges (exchange.h) and the GETs (get.h) stand on it.
  *
- * It knows nothing of HTTP. The owner embeds it, is told through `struct conn_events` what has happened, and closes it;
+ * It knows nothing of HTTP. The owner embeds it, is notified through `struct conn_events`, and closes it;
  * all events come from the loop or from within conn_open and conn_send. These are all moves that there are:
  *
  *          conn_open             handshake done         conn_send             all written
@@ -46,7 +46,7 @@ struct conn_read {
                       segment's */
 };
 
-/* What the owner is told. */
+/* What the owner is notified of. */
 struct conn_events {
     void (*opened)(struct conn *k);
     void (*failed)(struct conn *k, int number); /* it can't be opened: errno */

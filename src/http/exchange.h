@@ -1,8 +1,8 @@
-/* One request of the load and its answer: what METHOD section 4 limits in time, and how each end is told to the client.
- * Private to http.
+/* One request of the load and its answer: what METHOD section 4 limits in time, and how the client is notified of each
+ * end. Private to http.
  *
  * The verdict comes from the bytes (response.h) or from here, where no byte says it: a limit that passed, a connection
- * that could not be opened, a load that was cancelled. Each exchange tells its client once that it has ended (the
+ * that could not be opened, a load that was cancelled. Each exchange notifies its client once that it has ended (the
  * verdict stands) and once, then or later, that it is gone (the connection is closed, the record is complete). */
 #ifndef JTOK_HTTP_EXCHANGE_H
 #define JTOK_HTTP_EXCHANGE_H
@@ -42,7 +42,7 @@ void exchange_submit(struct exchange *x); /* sends the request, now or when the 
 void exchange_cancel(struct exchange *x);
 void exchange_done(struct exchange *x); /* without a word to anyone */
 
-/* ---- what the client is told (client.c) ---- */
+/* ---- what the client is notified of (client.c) ---- */
 
 void client_on_opened(struct exchange *x); /* its handshake has ended, either way */
 void client_on_submitted(struct exchange *x, int64_t now_ns);

@@ -87,7 +87,7 @@ static const char *where(const struct http_get *g)
 /* ---- the answer ---- */
 
 /* False: the outcome is known. */
-static bool on_received(struct conn *k, const struct conn_read *r)
+static bool get_received(struct conn *k, const struct conn_read *r)
 {
     struct http_get *g = k->owner;
     struct span bytes = r->bytes;
@@ -110,7 +110,7 @@ static bool on_received(struct conn *k, const struct conn_read *r)
     }
 }
 
-static void on_ended(struct conn *k, int number, int64_t now_ns)
+static void get_ended(struct conn *k, int number, int64_t now_ns)
 {
     (void)now_ns;
     struct http_get *g = k->owner;
@@ -127,7 +127,7 @@ static void on_ended(struct conn *k, int number, int64_t now_ns)
 
 /* ---- the request ---- */
 
-static void on_failed(struct conn *k, int number)
+static void get_failed(struct conn *k, int number)
 {
     struct http_get *g = k->owner;
     g->any_refused |= number == ECONNREFUSED || number == ENOENT;
@@ -151,7 +151,7 @@ static void put_request(struct http_get *g)
     buf_str(&g->request, "Connection: close\r\n\r\n");
 }
 
-static void on_opened(struct conn *k)
+static void get_opened(struct conn *k)
 {
     struct http_get *g = k->owner;
     g->result.sent_ns = clock_now_ns();
@@ -160,18 +160,18 @@ static void on_opened(struct conn *k)
     conn_send(k, &request, 1, g->result.sent_ns);
 }
 
-static void on_written(struct conn *k)
+static void get_written(struct conn *k)
 {
     (void)k; /* its answer is all that matters */
 }
 
 static const struct conn_events events = {
-    .opened = on_opened,
-    .failed = on_failed,
+    .opened = get_opened,
+    .failed = get_failed,
     .spoilt = NULL, /* never open without sending */
-    .written = on_written,
-    .received = on_received,
-    .ended = on_ended,
+    .written = get_written,
+    .received = get_received,
+    .ended = get_ended,
 };
 
 static void on_next(struct timer *t)

@@ -144,7 +144,7 @@ static void take_type(struct http1 *h, struct span value)
     h->event_stream = span_is_nocase(span_trim(type), "text/event-stream");
 }
 
-static const char *take_field(struct http1 *h, struct span name, struct span value)
+static const char *take_header(struct http1 *h, struct span name, struct span value)
 {
     if (span_is_nocase(name, "content-length"))
         return take_length(h, value);
@@ -182,7 +182,7 @@ static const char *parse_field(struct http1 *h, struct span line)
         return "white space before a header's colon";
     if (!is_token(name))
         return "a header name with bytes that no name may have";
-    return take_field(h, name, span_trim((struct span){colon + 1, line.n - name.n - 1}));
+    return take_header(h, name, span_trim((struct span){colon + 1, line.n - name.n - 1}));
 }
 
 /* Forgets an interim head and waits for the next one. HTTP1_MORE: go on. */
@@ -309,7 +309,7 @@ static enum http1_event feed_head(struct http1 *h, struct span *input)
     return lf ? end_line(h) : HTTP1_MORE;
 }
 
-static enum http1_event give_body(struct http1 *h, struct span *input, size_t n)
+static enum http1_event found_body(struct http1 *h, struct span *input, size_t n)
 {
     assert(n > 0 && n <= input->n);
     h->body = (struct span){input->p, n};
@@ -325,7 +325,7 @@ static enum http1_event feed_counted(struct http1 *h, struct span *input, enum h
     h->remaining -= (int64_t)n;
     if (h->remaining == 0)
         h->state = after;
-    return give_body(h, input, n);
+    return found_body(h, input, n);
 }
 
 /* One byte of a chunk's size line. HTTP1_MORE: go on. */
@@ -447,7 +447,7 @@ static enum http1_event step(struct http1 *h, struct span *input)
     case H1_BODY_LENGTH:
         return feed_counted(h, input, H1_DONE);
     case H1_BODY_CLOSE:
-        return give_body(h, input, input->n);
+        return found_body(h, input, input->n);
     case H1_CHUNK_DATA:
         return feed_counted(h, input, H1_CHUNK_DATA_CR);
     case H1_CHUNK_DATA_CR:

@@ -180,7 +180,7 @@ static const char *count_fault(const struct response *r, const struct event_usag
 }
 
 /* A count beside the one that is judged: what is none is absent. */
-static int64_t count_told(int64_t count)
+static int64_t count_or_absent(int64_t count)
 {
     return count >= 0 && count <= COUNT_MAX ? count : ABSENT_I64;
 }
@@ -192,9 +192,9 @@ static void take_usage(struct response *r, const struct event_usage *u, int64_t 
     r->usage.count = u->count_kind == USAGE_COUNT_INTEGER ? u->count : 0;
     struct rec_request *q = &r->record;
     q->completion_tokens = u->count_kind == USAGE_COUNT_INTEGER ? u->count : ABSENT_I64;
-    q->prompt_tokens = count_told(u->prompt);
-    q->reasoning_tokens = count_told(u->reasoning);
-    q->cached_tokens = count_told(u->cached);
+    q->prompt_tokens = count_or_absent(u->prompt);
+    q->reasoning_tokens = count_or_absent(u->reasoning);
+    q->cached_tokens = count_or_absent(u->cached);
     q->usage_ns = t_ns;
 }
 
@@ -270,7 +270,7 @@ static void judge_event(struct response *r, const struct event_said *said, struc
                       SPAN_ARG(said->choices.finish));
 }
 
-static enum chunk_stamp stamp_of(struct response_arrival a, bool edge)
+static enum chunk_stamp stamp_kind(struct response_arrival a, bool edge)
 {
     if (!edge || a.doubtful)
         return STAMP_SHARED;
@@ -292,7 +292,7 @@ static void on_event(struct response *r, struct response_arrival a, bool edge, c
     }
     r->record.events++;
     struct rec_chunk c = {.t_ns = a.t_ns, .request = r->record.id, .running = -1, .kind = CHUNK_OTHER};
-    c.stamp = (uint8_t)stamp_of(a, edge);
+    c.stamp = (uint8_t)stamp_kind(a, edge);
     if (named_error) {
         fail_with_error(r, a.t_ns, data, "in the stream");
     } else if (word.n) {

@@ -1,7 +1,7 @@
 /* One response, without a socket: from bytes to chunks, times and a verdict (METHOD section 4).
  *
  * Bytes go in as they come, split anywhere, each piece with its arrival time; out come struct rec_chunk (one an event)
- * and a filled struct rec_request. The owner of the socket tells what bytes can't: end of the connection, reset,
+ * and a filled struct rec_request. The owner of the socket adds what bytes can't say: end of the connection, reset,
  * time-outs. The verdict is the first fault in time; once `over` is set it never changes. What may still follow (the
  * close after [DONE], the body of an error) is counted and fills `detail`, and is never judged.
  *
@@ -105,7 +105,7 @@ void response_broken(struct response *r, int64_t t_ns, int number);
  * with its last event. */
 void response_timeout(struct response *r, enum verdict v, int64_t t_ns, double limit_s);
 
-/* Nothing more will be given: what came of an error's body goes into the detail. */
+/* Nothing more will be fed: what came of an error's body goes into the detail. */
 void response_close(struct response *r);
 
 /* Any other fault. Does nothing when the stream is over. */

@@ -8,11 +8,11 @@
 #include <unistd.h>
 #include "base/must.h"
 
-static const int64_t STEP_NS = 1000000, GIVE_NS = SECOND_NS, OLD_NS = 100000000, EARLY_NS = 20000;
+static const int64_t STEP_NS = 1000000, DELIVER_NS = SECOND_NS, OLD_NS = 100000000, EARLY_NS = 20000;
 
-static void give(struct stamps *s, struct clock_pair p)
+static void deliver(struct stamps *s, struct clock_pair p)
 {
-    s->given_ns = p.t_ns;
+    s->delivered_ns = p.t_ns;
     if (!s->sink->clock)
         return;
     struct rec_clock c = {
@@ -34,7 +34,7 @@ void stamps_open(struct stamps *s, int64_t origin_ns, const struct record_sink *
     s->hold_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (s->hold_fd >= 0)
         stamps_ask(s->hold_fd);
-    give(s, s->pair);
+    deliver(s, s->pair);
 }
 
 void stamps_close(struct stamps *s)
@@ -49,10 +49,10 @@ void stamps_refresh(struct stamps *s)
     struct clock_pair before = s->pair;
     s->pair = clock_pair_read();
     bool step = llabs(s->pair.offset_ns - before.offset_ns) > STEP_NS;
-    if (step && s->given_ns != before.t_ns)
-        give(s, before);
-    if (step || s->pair.t_ns - s->given_ns >= GIVE_NS)
-        give(s, s->pair);
+    if (step && s->delivered_ns != before.t_ns)
+        deliver(s, before);
+    if (step || s->pair.t_ns - s->delivered_ns >= DELIVER_NS)
+        deliver(s, s->pair);
 }
 
 static bool stamp_of(struct msghdr *m, int64_t *ret_realtime_ns)

@@ -14,7 +14,7 @@ enum { STAMPS_REFRESH_NS = 100000000 };
 struct stamps {
     int hold_fd; /* a socket that asks for stamps: the kernel starts to take them with the first such socket */
     struct clock_pair pair;
-    int64_t origin_ns, given_ns;
+    int64_t origin_ns, delivered_ns;
     const struct record_sink *sink;
 };
 
@@ -25,8 +25,8 @@ void stamps_close(struct stamps *s);
 /* Asks for stamps on a socket; false where the kernel won't. */
 bool stamps_ask(int fd);
 
-/* Reads the clock pair again; to be called each STAMPS_REFRESH_NS. Gives a pair to the sink each second, and both sides
- * of a step of over 1 ms. */
+/* Reads the clock pair again; to be called each STAMPS_REFRESH_NS. Delivers a pair to the sink each second, and both
+ * sides of a step of over 1 ms. */
 void stamps_refresh(struct stamps *s);
 
 /* One read from a socket. Returns recvmsg's result (errno is set), and when these bytes came: `ret_ns` on

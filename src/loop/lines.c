@@ -5,10 +5,10 @@
 #include "base/arena.h"
 #include "base/must.h"
 
-void lines_init(struct lines *l, void (*give)(void *self, int64_t t_ns, struct span line, bool cut), void *self)
+void lines_init(struct lines *l, void (*deliver)(void *self, int64_t t_ns, struct span line, bool cut), void *self)
 {
-    must(give);
-    *l = (struct lines){.give = give, .self = self, .held = mem_alloc(LINES_MAX)};
+    must(deliver);
+    *l = (struct lines){.deliver = deliver, .self = self, .held = mem_alloc(LINES_MAX)};
 }
 
 void lines_done(struct lines *l)
@@ -37,7 +37,7 @@ void lines_added(struct lines *l, size_t n, int64_t t_ns)
         char c = l->held[i];
         if (c != '\n' && c != '\r')
             continue;
-        l->give(l->self, t_ns, (struct span){l->held + start, i - start}, false);
+        l->deliver(l->self, t_ns, (struct span){l->held + start, i - start}, false);
         if (c == '\r' && i + 1 == l->n)
             l->after_cr = true;
         else if (c == '\r' && l->held[i + 1] == '\n')
@@ -47,7 +47,7 @@ void lines_added(struct lines *l, size_t n, int64_t t_ns)
     memmove(l->held, l->held + start, l->n - start);
     l->n -= start;
     if (l->n == LINES_MAX) {
-        l->give(l->self, t_ns, (struct span){l->held, l->n}, true);
+        l->deliver(l->self, t_ns, (struct span){l->held, l->n}, true);
         l->n = 0;
     }
 }
@@ -55,6 +55,6 @@ void lines_added(struct lines *l, size_t n, int64_t t_ns)
 void lines_end(struct lines *l, int64_t t_ns)
 {
     if (l->n)
-        l->give(l->self, t_ns, (struct span){l->held, l->n}, false);
+        l->deliver(l->self, t_ns, (struct span){l->held, l->n}, false);
     l->n = 0;
 }

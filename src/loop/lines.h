@@ -14,7 +14,7 @@
 enum { LINES_MAX = 65536 };
 
 struct lines {
-    void (*give)(void *self, int64_t t_ns, struct span line, bool cut);
+    void (*deliver)(void *self, int64_t t_ns, struct span line, bool cut);
     void *self;
     /* Private. */
     char *held; /* LINES_MAX bytes */
@@ -22,16 +22,16 @@ struct lines {
     bool after_cr; /* the line ended with CR: an LF right behind belongs to it */
 };
 
-void lines_init(struct lines *l, void (*give)(void *self, int64_t t_ns, struct span line, bool cut), void *self);
+void lines_init(struct lines *l, void (*deliver)(void *self, int64_t t_ns, struct span line, bool cut), void *self);
 void lines_done(struct lines *l);
 
 /* Where the next bytes may be put, and how many: at least one. */
 char *lines_room(struct lines *l, size_t *ret_n);
 
-/* So many bytes were put there at t_ns: gives the lines that they end. O(n). */
+/* So many bytes were put there at t_ns: delivers the lines that they end. O(n). */
 void lines_added(struct lines *l, size_t n, int64_t t_ns);
 
-/* The output has ended: gives a last line without an end. */
+/* The output has ended: delivers a last line without an end. */
 void lines_end(struct lines *l, int64_t t_ns);
 
 #endif

@@ -209,7 +209,7 @@ static void send_order(struct child *c, enum guardian_order order, int value)
         ;
 }
 
-static int64_t next_deadline(const struct child *c)
+static int64_t deadline_of(const struct child *c)
 {
     if (c->gone)
         return INT64_MAX;
@@ -220,7 +220,7 @@ static void set_timer(struct child *c)
 {
     if (!c->loop)
         return;
-    int64_t deadline_ns = next_deadline(c);
+    int64_t deadline_ns = deadline_of(c);
     if (deadline_ns == INT64_MAX)
         loop_timer_stop(c->loop, &c->timer);
     else
@@ -357,7 +357,7 @@ static void advance(struct child *c)
 }
 
 /* 1: a report, 0: none now, -1: the guardian is dead. */
-static int receive(struct child *c, struct guardian_report_message *ret_report)
+static int receive_report(struct child *c, struct guardian_report_message *ret_report)
 {
     ssize_t n;
     do
@@ -372,7 +372,7 @@ static void read_reports(struct child *c)
 {
     struct guardian_report_message m;
     int got = 0;
-    while (c->socket.fd >= 0 && (got = receive(c, &m)) > 0) {
+    while (c->socket.fd >= 0 && (got = receive_report(c, &m)) > 0) {
         if (m.report == REPORT_EXITED)
             main_exited(c, m.t_ns, m.value);
         else if (m.report == REPORT_GONE)
@@ -467,7 +467,7 @@ static int exec_fault(const char *path)
     return !S_ISREG(st.st_mode) ? EACCES : access(path, X_OK) == 0 ? 0 : errno;
 }
 
-/* As execvp goes through the PATH: what lacks a permission is passed over, and told when nothing better comes. (An
+/* As execvp goes through the PATH: what lacks a permission is passed over, and reported when nothing better comes. (An
  * empty element is the engine's working folder, which is empty.) */
 bool child_can_start(const struct child_spec *s, struct err *e)
 {
@@ -498,7 +498,7 @@ static bool await_start(struct child *c, const struct child_spec *s, struct err 
     int64_t limit_ns = clock_now_ns() + START_LIMIT_NS;
     for (;;) {
         struct guardian_report_message m;
-        int got = receive(c, &m);
+        int got = receive_report(c, &m);
         if (got > 0 && m.report == REPORT_STARTED) {
             c->main_pid = m.pid;
             return true;

@@ -11,7 +11,7 @@
  * ends. When the guardian dies, the engine's first process gets SIGKILL and the rest of the tree comes back to jtok,
  * which is a subreaper too and kills it.
  *
- * Exits are told by the guardian, which reaps; a pidfd in jtok could not give the status of a process that is not its
+ * The guardian, which reaps, reports exits; a pidfd in jtok could not give the status of a process that is not its
  * child.
  *
  * child_attach puts it on the event loop, from which all callbacks come. All functions but child_owns_pid and
@@ -40,15 +40,15 @@ struct child_process {
         *command; /* arguments joined by spaces, at most 4096 bytes, control bytes replaced; engines rewrite it */
 };
 
-/* Whom the loop tells what. Any may be null. All times are CLOCK_MONOTONIC. */
+/* What the owner is notified of, from the loop. Any may be null. All times are CLOCK_MONOTONIC. */
 struct child_events {
     void *self;
     /* A line of output without its end (LF, CR or CRLF). `output`: 'o' or 'e'. t_ns: when it was read. Lines over
      * LINES_MAX come in pieces: `cut` says that the line goes on in the next call. A last line without an end is
-     * given when the pipe closes. */
+     * delivered when the pipe closes. */
     void (*line)(void *self, int64_t t_ns, char output, struct span line, bool cut);
     /* The engine's first process has ended. status: exit code, or 128 + signal. Every line that was written before has
-     * been given. Others of the tree may still live. */
+     * been delivered. Others of the tree may still live. */
     void (*exited)(void *self, int64_t t_ns, int status);
     /* No process of the tree is left (METHOD: t9). Comes once, after `exited`. */
     void (*gone)(void *self, int64_t t_ns);
@@ -103,7 +103,7 @@ bool child_is_gone(const struct child *c);        /* no process of the tree is l
 int64_t child_exit_status(const struct child *c); /* ABSENT_I64: not ended */
 
 /* Is this pid of the engine's tree? 1: yes, also of a process of the tree that has just ended. 0: no, it is another's.
- * -1: can't be told: there is no such process here, as when a GPU's driver names pids of another pid namespace. Any
+ * -1: unknown: there is no such process here, as when a GPU's driver names pids of another pid namespace. Any
  * thread. Walks up /proc, some 10 us. */
 int child_owns_pid(struct child *c, int64_t pid);
 

@@ -232,7 +232,7 @@ static void obey(struct guardian *g, const struct guardian_order_message *m, con
     }
 }
 
-static void receive(struct guardian *g)
+static void receive_order(struct guardian *g)
 {
     struct guardian_order_message m;
     union {
@@ -295,7 +295,7 @@ void guardian_run(int socket, int64_t jtok_pid)
         while (read(g.signals, &info, sizeof info) == (ssize_t)sizeof info)
             ;
         if (p[0].revents)
-            receive(&g);
+            receive_order(&g);
         if (getppid() != g.jtok_pid)
             left_alone(&g);
         reap(&g);
