@@ -6,9 +6,23 @@
 #include "schema/set.h"
 #include "text/nearest.h"
 
+/* The only name that begins with `text`; null: there is none, or there are several. */
+static const char *begins_with(const char *text, const char *const *names)
+{
+    const char *found = NULL;
+    size_t count = 0, n = strlen(text);
+    for (; *names; names++)
+        if (strncmp(text, *names, n) == 0) {
+            found = *names;
+            count++;
+        }
+    return count == 1 ? found : NULL;
+}
+
 const char *args_nearest(const char *text, const char *const *names)
 {
-    return nearest_of(span_of(text), names);
+    const char *begun = begins_with(text, names);
+    return begun ? begun : nearest_of(span_of(text), names);
 }
 
 const char *option_doc(const struct option *o)
@@ -62,7 +76,7 @@ static bool store(const struct parsing *p, const struct option *o, const char *v
     struct schema s = schema_of(o, p->command->options_size);
     struct problems problems;
     problems_init(&problems, p->arena, NULL);
-    if (schema_set(&s, p->options, o->name, 1, span_of(o->field.key), span_of(o->value ? value : "true"), &problems))
+    if (schema_set(&s, p->options, o->name, 0, span_of(o->field.key), span_of(o->value ? value : "true"), &problems))
         return true;
     const char *near = o->field.type == FIELD_ENUM ? args_nearest(value, o->field.names) : NULL;
     return err_set(e, ERR_USAGE, "%s: %s: %s%s%s%s", p->command->name, o->name, problems.items[0].text,

@@ -64,8 +64,9 @@ const struct command cmd_docs = {
     .operands = "FOLDER",
     .operands_min = 1,
     .operands_max = 1,
-    .summary = "Writes man pages, and completions for bash, zsh and fish, below a folder, in the places where man and "
-               "those shells look for them below /usr/share, /usr/local/share or ~/.local/share.",
+    .summary =
+        "Writes man pages, and completions for bash, zsh and fish, into a folder that has the layout of /usr/share, "
+        "such as /usr/local/share, or ~/.local/share for one user.",
     .example = "jtok docs ~/.local/share",
     .run = run_docs,
 };

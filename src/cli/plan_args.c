@@ -35,12 +35,12 @@ static void set_option(const struct option *o, const char *value, struct plan *p
     const char *words = arena_format(problems->arena, "%s %s", o->name, value);
     struct span key = span_of(o->plan_key);
     if (set_once(k, key, words, problems))
-        schema_set(&plan_schema, plan, o->name, 1, key,
+        schema_set(&plan_schema, plan, o->name, 0, key,
                    span_of(o->commas ? arena_format(problems->arena, "[%s]", value) : value), problems);
     for (const char *const *with = o->plan_with; with && *with; with++) {
         key = (struct span){*with, strcspn(*with, "=")};
         if (set_once(k, key, words, problems))
-            schema_set(&plan_schema, plan, o->name, 1, key, span_of(*with + key.n + 1), problems);
+            schema_set(&plan_schema, plan, o->name, 0, key, span_of(*with + key.n + 1), problems);
     }
 }
 
@@ -80,7 +80,7 @@ bool plan_args_make(const struct command *c, const struct args *args, struct are
     struct span source = {0};
     if (args->operand_count == 0 && args->rest_count == 0)
         return err_set(e, ERR_USAGE,
-                       "jtok %s needs a plan file, or an engine command after \"--\". \"jtok %s --help\" shows both.",
+                       "%s: Give a plan file, or an engine command after \"--\". \"jtok %s --help\" shows both.",
                        c->name, c->name);
     plan_defaults(&plan);
     problems_init(&problems, a, NULL);

@@ -77,6 +77,8 @@ static void wrong_lines_are_named(void **state)
         {{"x", "--formt", "json"},
          "probe: There is no option --formt; did you mean --format? \"jtok probe --help\" lists the "
          "options."},
+        {{"x", "--req"},
+         "probe: There is no option --req; did you mean --requests? \"jtok probe --help\" lists the options."},
         {{"x", "--qqqqqqqq"}, "probe: There is no option --qqqqqqqq. \"jtok probe --help\" lists the options."},
         {{"x", "--requests", "5.5"},
          "probe: --requests: '5.5' is not allowed here; allowed: a whole number from 1 to 10"},
