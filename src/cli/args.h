@@ -65,8 +65,8 @@ bool args_parse(const struct command *c, int argc, char **argv, struct arena *a,
 /* The option's sentence. */
 const char *option_doc(const struct option *o);
 
-/* The name in `names` (null-terminated) that may have been meant: the only one that begins with `text`, else the nearest
- * by edit distance; null when none is near enough (over a third of the letters differ). O(names * length^2). */
+/* The name in `names` (null-terminated) that may have been meant: the only one that begins with `text`, else the
+ * nearest by edit distance; null when none is near enough (over a third of the letters differ). O(names * length^2). */
 const char *args_nearest(const char *text, const char *const *names);
 
 #endif
