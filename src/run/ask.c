@@ -17,22 +17,18 @@ void ask_close(struct ask *k)
     k->pending = NULL;
 }
 
-bool ask_start(struct ask *k, const char *path, int64_t timeout_ns,
-               void (*done)(void *self, const struct http_get_result *r), void *self, struct http_get **ret_get,
-               struct err *e)
+bool ask_start(struct ask *k, const struct http_get_options *what, struct http_get **ret_get, struct err *e)
 {
-    must(path && timeout_ns > 0);
+    must(what->path && what->done && what->timeout_ns > 0);
+    must(!what->host && !what->header);
     struct buf header = {0};
     if (k->api_key)
         buf_fmt(&header, "Authorization: Bearer %s", k->api_key);
-    struct http_get_options o = {.host = k->engine->host,
-                                 .port = (int)k->engine->port,
-                                 .path = path,
-                                 .header = k->api_key ? buf_text(&header) : NULL,
-                                 .timeout_ns = timeout_ns,
-                                 .body_max = BODY_MAX,
-                                 .done = done,
-                                 .self = self};
+    struct http_get_options o = *what;
+    o.host = k->engine->host;
+    o.port = (int)k->engine->port;
+    o.header = k->api_key ? buf_text(&header) : NULL;
+    o.body_max = BODY_MAX;
     bool started = http_get_start(k->machine->loop, &o, ret_get, e);
     buf_done(&header);
     return started;
@@ -42,6 +38,7 @@ static void take_answer(void *self, const struct http_get_result *result)
 {
     struct ask *k = self;
     struct answer *a = k->answer;
+    must(a && !k->answered);
     struct arena *texts = k->machine->arena;
     k->pending = NULL;
     a->outcome = result->outcome;
@@ -72,7 +69,8 @@ bool ask_wait(struct ask *k, const char *path, int64_t timeout_ns, struct answer
     struct err e;
     k->answered = false;
     k->answer = answer;
-    if (!ask_start(k, path, timeout_ns, take_answer, k, &k->pending, &e))
+    struct http_get_options o = {.path = path, .timeout_ns = timeout_ns, .done = take_answer, .self = k};
+    if (!ask_start(k, &o, &k->pending, &e))
         return stage_fail_with(k->machine, &e);
     bool answered = stage_wait(k->machine, is_answered, k, INT64_MAX);
     ask_close(k);

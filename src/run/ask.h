@@ -42,10 +42,9 @@ void ask_close(struct ask *k);
  * `outcome`. `answer` must be zeroed or hold an earlier answer. */
 bool ask_wait(struct ask *k, const char *path, int64_t timeout_ns, struct answer *answer);
 
-/* Asks and returns; `done` as in http/get.h. False with an error where nothing could be started. */
-bool ask_start(struct ask *k, const char *path, int64_t timeout_ns,
-               void (*done)(void *self, const struct http_get_result *r), void *self, struct http_get **ret_get,
-               struct err *e);
+/* Asks and returns: path, timeout_ns, done and self of `what` (http/get.h); the rest of it is filled in here. False
+ * with an error where nothing could be started. */
+bool ask_start(struct ask *k, const struct http_get_options *what, struct http_get **ret_get, struct err *e);
 
 /* Who answered last; null: nobody yet. Valid until the next answer. */
 const struct address *ask_address(const struct ask *k);

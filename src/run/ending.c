@@ -1,5 +1,6 @@
 #include "run/ending.h"
 
+#include "base/must.h"
 #include "store/archive.h"
 
 /* The first fault counts. */
@@ -13,6 +14,7 @@ static void note(bool written, const struct err *fault, bool *whole, struct err 
 bool ending_write(struct recorder *recorder, const char *folder, const struct rec_client *client, struct rec_run *run,
                   struct err *e)
 {
+    must(folder && run && !run->series);
     struct recorder_counts counts = {0};
     struct err fault = {0}, first = {0};
     bool whole = true;

@@ -103,6 +103,7 @@ void folder_done(struct folder *f)
 
 void folder_note_resolved(const struct folder *f, struct stage_machine *m)
 {
+    must(m->records.fact);
     const struct resolved *r = f->resolved;
     for (size_t i = 0; i < r->preflight.fact_count; i++)
         m->records.fact(m->records.self, &r->preflight.facts[i]);
@@ -132,6 +133,7 @@ void folder_note_environment(struct folder *f, const struct engine_launch *launc
 
 void folder_note_residency(struct folder *f, struct stage_machine *m)
 {
+    must(f->path && m->records.fact);
     const struct snapshot *s = &f->resolved->snapshot;
     f->record.snapshot_resident_bytes = s->folder ? s->resident_bytes : ABSENT_I64;
     if (!s->folder)
@@ -174,6 +176,7 @@ static void compare(struct stage_machine *m, const char *name, const char *expec
  */
 void folder_check_plan(struct folder *f, struct stage_machine *m, size_t sent)
 {
+    must(f->path && f->recorder);
     struct resolved *r = f->resolved;
     const struct plan *p = r->plan;
     char work[DIGEST_HEX];
@@ -207,6 +210,7 @@ static int remove_one(const char *path, const struct stat *s, int type, struct F
 
 void folder_remove_caches(const struct folder *f)
 {
+    must(f->path && *f->path);
     nftw(arena_format(f->arena, "%s/" ENGINE_CACHE, f->path), remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     rmdir(arena_format(f->arena, "%s/" ENGINE_WORK, f->path));
 }

@@ -5,6 +5,7 @@
 
 const char *gpu_name(const struct rec_gpu *gpu, struct arena *a)
 {
+    must(gpu->uuid);
     return arena_format(a, "GPU %lld (%s)", (long long)gpu->index, gpu->uuid);
 }
 
@@ -87,6 +88,7 @@ static void check_other(const struct observer *v, uint32_t place)
 void gpu_check(const struct observer *v)
 {
     const struct device *d = v->o.device;
+    must(d->gpu_count <= DEVICE_GPUS_MAX);
     for (uint32_t place = 0; place < d->gpu_count; place++) {
         bool own = false;
         for (size_t g = 0; g < v->o.gpu_count; g++)

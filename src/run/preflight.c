@@ -28,6 +28,7 @@ enum {
 
 void preflight_init(struct preflight *p, struct arena *a)
 {
+    must(a);
     *p = (struct preflight){.arena = a};
 }
 
@@ -59,6 +60,7 @@ int64_t preflight_record_bytes(int64_t requests, int64_t tokens)
 
 bool preflight_disk(struct preflight *p, const char *folder, int64_t bytes, struct err *e)
 {
+    must(folder && bytes >= 0);
     struct statvfs s;
     if (statvfs(folder, &s) != 0)
         return err_set_errno(e, ERR_SYSTEM, errno, "The free space of %s can't be read", folder);
@@ -77,6 +79,7 @@ bool preflight_disk(struct preflight *p, const char *folder, int64_t bytes, stru
 
 bool preflight_open_files(struct preflight *p, int64_t requests, int64_t *ret_limit, struct err *e)
 {
+    must(requests >= 0);
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return err_set_errno(e, ERR_SYSTEM, errno, "The limit of open files can't be read");

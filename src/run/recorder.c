@@ -145,6 +145,7 @@ static void put_row(struct record_file *f, enum csv_file t, uint32_t gpu, const 
 /* Ends what begin began: what `more` counts was appended. */
 static void end(struct recorder *r, struct record_file *f, size_t before, const struct rec_series *more)
 {
+    assert(f->filling.n >= before);
     size_t taken = f->filling.n - before;
     uint64_t pending = atomic_fetch_add(&r->pending, taken) + taken;
     bool too_much = pending > r->memory_max;
@@ -357,6 +358,7 @@ static bool write_out(struct recorder *r, struct record_file *f)
         }
         f->written += (size_t)n;
         f->dirty = true;
+        assert(atomic_load(&r->pending) >= (uint64_t)n);
         atomic_fetch_sub(&r->pending, (uint64_t)n);
     }
     return true;

@@ -85,10 +85,14 @@ static void on_scrape_due(struct timer *t)
     struct scrape *s = t->owner;
     if (!s->on)
         return;
-    struct err ignored; /* the next one may get through */
     /* An answer that is still outstanding is load enough: this turn is left out. */
-    if (!s->pending && !ask_start(s->ask, s->path, LIMIT_S * SECOND_NS, on_scrape_answer, s, &s->pending, &ignored))
-        s->pending = NULL;
+    if (!s->pending) {
+        struct err ignored; /* the next one may get through */
+        struct http_get_options o = {
+            .path = s->path, .timeout_ns = LIMIT_S * SECOND_NS, .done = on_scrape_answer, .self = s};
+        if (!ask_start(s->ask, &o, &s->pending, &ignored))
+            s->pending = NULL;
+    }
     loop_timer_set(s->machine->loop, t, clock_now_ns() + s->period_ns);
 }
 
@@ -134,6 +138,7 @@ void scrape_note_own(struct scrape *s)
 
 void scrape_take_told(struct scrape *s, const struct client_progress *p)
 {
+    must(p->running == 0);
     s->told.tokens += (double)p->tokens;
     s->told.requests += (double)p->succeeded;
 }

@@ -302,7 +302,7 @@ static bool is_gone(void *self)
 
 bool service_stop(struct service *s)
 {
-    must(service_is_started(s));
+    must(service_is_started(s) && s->machine->leaving);
     struct stage_machine *m = s->machine;
     struct child_stop_times times = {
         .main_ns = time_of_seconds(s->plan->limits.stop_s), .group_ns = 10 * SECOND_NS, .kill_ns = 30 * SECOND_NS};

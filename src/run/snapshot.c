@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/buf.h"
+#include "base/must.h"
 #include "engine/engine.h"
 #include "engine/model_files.h"
 #include "run/preflight.h"
@@ -219,6 +220,7 @@ static int64_t resident_of(int fd, int64_t bytes)
 
 int64_t snapshot_resident_bytes(const struct snapshot *s)
 {
+    must(s->folder);
     struct listing l = {0};
     int64_t total = 0;
     if (!list_folder(&l, s->folder, "", 0, NULL))
@@ -280,49 +282,63 @@ static bool expect(struct preflight *p, const char *name, const char *stated, co
     return same;
 }
 
+/* What the files say, all of them read once. */
+static bool look(struct preflight *p, const char *folder, struct snapshot *ret_snapshot, struct err *e)
+{
+    struct snapshot s = {.folder = folder, .revision = snapshot_revision(folder, p->arena)};
+    /* Before anything of it is read: startup energy depends on it. */
+    s.resident_bytes = snapshot_resident_bytes(&s);
+    struct listing l = {0};
+    int64_t read_before = p->digests.read_bytes;
+    bool good = list_sorted(&l, folder, e) && hash_files(folder, &l, &p->digests, s.sha256, s.digest, e);
+    s.files = (int64_t)l.count;
+    for (size_t i = 0; i < l.count; i++)
+        s.bytes += l.files[i].bytes;
+    s.read_bytes = p->digests.read_bytes - read_before;
+    if (good) {
+        read_model(p, &l, &s);
+        *ret_snapshot = s;
+    }
+    listing_done(&l);
+    return good;
+}
+
+/* What the plan states of it against what it is. */
+static bool is_the_plans(struct preflight *p, const struct plan_model *m, const struct snapshot *s, struct err *e)
+{
+    expect(p, "preflight.snapshot_sha256", m->snapshot_sha256, s->sha256);
+    if (!expect(p, "preflight.snapshot_digest", m->snapshot_digest, s->digest))
+        return err_set(
+            e, ERR_PLAN,
+            "The plan's model.snapshot_digest is %s, but that of %s is %s: its weights, or some other file, differ. "
+            "Correct the plan, or give it the snapshot that it names.",
+            m->snapshot_digest, s->folder, s->digest);
+    if (!s->revision || expect(p, "preflight.revision", m->revision, s->revision))
+        return true;
+    return err_set(
+        e, ERR_PLAN,
+        "The plan's model.revision is %s, but the snapshot's folder is of revision %s: %s. Correct the plan, "
+        "or name the folder of that revision.",
+        m->revision, s->revision, s->folder);
+}
+
 bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct snapshot *ret_snapshot, struct err *e)
 {
+    must(plan->model.snapshot && e);
     char *folder;
     if (!check_folder(plan, &folder, e)) {
         preflight_fact(p, "preflight.snapshot", CHECK_FAILED, plan->model.snapshot, arena_text(p->arena, e->text));
         return false;
     }
-    struct snapshot s = {.folder = arena_text(p->arena, folder)};
+    struct snapshot s;
+    const char *path = arena_text(p->arena, folder);
     free(folder);
-    /* Before anything of it is read: startup energy depends on it. */
-    s.resident_bytes = snapshot_resident_bytes(&s);
-    struct listing l = {0};
-    int64_t read_before = p->digests.read_bytes;
-    bool good = list_sorted(&l, s.folder, e) && hash_files(s.folder, &l, &p->digests, s.sha256, s.digest, e);
-    s.files = (int64_t)l.count;
-    for (size_t i = 0; i < l.count; i++)
-        s.bytes += l.files[i].bytes;
-    s.read_bytes = p->digests.read_bytes - read_before;
-    if (good)
-        read_model(p, &l, &s);
-    listing_done(&l);
-    if (!good)
+    if (!look(p, path, &s, e))
         return false;
-    s.revision = snapshot_revision(s.folder, p->arena);
     preflight_fact(p, "preflight.snapshot", CHECK_PASSED, plan->model.snapshot,
                    arena_format(p->arena, "%lld files, %lld bytes", (long long)s.files, (long long)s.bytes));
-    expect(p, "preflight.snapshot_sha256", plan->model.snapshot_sha256, s.sha256);
-    if (!expect(p, "preflight.snapshot_digest", plan->model.snapshot_digest, s.digest))
-        return err_set(
-            e, ERR_PLAN,
-            "The plan's model.snapshot_digest is %s, but that of %s is %s: its weights, or some other file, differ. "
-            "Correct the plan, or give it the snapshot that it names.",
-            plan->model.snapshot_digest, s.folder, s.digest);
-    if (plan->model.revision && s.revision) {
-        bool same = strcmp(plan->model.revision, s.revision) == 0;
-        preflight_fact(p, "preflight.revision", same ? CHECK_PASSED : CHECK_FAILED, plan->model.revision, s.revision);
-        if (!same)
-            return err_set(
-                e, ERR_PLAN,
-                "The plan's model.revision is %s, but the snapshot's folder is of revision %s: %s. Correct the plan, "
-                "or name the folder of that revision.",
-                plan->model.revision, s.revision, s.folder);
-    }
+    if (!is_the_plans(p, &plan->model, &s, e))
+        return false;
     *ret_snapshot = s;
     return true;
 }
@@ -330,6 +346,7 @@ bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct sna
 bool snapshot_again(struct preflight *p, const struct snapshot *s, char ret_sha256[65], char ret_digest[65],
                     struct err *e)
 {
+    must(s->folder);
     struct listing l = {0};
     bool good = list_sorted(&l, s->folder, e) && hash_files(s->folder, &l, &p->digests, ret_sha256, ret_digest, e);
     listing_done(&l);

@@ -144,6 +144,7 @@ static bool list_is_connected(void *self)
 
 bool stage_connect(struct stage_machine *m, struct observer *v, const struct asking *a, struct load_list *formal)
 {
+    must(formal->count > 0);
     stage_enter(m, RUN_CONNECT);
     struct err e;
     for (size_t i = 0; i < formal->count; i++)
@@ -236,7 +237,7 @@ static bool count_is_settled(void *self)
 
 bool stage_settle(struct stage_machine *m, struct service *s, struct scrape *c, const struct load_list *formal)
 {
-    must(load_list_end_ns(formal) != ABSENT_I64);
+    must(load_list_end_ns(formal) != ABSENT_I64 && m->stage == RUN_FORMAL);
     struct settling w = {.scrape = c, .formal = formal, .service = s};
     scrape_start(c, SETTLE_PERIOD_NS);
     stage_wait(m, count_is_settled, &w, load_list_end_ns(formal) + SETTLE_LIMIT_NS);
@@ -247,6 +248,7 @@ bool stage_settle(struct stage_machine *m, struct service *s, struct scrape *c, 
 
 bool stage_stop(struct stage_machine *m, struct service *s, struct observer *v, struct scrape *c)
 {
+    must(m->leaving);
     stage_enter(m, RUN_STOP);
     scrape_stop(c);
     observer_boundary(v);
@@ -299,7 +301,7 @@ static void note_timeout(struct stage_machine *m, struct observer *v)
 
 bool stage_release(struct stage_machine *m, struct service *s, struct observer *v)
 {
-    must(v->release_on);
+    must(m->leaving && v->release_on);
     stage_enter(m, RUN_RELEASE);
     const struct release *r = &v->release;
     const struct plan_method *method = &s->plan->method;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/must.h"
 
 enum { BLOCK = 4 << 20, ALIGNMENT = 4096, LINE_MAX = 4600 };
 
@@ -28,9 +29,8 @@ static bool quiet_open(struct quiet *q, const char *path)
     if (q->fd < 0)
         return false;
     if (!q->direct)
-        posix_fadvise(q->fd, 0, 0, POSIX_FADV_RANDOM); /* no reading ahead of what is wanted */
-    if (posix_memalign((void **)&q->block, ALIGNMENT, BLOCK) != 0)
-        abort();
+        posix_fadvise(q->fd, 0, 0, POSIX_FADV_RANDOM);               /* no reading ahead of what is wanted */
+    must(posix_memalign((void **)&q->block, ALIGNMENT, BLOCK) == 0); /* as everywhere: no memory, no way on */
     return true;
 }
 
@@ -66,6 +66,7 @@ static ssize_t quiet_read(struct quiet *q)
 
 int64_t weights_front(const char *path, unsigned char *to, size_t n)
 {
+    must(path && (to || n == 0));
     struct quiet q;
     size_t have = 0;
     if (!quiet_open(&q, path))
@@ -168,6 +169,7 @@ static void remember(const struct weights_memory *m, const char *key, const char
 
 bool weights_digest(struct weights_memory *m, const char *path, char ret_hex[DIGEST_HEX], struct err *e)
 {
+    must(m && path);
     char key[LINE_MAX], room[DIGEST_HEX];
     struct stat before, after;
     const char *name = weights_hub_name(path, room);
