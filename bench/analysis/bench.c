@@ -22,15 +22,14 @@ static bool basis(const struct records *r, struct arena *a, double *ret_attribut
     struct method m = method_default();
     struct clock_line clocks = clock_line_make(r->clocks, r->clock_count, a);
     struct gpu_series series;
-    struct streams s;
-    struct attribution t;
+    struct token_chains s;
     gpu_series_make(&r->gpus[0], &clocks, a, &series);
     const struct curve *curve = &series.buffer;
-    struct course course = course_of_curves(&curve, 1, 1, a);
-    if (!streams_make(r, &m, a, &s, e))
+    struct energy_curve all = energy_curve_of_power(&curve, 1, 1, a);
+    if (!token_chains_make(r, &m, a, &s, e))
         return false;
-    attribute(&s, &course, records_boundary(r, BOUNDARY_FORMAL_START), records_boundary(r, BOUNDARY_FORMAL_END),
-              RULE_GAP, a, &t);
+    const struct attribution t = attribute(&s, &all, records_boundary(r, BOUNDARY_FORMAL_START),
+                                           records_boundary(r, BOUNDARY_FORMAL_END), RULE_GAP, a);
     *ret_attributed = t.attributed_j;
     return true;
 }

@@ -12,10 +12,10 @@
 #include "model/record.h"
 #include "model/result.h"
 
-/* Fills *ret but for `checks`, `marks` and `formal`, which verification decides from it. Whatever the records lack is
- * absent in the result with its reason; false only for records that contradict themselves (a chunk of a request that is
- * not there). O(chunks + samples + requests log requests); besides the records it needs 8 bytes a chunk. Memory is
- * taken from `a`, the result points into it and into the records. */
+/* The whole result of a run, as result.json holds it. Whatever the records lack is absent in it with its reason; of
+ * records that are damaged or lack a GPU of the plan no value is called measured. False only for records that can't be
+ * numbered (over 2^32 chunks, or ids far beyond their number). O(chunks + samples + requests log requests); besides the
+ * records it needs 8 bytes a chunk. Memory is taken from `a`, the result points into it and into the records. */
 bool analyze(const struct records *r, const struct method *m, struct arena *a, struct result *ret, struct err *e);
 
 /* E(N) = fixed + N * e_request (METHOD section 7) from a result. */

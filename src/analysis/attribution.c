@@ -1,12 +1,13 @@
 #include "analysis/attribution.h"
 
 #include "analysis/order.h"
+#include "base/must.h"
 #include "base/sort.h"
 
-/* ---- walking the course ---- */
+/* ---- walking the energy curve ---- */
 
 struct walk {
-    const struct course *c;
+    const struct energy_curve *c;
     size_t k; /* the knot at or before t */
     int64_t t_ns, end_ns;
     /* Of knot k. */
@@ -14,10 +15,10 @@ struct walk {
     double w, slope;
 };
 
-/* The last segment goes on beyond its end: the course covers the stage. */
+/* The last segment goes on beyond its end: the curve covers the stage. */
 static inline void stand_on(struct walk *w, size_t k)
 {
-    const struct course *c = w->c;
+    const struct energy_curve *c = w->c;
     w->k = k;
     w->from_ns = c->t_ns[k];
     w->until_ns = k + 2 < c->n ? c->t_ns[k + 1] : INT64_MAX;
@@ -25,7 +26,7 @@ static inline void stand_on(struct walk *w, size_t k)
     w->slope = c->slope[k];
 }
 
-static struct walk walk_from(const struct course *c, int64_t start_ns, int64_t end_ns)
+static struct walk walk_from(const struct energy_curve *c, int64_t start_ns, int64_t end_ns)
 {
     struct walk w = {.c = c, .t_ns = start_ns, .end_ns = end_ns};
     size_t k = stamp_before(c->t_ns, c->n, start_ns);
@@ -61,16 +62,16 @@ static inline double walk_to(struct walk *w, int64_t to)
 /* ---- rates ---- */
 
 /* One request in a sweep. */
-struct flow {
-    double rate; /* tokens per ns; 0: not generating */
-    struct sum since, energy;
+struct share {
+    double r;                   /* tokens per ns; 0: not generating */
+    struct sum F_since, energy; /* F when it took this rate; what it has got up to there */
     double scale; /* tokens generated for one that arrives in a later gap; 0: by interval; below: takes no part */
 };
 
 struct sweep {
     struct walk walk;
-    struct sum field; /* F */
-    struct sum total; /* R */
+    struct sum F; /* integral of dE / R so far */
+    struct sum R; /* all rates together */
     struct sum none;
     uint64_t active;
 };
@@ -81,72 +82,73 @@ static inline void advance(struct sweep *s, int64_t t_ns)
     if (j == 0)
         return;
     if (s->active)
-        sum_add(&s->field, j / sum_value(&s->total));
+        sum_add(&s->F, j / sum_value(&s->R));
     else
         sum_add(&s->none, j);
 }
 
 /* The request's rate from now on. A last change to nobody leaves R exactly 0. */
-static inline void set_rate(struct sweep *s, struct flow *f, double rate)
+static inline void set_rate(struct sweep *s, struct share *q, double r)
 {
     /* The change as two doubles, exactly: what one request adds to R it also takes away again. */
-    struct sum change = {rate, 0};
-    sum_add(&change, -f->rate);
-    sum_add(&f->energy, f->rate * sum_since(&s->field, &f->since));
-    sum_add(&s->total, change.high);
-    s->total.low += change.low;
-    s->active += (uint64_t)(rate > 0) - (uint64_t)(f->rate > 0);
+    struct sum change = {r, 0};
+    sum_add(&change, -q->r);
+    sum_add(&q->energy, q->r * sum_since(&s->F, &q->F_since));
+    sum_add(&s->R, change.high);
+    s->R.low += change.low;
+    s->active += (uint64_t)(r > 0) - (uint64_t)(q->r > 0);
     if (s->active == 0)
-        s->total = (struct sum){0};
-    f->rate = rate;
-    f->since = s->field;
+        s->R = (struct sum){0};
+    q->r = r;
+    q->F_since = s->F;
 }
 
-static void finish(struct sweep *s, const struct streams *streams, const struct flow *flows, double *energy_j,
-                   struct attribution *ret)
+static struct attribution finish(struct sweep *s, const struct token_chains *chains, const struct share *shares,
+                                 struct arena *a)
 {
+    double *energy_j = arena_array(a, chains->request_count, sizeof *energy_j);
     advance(s, s->walk.end_ns);
     struct sum all = {0};
-    for (size_t i = 0; i < streams->request_count; i++) {
-        energy_j[i] = sum_value(&flows[i].energy);
+    for (size_t i = 0; i < chains->request_count; i++) {
+        energy_j[i] = sum_value(&shares[i].energy);
         sum_add(&all, energy_j[i]);
     }
-    *ret = (struct attribution){energy_j, sum_value(&s->none), sum_value(&all)};
+    return (struct attribution){energy_j, sum_value(&s->none), sum_value(&all)};
 }
 
 /* ---- gap ---- */
 
-static void scale_flows(const struct streams *s, struct flow *flows)
+static void scale_shares(const struct token_chains *s, struct share *shares)
 {
     for (size_t i = 0; i < s->request_count; i++) {
-        const struct stream *q = &s->streams[i];
-        flows[i].scale = !q->generates    ? -1
-                         : q->by_interval ? 0
-                                          : (double)q->tokens / (double)(q->tokens - q->first_tokens);
+        const struct token_chain *q = &s->chains[i];
+        shares[i].scale = !q->generates    ? -1
+                          : q->by_interval ? 0
+                                           : (double)q->tokens / (double)(q->tokens - q->first_tokens);
     }
 }
 
 /* The hot loop: `w` is a copy, so that its sums live in registers. */
-static struct sweep sweep_gap(const struct streams *s, struct sweep w, struct flow *flows)
+static struct sweep sweep_gap(const struct token_chains *s, struct sweep w, struct share *shares)
 {
     const struct rec_chunk *chunks = s->chunks;
     const uint32_t *tokens = s->tokens, *nexts = s->next, *row_of = s->row_of;
     size_t n = s->chunk_count;
-    scale_flows(s, flows);
+    scale_shares(s, shares);
     for (size_t i = 0; i < n; i++) {
         uint32_t next = nexts[i];
-        if (next == STREAM_SKIP)
+        if (next == CHAIN_SKIP)
             continue;
         int64_t t_ns = chunks[i].t_ns;
         uint32_t row = row_of ? row_of[chunks[i].request] : chunks[i].request;
-        struct flow *f = &flows[row];
+        struct share *f = &shares[row];
         double rate = 0;
         if (f->scale > 0) {
             /* The tokens of the next chunk are generated evenly from this one to it. */
             if (next)
                 rate = tokens[next] * f->scale / (double)(chunks[next].t_ns - t_ns);
         } else {
-            const struct stream *q = &s->streams[row];
+            const struct token_chain *q = &s->chains[row];
             if (f->scale < 0 || (t_ns != q->first_ns && t_ns != q->last_ns))
                 continue;
             if (t_ns == q->first_ns)
@@ -160,51 +162,51 @@ static struct sweep sweep_gap(const struct streams *s, struct sweep w, struct fl
 
 /* ---- interval, request ---- */
 
-struct turn {
+struct change {
     int64_t t_ns;
     uint32_t row;
     bool start;
 };
 
-static bool before_turn(const void *x, const void *y)
+static bool before_change(const void *x, const void *y)
 {
-    const struct turn *a = x, *b = y;
+    const struct change *a = x, *b = y;
     return a->t_ns != b->t_ns ? a->t_ns < b->t_ns : a->row < b->row;
 }
 
-static void sweep_intervals(const struct streams *s, bool whole_request, struct sweep *w, struct flow *flows)
+static void sweep_intervals(const struct token_chains *s, bool whole_request, struct sweep *w, struct share *shares)
 {
     struct arena scratch = {0};
-    struct turn *turns = arena_array(&scratch, 2 * s->request_count, sizeof *turns);
+    struct change *changes = arena_array(&scratch, 2 * s->request_count, sizeof *changes);
     size_t n = 0;
     for (size_t i = 0; i < s->request_count; i++) {
-        const struct stream *q = &s->streams[i];
+        const struct token_chain *q = &s->chains[i];
         int64_t from = whole_request ? s->requests[i].submit_ns : q->first_ns;
         int64_t to = whole_request ? s->requests[i].end_ns : q->last_ns;
         if (!q->generates || from == ABSENT_I64 || to <= from)
             continue;
-        flows[i].scale = (double)q->tokens / (double)(to - from);
-        turns[n++] = (struct turn){from, (uint32_t)i, true};
-        turns[n++] = (struct turn){to, (uint32_t)i, false};
+        shares[i].scale = (double)q->tokens / (double)(to - from);
+        changes[n++] = (struct change){from, (uint32_t)i, true};
+        changes[n++] = (struct change){to, (uint32_t)i, false};
     }
-    sort_stable(turns, n, sizeof *turns, before_turn);
+    sort_stable(changes, n, sizeof *changes, before_change);
     for (size_t i = 0; i < n; i++) {
-        struct flow *f = &flows[turns[i].row];
-        advance(w, turns[i].t_ns);
-        set_rate(w, f, turns[i].start ? f->scale : 0);
+        struct share *f = &shares[changes[i].row];
+        advance(w, changes[i].t_ns);
+        set_rate(w, f, changes[i].start ? f->scale : 0);
     }
     arena_done(&scratch);
 }
 
 /* ---- words ---- */
 
-static size_t make_cuts(const struct streams *s, int64_t *cuts)
+static size_t make_cuts(const struct token_chains *s, int64_t *cuts)
 {
     size_t n = 0, kept = 0;
     for (size_t i = 0; i < s->request_count; i++)
-        if (s->streams[i].generates) {
-            cuts[n++] = s->streams[i].first_ns;
-            cuts[n++] = s->streams[i].last_ns;
+        if (s->chains[i].generates) {
+            cuts[n++] = s->chains[i].first_ns;
+            cuts[n++] = s->chains[i].last_ns;
         }
     order_sort_times(cuts, n);
     for (size_t i = 0; i < n; i++)
@@ -214,19 +216,19 @@ static size_t make_cuts(const struct streams *s, int64_t *cuts)
 }
 
 /* Piece p is (cuts[p - 1], cuts[p]]: its tokens are summed, then its energy goes out over them while they are near. */
-static void sweep_words(const struct streams *s, struct sweep *w, struct flow *flows)
+static void sweep_words(const struct token_chains *s, struct sweep *w, struct share *shares)
 {
     struct arena scratch = {0};
     int64_t *cuts = arena_array(&scratch, 2 * s->request_count, sizeof *cuts);
     size_t n = make_cuts(s, cuts), from = 0, to = 0;
     bool *takes_part = arena_array(&scratch, s->request_count, sizeof *takes_part);
     for (size_t i = 0; i < s->request_count; i++)
-        takes_part[i] = s->streams[i].generates;
+        takes_part[i] = s->chains[i].generates;
     for (size_t p = 0; p < n; p++, from = to) {
         uint64_t arrived = 0;
         /* Chunks with tokens have a row. */
         for (; to < s->chunk_count && s->chunks[to].t_ns <= cuts[p]; to++)
-            if (s->tokens[to] && takes_part[streams_row(s, s->chunks[to].request)])
+            if (s->tokens[to] && takes_part[token_chains_row(s, s->chunks[to].request)])
                 arrived += s->tokens[to];
         double j = walk_to(&w->walk, cuts[p]);
         if (!arrived) {
@@ -235,33 +237,37 @@ static void sweep_words(const struct streams *s, struct sweep *w, struct flow *f
         }
         double per_token = j / (double)arrived;
         for (size_t i = from; i < to; i++) {
-            uint32_t row = s->tokens[i] ? streams_row(s, s->chunks[i].request) : STREAM_NONE;
-            if (row != STREAM_NONE && takes_part[row])
-                sum_add(&flows[row].energy, s->tokens[i] * per_token);
+            uint32_t row = s->tokens[i] ? token_chains_row(s, s->chunks[i].request) : CHAIN_NONE;
+            if (row != CHAIN_NONE && takes_part[row])
+                sum_add(&shares[row].energy, s->tokens[i] * per_token);
         }
     }
     arena_done(&scratch);
 }
 
-void attribute(const struct streams *s, const struct course *c, int64_t start_ns, int64_t end_ns, int reading,
-               struct arena *a, struct attribution *ret)
+struct attribution attribute(const struct token_chains *s, const struct energy_curve *c, int64_t start_ns,
+                             int64_t end_ns, enum rule rule, struct arena *a)
 {
+    must(rule < RULE_COUNT);
+    must(c->n >= 2);
     struct arena scratch = {0};
-    struct flow *flows = arena_array(&scratch, s->request_count, sizeof *flows);
+    struct share *shares = arena_array(&scratch, s->request_count, sizeof *shares);
     struct sweep w = {.walk = walk_from(c, start_ns, end_ns)};
-    double *energy_j = arena_array(a, s->request_count, sizeof *energy_j);
-    switch (reading) {
+    switch (rule) {
     case RULE_GAP:
-        w = sweep_gap(s, w, flows);
+        w = sweep_gap(s, w, shares);
         break;
     case RULE_WORDS:
-        sweep_words(s, &w, flows);
+        sweep_words(s, &w, shares);
         break;
-    default:
-        sweep_intervals(s, reading == RULE_REQUEST, &w, flows);
+    case RULE_INTERVAL:
+    case RULE_REQUEST:
+    case RULE_COUNT:
+        sweep_intervals(s, rule == RULE_REQUEST, &w, shares);
     }
-    finish(&w, s, flows, energy_j, ret);
+    const struct attribution made = finish(&w, s, shares, a);
     arena_done(&scratch);
+    return made;
 }
 
 /* ---- other sums ---- */
@@ -272,7 +278,7 @@ static bool before_interval(const void *x, const void *y)
     return a->from_ns < b->from_ns;
 }
 
-double attribution_union_j(const struct course *c, int64_t start_ns, int64_t end_ns, struct interval *x, size_t n)
+double attribution_union_j(const struct energy_curve *c, int64_t start_ns, int64_t end_ns, struct interval *x, size_t n)
 {
     sort_stable(x, n, sizeof *x, before_interval);
     struct walk w = walk_from(c, start_ns, end_ns);
@@ -285,7 +291,7 @@ double attribution_union_j(const struct course *c, int64_t start_ns, int64_t end
 }
 
 /* Place of the first chunk after t. */
-static size_t chunk_after(const struct streams *s, int64_t t_ns)
+static size_t chunk_after(const struct token_chains *s, int64_t t_ns)
 {
     size_t low = 0, high = s->chunk_count;
     while (low < high) {
@@ -298,7 +304,7 @@ static size_t chunk_after(const struct streams *s, int64_t t_ns)
     return low;
 }
 
-void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens)
+void attribution_arrivals(const struct token_chains *s, const int64_t *bounds, size_t n, int64_t *ret_tokens)
 {
     for (size_t k = 0; k + 1 < n; k++) {
         size_t end = chunk_after(s, bounds[k + 1]);

@@ -16,19 +16,20 @@ struct attribution {
     double attributed_j; /* sum of energy_j */
 };
 
-/* [start, end] is the formal stage; the course must cover it. What generates outside takes nothing there. `energy_j` of
- * *ret is the arena's. O(chunks) for gap and words, O(requests log requests) for the others. */
-void attribute(const struct streams *s, const struct course *c, int64_t start_ns, int64_t end_ns, int reading,
-               struct arena *a, struct attribution *ret);
+/* [start, end] is the formal stage; the curve must cover it, with two knots or more. What generates outside takes
+ * nothing there. `energy_j` is the arena's. O(chunks) for gap and words, O(requests log requests) for the others. */
+struct attribution attribute(const struct token_chains *s, const struct energy_curve *c, int64_t start_ns,
+                             int64_t end_ns, enum rule rule, struct arena *a);
 
 /* Energy of the stretches in which one of n intervals is active. Sorts them. O(n log n). */
 struct interval {
     int64_t from_ns, to_ns;
 };
-double attribution_union_j(const struct course *c, int64_t start_ns, int64_t end_ns, struct interval *x, size_t n);
+double attribution_union_j(const struct energy_curve *c, int64_t start_ns, int64_t end_ns, struct interval *x,
+                           size_t n);
 
 /* Tokens of successful requests that arrived in (bounds[i], bounds[i + 1]], for n ascending bounds: n - 1 sums.
  * O(chunks). */
-void attribution_arrivals(const struct streams *s, const int64_t *bounds, size_t n, int64_t *ret_tokens);
+void attribution_arrivals(const struct token_chains *s, const int64_t *bounds, size_t n, int64_t *ret_tokens);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/sort.h"
+#include "model/limits.h"
 
 const char *const compare_verdict_names[] = {"none", "no_difference", "lower", "higher", NULL};
 
@@ -117,7 +118,7 @@ static void want_tokens(struct compare *c)
         return;
     if (worst->state != Q_MEASURED)
         sentences_add(&c->out->reasons, c->a, "A run has no output tokens.");
-    else if (worst->value > COMPARE_TOKENS_LIMIT)
+    else if (worst->value > METHOD_TOKENS_SHARE)
         sentences_add(&c->out->reasons, c->a,
                       arena_format(c->a,
                                    "The output tokens of two runs differ by %.1f %%; over 20 %% is no comparison.",

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/sort.h"
+#include "model/limits.h"
 #include "base/buf.h"
 #include "schema/visit.h"
 
@@ -354,7 +355,7 @@ static void want_same_tokens(struct same *s)
     struct quantity share = compare_tokens_difference(x, y);
     if (share.state != Q_MEASURED)
         against(s, "A run has no output tokens.");
-    else if (share.value > COMPARE_TOKENS_LIMIT)
+    else if (share.value > METHOD_TOKENS_SHARE)
         against(s,
                 arena_format(s->a, "The output tokens differ by %.1f %% (%lld and %lld); over 20 %% is no comparison.",
                              100 * share.value, (long long)x->load.output_tokens, (long long)y->load.output_tokens));

@@ -49,11 +49,10 @@ bool compare_same_boards(const struct result *x, const struct result *y);
 void compare_conditions(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f);
 
 /* A pair of engines: the conditions, and formal runs of the same model, revision and precision whose output tokens
- * differ by at most COMPARE_TOKENS_LIMIT. */
+ * differ by at most METHOD_TOKENS_SHARE. */
 void compare_pair(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f);
 
-/* |T1 - T2| / max(T1, T2) of the output tokens, inclusive. */
-#define COMPARE_TOKENS_LIMIT 0.20
+/* |T1 - T2| / max(T1, T2) of the output tokens. */
 struct quantity compare_tokens_difference(const struct result *x, const struct result *y);
 
 /* One key in which two frozen plans, or the environments of their engines, differ. */

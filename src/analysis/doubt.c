@@ -4,10 +4,6 @@
 #include "analysis/order.h"
 #include "model/limits.h"
 
-enum { SUCCESSIVE_MIN = 10 }; /* samples inside */
-static const double LOCKED_S = 0.010, UNLOCKED_S = 0.100, LAG_UNKNOWN_S = 0.050;
-static const int64_t AROUND_NS = 200000000, DRIFT_NS = 5000000000;
-
 static double seconds(int64_t ns)
 {
     return (double)ns * 1e-9;
@@ -50,8 +46,8 @@ static bool powers_by_grid(const struct curve *c, int64_t t_ns, struct powers *r
         return false;
     i = i + 1 < c->n ? i : i ? i - 1 : 0;
     size_t next = i + 1 < c->n ? i + 1 : i;
-    int64_t from = t_ns - AROUND_NS > c->t_ns[0] ? t_ns - AROUND_NS : c->t_ns[0];
-    int64_t to = t_ns + AROUND_NS < c->t_ns[c->n - 1] ? t_ns + AROUND_NS : c->t_ns[c->n - 1];
+    int64_t from = t_ns - METHOD_AROUND_NS > c->t_ns[0] ? t_ns - METHOD_AROUND_NS : c->t_ns[0];
+    int64_t to = t_ns + METHOD_AROUND_NS < c->t_ns[c->n - 1] ? t_ns + METHOD_AROUND_NS : c->t_ns[c->n - 1];
     double mean = to > from ? mean_w(c, from, to) : c->w[i], step = c->w[next] - c->w[i];
     *ret = (struct powers){mean - step / 2, mean + step / 2, false};
     return true;
@@ -59,10 +55,10 @@ static bool powers_by_grid(const struct curve *c, int64_t t_ns, struct powers *r
 
 static bool powers_at(const struct gpu_series *g, int64_t t_ns, struct powers *ret)
 {
-    if (!covers_without_gap(&g->buffer, t_ns - AROUND_NS, t_ns + AROUND_NS))
+    if (!covers_without_gap(&g->buffer, t_ns - METHOD_AROUND_NS, t_ns + METHOD_AROUND_NS))
         return powers_by_grid(&g->grid, t_ns, ret);
-    *ret =
-        (struct powers){mean_w(&g->buffer, t_ns - AROUND_NS, t_ns), mean_w(&g->buffer, t_ns, t_ns + AROUND_NS), true};
+    *ret = (struct powers){mean_w(&g->buffer, t_ns - METHOD_AROUND_NS, t_ns),
+                           mean_w(&g->buffer, t_ns, t_ns + METHOD_AROUND_NS), true};
     return true;
 }
 
@@ -77,9 +73,9 @@ static double end_term(const struct gpu_series *g, const struct fit *f, int64_t 
     if (i >= c->n || c->n < 2) /* a counter that never changed has no step to be wrong about */
         return 0;
     i = i + 1 < c->n ? i : i - 1;
-    double point_s = c->locked[i] && c->locked[i + 1] ? LOCKED_S : UNLOCKED_S;
+    double point_s = c->locked[i] && c->locked[i + 1] ? METHOD_LOCKED_S : METHOD_UNLOCKED_S;
     double step_s = seconds(c->t_ns[i + 1] - c->t_ns[i]);
-    double lag_s = p.by_buffer && quantity_has_value(&f->lag_s) ? fabs(f->lag_s.value) : LAG_UNKNOWN_S;
+    double lag_s = p.by_buffer && quantity_has_value(&f->lag_s) ? fabs(f->lag_s.value) : METHOD_LAG_UNKNOWN_S;
     return square(point_s * (p.before + p.after) / 2) + square((lag_s + step_s / 4) * fabs(p.after - p.before));
 }
 
@@ -92,7 +88,7 @@ double doubt_counter_j(const struct gpu_series *g, const struct fit *f, const st
 
 double doubt_precise_j(const struct fit *f, const struct stretch *s)
 {
-    return s->inside ? fit_range_j(f, s->from_ns - DRIFT_NS, s->to_ns + DRIFT_NS) : (double)NAN;
+    return s->inside ? fit_range_j(f, s->from_ns - METHOD_DRIFT_NS, s->to_ns + METHOD_DRIFT_NS) : (double)NAN;
 }
 
 struct doubt doubt_buffer(const struct fit *f, const struct stretch *s, double buffer_j)
@@ -120,7 +116,7 @@ double doubt_successive_j(const struct curve *c, const struct stretch *s, size_t
         if (touches)
             sum_add(&sum, square(seconds(c->t_ns[i + 1] - c->t_ns[i]) * (c->w[i + 1] - c->w[i])));
     }
-    return inside < SUCCESSIVE_MIN ? (double)NAN : sqrt(2 * sum_value(&sum));
+    return inside < METHOD_SUCCESSIVE_LEAST ? (double)NAN : sqrt(2 * sum_value(&sum));
 }
 
 struct doubt doubt_grid(const struct gpu_series *g, const struct fit *f, const struct stretch *s,

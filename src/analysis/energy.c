@@ -2,10 +2,10 @@
 
 #include <math.h>
 #include "analysis/order.h"
+#include "base/must.h"
 #include "model/limits.h"
 
 enum { PARTS_MAX = 3 };
-static const double GRID_DISAGREE = 0.10;
 
 static double seconds(int64_t ns)
 {
@@ -72,8 +72,8 @@ static struct stretch stretch_of(const struct meters *m, int64_t a_ns, int64_t b
 static void doubt_gauge(const struct gpu_series *g, const struct fit *f, const struct stretch *s, struct gauge *x)
 {
     double precise_j = quantity_value(&x->q[SERIES_PRECISE]), counter_j = quantity_value(&x->q[SERIES_COUNTER]);
-    const struct curve *const curves[] = {[SERIES_GRID] = &g->grid, [SERIES_MARKS] = &g->marks};
-    for (int k = SERIES_GRID; k <= SERIES_MARKS; k++)
+    const struct curve *const curves[] = {[SERIES_GRID] = &g->grid, [SERIES_BOUNDARY] = &g->boundary};
+    for (int k = SERIES_GRID; k <= SERIES_BOUNDARY; k++)
         x->doubt[k] = quantity_has_value(&x->q[k]) ? doubt_grid(g, f, s, curves[k], x->q[k].value, precise_j, counter_j)
                                                    : doubt_of((double)NAN, DOUBT_NONE);
     x->doubt[SERIES_COUNTER] = doubt_of(isnan(counter_j) ? counter_j : doubt_counter_j(g, f, s), DOUBT_COUNTER);
@@ -94,7 +94,7 @@ static struct gauge gauge_read(const struct meters *m, size_t i, int64_t a_ns, i
     const struct stretch s = stretch_of(m, a_ns, b_ns, sampled);
     struct gauge x = {.counter_void = counter_fault(g, a_ns, b_ns, arena)};
     x.q[SERIES_GRID] = curve_quantity(&g->grid, a_ns, b_ns, "no grid sample", GRID);
-    x.q[SERIES_MARKS] = curve_quantity(&g->marks, a_ns, b_ns, "no samples at the stage marks", GRID);
+    x.q[SERIES_BOUNDARY] = curve_quantity(&g->boundary, a_ns, b_ns, "no samples at the stage marks", GRID);
     x.q[SERIES_COUNTER] = counter_quantity(&g->counter, a_ns, b_ns, x.counter_void);
     x.q[SERIES_BUFFER] = curve_quantity(&g->buffer, a_ns, b_ns, "no buffer sample",
                                         "no buffer sample before the start or after the end");
@@ -113,36 +113,71 @@ static double counter_gap_s(const struct counter *c, int64_t a_ns, int64_t b_ns)
 }
 
 /* The instruments against each other, as section 8 judges them. */
-static void fill_disagreements(const struct meters *m, size_t i, int64_t a_ns, int64_t b_ns, const struct gauge *x,
-                               struct result_stage_gpu *ret, struct arena *arena)
+struct disagreement {
+    struct quantity counter, grid;
+    double grid_limit;
+};
+
+static struct disagreement disagreement_of(const struct meters *m, size_t i, const struct measure *what,
+                                           const struct gauge *x, struct arena *arena)
 {
     const struct gpu_series *g = &m->gpus[i];
-    const int64_t lag_ns = m->fits[i].lag_ns;
-    const struct quantity shifted = counter_quantity(&g->counter, a_ns + lag_ns, b_ns + lag_ns,
-                                                     counter_fault(g, a_ns + lag_ns, b_ns + lag_ns, arena));
-    ret->counter_disagreement = quantity_difference(&x->q[SERIES_BUFFER], &shifted);
-    ret->grid_disagreement = quantity_difference(&x->q[SERIES_GRID], &x->q[SERIES_COUNTER]);
-    const struct stretch s = stretch_of(m, a_ns, b_ns, true);
-    double counter_j = quantity_value(&x->q[SERIES_COUNTER]),
-           sampling = 2 * doubt_successive_j(&g->grid, &s, 1) / counter_j;
-    ret->grid_disagreement_limit = sampling > GRID_DISAGREE ? sampling : GRID_DISAGREE;
+    const int64_t from_ns = what->from_ns + m->fits[i].lag_ns, to_ns = what->to_ns + m->fits[i].lag_ns;
+    const struct quantity shifted =
+        counter_quantity(&g->counter, from_ns, to_ns, counter_fault(g, from_ns, to_ns, arena));
+    const struct stretch s = stretch_of(m, what->from_ns, what->to_ns, true);
+    double counter_j = quantity_value(&x->q[SERIES_COUNTER]);
+    double sampling = 2 * doubt_successive_j(&g->grid, &s, 1) / counter_j;
+    return (struct disagreement){.counter = quantity_difference(&x->q[SERIES_BUFFER], &shifted),
+                                 .grid = quantity_difference(&x->q[SERIES_GRID], &x->q[SERIES_COUNTER]),
+                                 .grid_limit = sampling > METHOD_GRID_DISAGREES ? sampling : METHOD_GRID_DISAGREES};
 }
 
-static void fill_row(const struct meters *m, size_t i, int64_t a_ns, int64_t b_ns, const struct gauge *x,
-                     struct result_stage_gpu *ret, struct arena *arena)
+/* ---- sets ---- */
+
+static void mark_not_closed(struct energy_set *e, const char *why)
+{
+    e->headline = quantity_marked(e->headline, Q_NOT_CLOSED, why);
+    for (int k = 0; k < SERIES_COUNT; k++)
+        *energy_series(e, (enum series_id)k) = quantity_marked(*energy_series(e, (enum series_id)k), Q_NOT_CLOSED, why);
+}
+
+/* The set of `gpu`, or of all of them, with its headline. */
+static struct energy_set set_of(const struct meters *m, const struct measure *what, const struct quantity *by_series,
+                                size_t gpu, struct arena *arena)
+{
+    struct energy_set e = {.headline_series = what->headline};
+    for (int k = 0; k < SERIES_COUNT; k++)
+        *energy_series(&e, (enum series_id)k) = by_series[k];
+    e.headline = what->part_count ? meters_parts(m, what->parts, what->part_count, true, gpu, arena)
+                                  : *energy_series(&e, what->headline);
+    if (what->not_closed)
+        mark_not_closed(&e, what->not_closed);
+    return e;
+}
+
+static struct result_stage_gpu row_of(const struct meters *m, size_t i, const struct measure *what,
+                                      const struct gauge *x, struct arena *arena)
 {
     const struct gpu_series *g = &m->gpus[i];
-    *ret = (struct result_stage_gpu){.gpu = (int64_t)i, .average_w = quantity_absent(Q_NOT_RECORDED, "")};
-    for (int k = 0; k < SERIES_COUNT; k++)
-        *energy_series(&ret->energy, k) = x->q[k];
-    ret->counter_void = x->counter_void;
-    ret->grid_doubt = (int)x->doubt[SERIES_GRID].from;
-    ret->counter_gap_s = counter_gap_s(&g->counter, a_ns, b_ns);
-    ret->grid_gap_s = curve_gap_s(&g->grid, a_ns, b_ns);
-    ret->buffer_gap_s = curve_gap_s(&g->buffer, a_ns, b_ns);
-    fill_disagreements(m, i, a_ns, b_ns, x, ret, arena);
-    ret->grid_gap = ret->grid_gap_s > METHOD_GRID_GAP_PERIODS * m->grid_period_s;
-    ret->buffer_gap = ret->buffer_gap_s > METHOD_BUFFER_GAP_S;
+    const struct energy_set energy = set_of(m, what, x->q, i, arena);
+    const struct disagreement apart = disagreement_of(m, i, what, x, arena);
+    double grid_gap_s = curve_gap_s(&g->grid, what->from_ns, what->to_ns);
+    double buffer_gap_s = curve_gap_s(&g->buffer, what->from_ns, what->to_ns);
+    return (struct result_stage_gpu){
+        .gpu = (int64_t)i,
+        .energy = energy,
+        .average_w = quantity_over(&energy.headline, seconds(what->to_ns - what->from_ns), "the stage has no duration"),
+        .grid_gap_s = grid_gap_s,
+        .buffer_gap_s = buffer_gap_s,
+        .counter_gap_s = counter_gap_s(&g->counter, what->from_ns, what->to_ns),
+        .grid_gap = grid_gap_s > METHOD_GRID_GAP_PERIODS * m->grid_period_s,
+        .buffer_gap = buffer_gap_s > METHOD_BUFFER_GAP_S,
+        .counter_void = x->counter_void,
+        .grid_doubt = x->doubt[SERIES_GRID].from,
+        .counter_disagreement = apart.counter,
+        .grid_disagreement = apart.grid,
+        .grid_disagreement_limit = apart.grid_limit};
 }
 
 /* ---- all of them ---- */
@@ -154,28 +189,26 @@ static struct quantity begin_sum(const struct meters *m)
     return sum;
 }
 
-void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, bool sampled, struct energy_set *ret_sum,
-                   struct result_stage_gpu *ret_gpus, struct arena *arena)
+struct energy_set meters_energy(const struct meters *m, const struct measure *what, struct result_stage_gpu *ret_rows,
+                                struct arena *arena)
 {
-    struct energy_set sum = {.headline = quantity_absent(Q_NOT_RECORDED, "no basis"),
-                             .headline_series = SERIES_COUNTER};
+    must(what->headline < SERIES_COUNT || what->part_count);
+    struct quantity sum[SERIES_COUNT];
     struct doubt_sum doubts[SERIES_COUNT] = {0};
     for (int k = 0; k < SERIES_COUNT; k++)
-        *energy_series(&sum, k) = begin_sum(m);
+        sum[k] = begin_sum(m);
     for (size_t i = 0; i < m->gpu_count; i++) {
-        const struct gauge x = gauge_read(m, i, a_ns, b_ns, sampled, arena);
+        const struct gauge x = gauge_read(m, i, what->from_ns, what->to_ns, what->sampled, arena);
         for (int k = 0; k < SERIES_COUNT; k++) {
-            quantity_add(energy_series(&sum, k), &x.q[k]);
+            quantity_add(&sum[k], &x.q[k]);
             doubt_add(&doubts[k], &x.doubt[k]);
         }
-        if (ret_gpus)
-            fill_row(m, i, a_ns, b_ns, &x, &ret_gpus[i], arena);
+        if (ret_rows)
+            ret_rows[i] = row_of(m, i, what, &x, arena);
     }
-    for (int k = 0; k < SERIES_COUNT; k++) {
-        struct quantity *q = energy_series(&sum, k);
-        q->instrument = quantity_has_value(q) ? doubt_total_j(&doubts[k]) : (double)NAN;
-    }
-    *ret_sum = sum;
+    for (int k = 0; k < SERIES_COUNT; k++)
+        sum[k].instrument = quantity_has_value(&sum[k]) ? doubt_total_j(&doubts[k]) : (double)NAN;
+    return set_of(m, what, sum, METERS_ALL, arena);
 }
 
 /* ---- parts ---- */
@@ -217,6 +250,7 @@ static struct doubt parts_doubt(const struct meters *m, size_t i, const struct p
 struct quantity meters_parts(const struct meters *m, const struct part *parts, size_t n, bool whole, size_t gpu,
                              struct arena *arena)
 {
+    must(n <= PARTS_MAX);
     struct quantity sum = begin_sum(m);
     struct doubt_sum doubts = {0};
     size_t first = gpu < m->gpu_count ? gpu : 0, end = gpu < m->gpu_count ? gpu + 1 : m->gpu_count;
@@ -239,12 +273,14 @@ struct quantity meters_parts(const struct meters *m, const struct part *parts, s
     return sum;
 }
 
-double meters_series_j(const struct meters *m, int series, int64_t a_ns, int64_t b_ns)
+double meters_series_j(const struct meters *m, enum series_id series, int64_t a_ns, int64_t b_ns)
 {
     struct sum sum = {0};
     for (size_t i = 0; i < m->gpu_count; i++) {
         const struct gpu_series *g = &m->gpus[i];
-        const struct curve *c = series == SERIES_GRID ? &g->grid : series == SERIES_MARKS ? &g->marks : &g->buffer;
+        const struct curve *c = series == SERIES_GRID       ? &g->grid
+                                : series == SERIES_BOUNDARY ? &g->boundary
+                                                            : &g->buffer;
         bool counts = series == SERIES_COUNTER;
         if (counts ? !counter_covers(&g->counter, a_ns, b_ns) : !curve_covers(c, a_ns, b_ns))
             return (double)NAN;
@@ -257,7 +293,7 @@ double meters_series_j(const struct meters *m, int series, int64_t a_ns, int64_t
 
 const char *meters_contradiction(const struct result_stage_gpu *rows, size_t n, struct arena *arena)
 {
-    static const int series[] = {SERIES_GRID, SERIES_COUNTER, SERIES_BUFFER, SERIES_PRECISE};
+    static const enum series_id series[] = {SERIES_GRID, SERIES_COUNTER, SERIES_BUFFER, SERIES_PRECISE};
     enum { COUNT = sizeof series / sizeof *series };
     const char *worst = NULL;
     double most = 1;
@@ -279,10 +315,28 @@ const char *meters_contradiction(const struct result_stage_gpu *rows, size_t n, 
     return worst;
 }
 
-void meters_fit(struct meters *m, int64_t from_ns, int64_t to_ns, int64_t fit_to_ns, struct arena *arena)
+struct meters meters_fitted(struct meters m, int64_t from_ns, int64_t to_ns, int64_t fit_to_ns, struct arena *arena)
 {
-    m->from_ns = from_ns;
-    m->to_ns = to_ns;
-    for (size_t i = 0; i < m->gpu_count; i++)
-        m->fits[i] = fit_make(&m->gpus[i], from_ns, fit_to_ns, arena);
+    m.from_ns = from_ns;
+    m.to_ns = to_ns;
+    struct fit *fits = arena_array(arena, m.gpu_count, sizeof *fits);
+    for (size_t i = 0; i < m.gpu_count; i++)
+        fits[i] = fit_make(&m.gpus[i], from_ns, fit_to_ns, arena);
+    m.fits = fits;
+    return m;
+}
+
+struct meters meters_make(const struct run_series *s, const struct plan *plan, struct arena *arena)
+{
+    struct fit *fits = arena_array(arena, s->gpu_count, sizeof *fits);
+    for (size_t i = 0; i < s->gpu_count; i++)
+        fits[i] = fit_absent("the run has no service_start or no end of release");
+    return (struct meters){.gpus = s->gpus,
+                           .gpu_count = s->gpu_count,
+                           .grid_period_s = plan->method.grid_s,
+                           .sensor_share = plan->power.sensor_percent / 100,
+                           .sensor_floor_w = plan->power.sensor_source ? 0 : METHOD_SENSOR_FLOOR_W,
+                           .from_ns = ABSENT_I64,
+                           .to_ns = ABSENT_I64,
+                           .fits = fits};
 }

@@ -15,25 +15,37 @@ struct meters {
     double sensor_share;    /* 0.06: the calibration's assumed limit */
     double sensor_floor_w;  /* 5 W where the limit is assumed, 0 where a calibration replaces it */
     int64_t from_ns, to_ns; /* service_start to release_end: where `precise` holds; ABSENT_I64: nowhere */
-    struct fit *fits;       /* of each GPU */
+    const struct fit *fits; /* of each GPU */
 };
 
-/* Fits each GPU on [service_start, `fit_to_ns`]; `to_ns` is release_end, or the end of the watch where the release did
- * not close, which may lie behind what the series cover. O(GPUs * 35 samples). Memory from `arena`. */
-void meters_fit(struct meters *m, int64_t from_ns, int64_t to_ns, int64_t fit_to_ns, struct arena *arena);
+/* The instruments as recorded, not fitted: without `precise`, for want of bounds. */
+struct meters meters_make(const struct run_series *s, const struct plan *plan, struct arena *arena);
 
-/* Energy in [a, b] of all GPUs together, and of each where ret_gpus (gpu_count rows) is not null; the headline and the
- * averages are left to the caller. `sampled`: a startup, formal stage or lifecycle, whose grid may be doubted by
- * successive differences where nothing better covers it. GPUs without a value make the sum absent, with their reason.
- */
-void meters_energy(const struct meters *m, int64_t a_ns, int64_t b_ns, bool sampled, struct energy_set *ret_sum,
-                   struct result_stage_gpu *ret_gpus, struct arena *arena);
+/* The same fitted on [service_start, `fit_to_ns`]; `to_ns` is release_end, or the end of the watch where the release
+ * did not close, which may lie behind what the series cover. O(GPUs * 35 samples). */
+struct meters meters_fitted(struct meters m, int64_t from_ns, int64_t to_ns, int64_t fit_to_ns, struct arena *arena);
 
 /* A stretch and the series that counts in it. */
 struct part {
     int64_t from_ns, to_ns;
-    int series; /* enum series_id */
+    enum series_id series;
 };
+
+/* What is to be measured. */
+struct measure {
+    int64_t from_ns, to_ns;
+    bool sampled; /* a startup, formal stage or lifecycle: where nothing better covers it, its grid may be doubted by
+                     successive differences */
+    enum series_id headline;
+    const struct part *parts; /* null, or the whole run's parts, whose sum is the headline */
+    size_t part_count;
+    const char *not_closed; /* null, or why all of it is the energy so far and no more */
+};
+
+/* Energy of all GPUs together by every instrument, and of each GPU where ret_rows (gpu_count rows) is not null. GPUs
+ * without a value make the sum absent, with their reason. O(samples inside). */
+struct energy_set meters_energy(const struct meters *m, const struct measure *what, struct result_stage_gpu *ret_rows,
+                                struct arena *arena);
 
 #define METERS_ALL SIZE_MAX
 
@@ -45,7 +57,7 @@ struct quantity meters_parts(const struct meters *m, const struct part *parts, s
 
 /* The value of one series over [a, b], all GPUs together, without its doubt: for many stretches that differ little. NaN
  * where one of them has none. O(GPUs log samples). */
-double meters_series_j(const struct meters *m, int series, int64_t a_ns, int64_t b_ns);
+double meters_series_j(const struct meters *m, enum series_id series, int64_t a_ns, int64_t b_ns);
 
 /* The two instruments of a GPU that are furthest apart for their doubts, as a sentence; null: all agree within them.
  * O(GPUs). */

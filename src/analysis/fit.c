@@ -2,9 +2,9 @@
 
 #include <math.h>
 #include "analysis/order.h"
+#include "model/limits.h"
 
-enum { LAG_STEPS = 34 };
-static const int64_t LAG_FIRST_NS = -20000000, LAG_LAST_NS = 150000000, LAG_STEP_NS = 5000000;
+enum { LAG_STEPS = (METHOD_COUNTER_DELAY_MAX_NS - METHOD_LAG_FIRST_NS) / METHOD_LAG_STEP_NS };
 
 static double seconds(int64_t ns)
 {
@@ -52,9 +52,9 @@ static bool points_of(const struct gpu_series *g, int64_t a_ns, int64_t b_ns, si
     const struct counter *c = &g->counter;
     const struct curve *b = &g->buffer;
     size_t first = 0, end = c->n;
-    while (first < end && (c->t_ns[first] < a_ns || c->t_ns[first] - LAG_LAST_NS < b->t_ns[0]))
+    while (first < end && (c->t_ns[first] < a_ns || c->t_ns[first] - METHOD_COUNTER_DELAY_MAX_NS < b->t_ns[0]))
         first++;
-    while (end > first && (c->t_ns[end - 1] > b_ns || c->t_ns[end - 1] - LAG_FIRST_NS > b->t_ns[b->n - 1]))
+    while (end > first && (c->t_ns[end - 1] > b_ns || c->t_ns[end - 1] - METHOD_LAG_FIRST_NS > b->t_ns[b->n - 1]))
         end--;
     if (end - first < 3)
         return false;
@@ -68,7 +68,7 @@ static struct quantity find_lag(const struct gpu_series *g, size_t first, size_t
     double r[LAG_STEPS + 1];
     int best = 0;
     for (int i = 0; i <= LAG_STEPS; i++) {
-        r[i] = residual(g, first, last, LAG_FIRST_NS + i * LAG_STEP_NS);
+        r[i] = residual(g, first, last, METHOD_LAG_FIRST_NS + i * METHOD_LAG_STEP_NS);
         best = r[i] < r[best] ? i : best;
     }
     if (best == 0 || best == LAG_STEPS)
@@ -77,7 +77,7 @@ static struct quantity find_lag(const struct gpu_series *g, size_t first, size_t
                                "found and 0 is used");
     double bend = r[best - 1] - 2 * r[best] + r[best + 1];
     double shift = bend > 0 ? 0.5 * (r[best - 1] - r[best + 1]) / bend : 0;
-    return quantity_of(seconds(LAG_FIRST_NS + best * LAG_STEP_NS) + shift * seconds(LAG_STEP_NS));
+    return quantity_of(seconds(METHOD_LAG_FIRST_NS + best * METHOD_LAG_STEP_NS) + shift * seconds(METHOD_LAG_STEP_NS));
 }
 
 /* ---- all of it ---- */

@@ -31,7 +31,7 @@ struct gap_walk {
     size_t i, n;
 };
 
-static struct gap_walk gap_walk(const struct streams *s, bool per_token)
+static struct gap_walk gap_walk(const struct token_chains *s, bool per_token)
 {
     return (struct gap_walk){s->chunks, per_token ? s->tokens : NULL, s->next, 0, s->chunk_count};
 }
@@ -41,7 +41,7 @@ static inline bool next_gap(struct gap_walk *w, struct gap *ret)
     while (w->i < w->n) {
         size_t i = w->i++;
         uint32_t next = w->next[i];
-        if (next == 0 || next == STREAM_SKIP)
+        if (next == 0 || next == CHAIN_SKIP)
             continue;
         const struct rec_chunk *from = &w->chunks[i], *to = &w->chunks[next];
         uint32_t tokens = w->tokens ? w->tokens[next] : 1;
@@ -131,7 +131,7 @@ static void collect(struct gap_walk w, struct bucket *buckets, size_t n, struct 
         sort_stable(buckets[i].gaps, buckets[i].n, sizeof *buckets[i].gaps, before_gap);
 }
 
-struct percentiles gaps_percentiles(const struct streams *s, bool per_token)
+struct percentiles gaps_percentiles(const struct token_chains *s, bool per_token)
 {
     static const double quantiles[QUANTILES] = {0.50, 0.90, 0.95, 0.99};
     struct arena scratch = {0};

@@ -9,6 +9,6 @@
  * to the request's token chunk before it. Else the gaps themselves. Gaps with a shared stamp at either end are left
  * out. Exact: a first pass counts gaps in buckets of 1/1024 of their size, a second one sorts the few buckets that hold
  * the wanted ranks. O(chunks). */
-struct percentiles gaps_percentiles(const struct streams *s, bool per_token);
+struct percentiles gaps_percentiles(const struct token_chains *s, bool per_token);
 
 #endif

@@ -3,10 +3,8 @@
 #include <math.h>
 #include "analysis/attribution.h"
 #include "analysis/order.h"
+#include "base/must.h"
 #include "model/limits.h"
-
-static const int64_t LEVEL_NS = 100000000, JOIN_NS = 100000000, SKIP_NS = 1000000000;
-static const double MEASURABLE_SHARE = 0.5;
 
 /* Lowest mean over all stretches of `width` inside [a, b], W; NaN where it is not covered. It is lowest where an end
  * meets a sample, or between two where the powers at both ends are equal: it is enough to look at stretches that begin
@@ -76,96 +74,119 @@ static struct stretches both(struct stretches p, struct stretches q, struct aren
  * All requests are submitted at once and the formal stage ends with the last of them (METHOD section 3): from the sweep
  * of submissions on, a request is outstanding all the time. */
 
-static bool gap_is_idle(const struct gpu_series *series, const struct result_gpu *gpus, size_t n, int64_t from,
+static bool gap_is_idle(const struct gpu_series *series, const struct gpu_level *levels, size_t n, int64_t from,
                         int64_t to)
 {
-    if (to - from > JOIN_NS)
+    if (to - from > METHOD_LAG_JOIN_NS)
         return false;
     for (size_t g = 0; g < n; g++) {
-        if (!(gpus[g].ready_level_w.value > 0))
+        if (!(levels[g].ready_w.value > 0))
             continue;
         const struct curve *c = &series[g].buffer;
         if (curve_gap_s(c, from, to) > METHOD_BUFFER_GAP_S)
             return false;
         double w = (curve_energy(c, to) - curve_energy(c, from)) / ((double)(to - from) * 1e-9);
-        if (!(w < METHOD_LAG_FACTOR * gpus[g].ready_level_w.value))
+        if (!(w < METHOD_LAG_FACTOR * levels[g].ready_w.value))
             return false;
     }
     return true;
 }
 
-static const char *levels(const struct gpu_series *series, struct result_gpu *gpus, size_t n, int64_t ready_ns,
-                          int64_t start_ns, int64_t end_ns, struct arena *a)
+struct levels lag_levels(const struct run_series *s, const struct records *r, int64_t start_ns, int64_t end_ns,
+                         struct arena *a)
 {
+    must(s->gpu_count == r->gpu_count);
+    const int64_t ready_ns = records_boundary(r, BOUNDARY_READY);
+    struct levels x = {.gpus = arena_array(a, s->gpu_count, sizeof *x.gpus), .n = s->gpu_count};
     bool idles = false;
-    const char *why = NULL;
-    if (ready_ns == ABSENT_I64)
-        return "the service never got ready";
     /* Every GPU gets its level, whatever is wrong with another: verification compares with it. */
-    for (size_t g = 0; g < n; g++) {
-        const struct curve *c = &series[g].buffer;
-        double level = lowest_mean_w(c, ready_ns, end_ns, LEVEL_NS);
-        if (isnan(level)) {
-            why = why ? why
-                      : arena_format(a, "the buffer of GPU %lld does not cover ready to formal_end",
-                                     (long long)gpus[g].index);
+    for (size_t g = 0; g < x.n; g++) {
+        const struct curve *c = &s->gpus[g].buffer;
+        const int64_t index = r->gpus[g].index;
+        struct gpu_level *level = &x.gpus[g];
+        *level = lag_no_level();
+        double ready_w = ready_ns == ABSENT_I64 ? (double)NAN : lowest_mean_w(c, ready_ns, end_ns, METHOD_LEVEL_NS);
+        if (isnan(ready_w)) {
+            x.why =
+                x.why ? x.why
+                      : arena_format(a, "the buffer of GPU %lld does not cover ready to formal_end", (long long)index);
             continue;
         }
-        gpus[g].ready_level_w = quantity_of(level);
-        gpus[g].formal_mean_w =
+        level->ready_w = quantity_of(ready_w);
+        level->formal_mean_w =
             (curve_energy(c, end_ns) - curve_energy(c, start_ns)) / ((double)(end_ns - start_ns) * 1e-9);
-        if (!why && level > MEASURABLE_SHARE * gpus[g].formal_mean_w)
-            why = arena_format(
+        if (!x.why && ready_w > METHOD_MEASURABLE_SHARE * level->formal_mean_w)
+            x.why = arena_format(
                 a, "GPU %lld idles at %.1f W when ready, over half of its mean of %.1f W in the formal stage",
-                (long long)gpus[g].index, level, gpus[g].formal_mean_w);
-        idles |= level > 0;
+                (long long)index, ready_w, level->formal_mean_w);
+        idles |= ready_w > 0;
     }
-    return why ? why : idles ? NULL : "no GPU draws power when ready";
+    if (ready_ns == ABSENT_I64)
+        x.why = "the service never got ready";
+    else if (!x.why && !idles)
+        x.why = "no GPU draws power when ready";
+    return x;
 }
 
-static void sum_idle(struct stretches idle, const struct gpu_series *series, const struct result_gpu *gpus, size_t n,
-                     int64_t start_ns, int64_t end_ns, struct arena *a, struct result_lag *ret)
+struct gpu_level lag_no_level(void)
+{
+    return (struct gpu_level){quantity_absent(Q_NOT_RECORDED, "the run did not come so far"), (double)NAN};
+}
+
+/* Stretches with a short gap between them, in which the GPUs idle on, are one. */
+static struct stretches join(struct stretches idle, const struct run_series *s, const struct gpu_level *levels,
+                             struct arena *a)
 {
     struct stretches joined = {.x = arena_array(a, idle.n, sizeof *joined.x)};
     for (size_t i = 0; i < idle.n; i++)
-        if (joined.n && gap_is_idle(series, gpus, n, joined.x[joined.n - 1].to_ns, idle.x[i].from_ns))
+        if (joined.n && gap_is_idle(s->gpus, levels, s->gpu_count, joined.x[joined.n - 1].to_ns, idle.x[i].from_ns))
             joined.x[joined.n - 1].to_ns = idle.x[i].to_ns;
         else
             joined.x[joined.n++] = idle.x[i];
-    struct sum j = {0};
-    int64_t idle_ns = 0;
-    for (size_t i = 0; i < joined.n; i++) {
-        idle_ns += joined.x[i].to_ns - joined.x[i].from_ns;
-        for (size_t g = 0; g < n; g++)
-            sum_add(&j, curve_energy(&series[g].buffer, joined.x[i].to_ns) -
-                            curve_energy(&series[g].buffer, joined.x[i].from_ns));
-    }
-    ret->idle_owed_s = quantity_of((double)idle_ns * 1e-9);
-    ret->idle_owed_j = quantity_of(sum_value(&j));
-    ret->idle_owed_share = quantity_of((double)idle_ns / (double)(end_ns - start_ns));
+    return joined;
 }
 
-void lag_judge(const struct streams *s, const struct gpu_series *series, struct result_gpu *gpus, size_t gpu_count,
-               int64_t ready_ns, int64_t formal_start_ns, int64_t formal_end_ns, const struct method *m,
-               struct arena *a, struct result_lag *ret)
+/* Where all GPUs that draw power when ready are below their limits at once, from shortly after the submissions. */
+static struct stretches idle_stretches(const struct run_series *s, const struct gpu_level *levels, int64_t start_ns,
+                                       int64_t end_ns, struct arena *a)
 {
-    ret->merged_chunks = s->token_chunks ? (int64_t)s->merged_chunks : ABSENT_I64;
-    ret->largest_chunk = s->largest >= 0 ? s->largest : ABSENT_I64;
-    ret->largest_later_chunk = s->largest_later >= 0 ? s->largest_later : ABSENT_I64;
-    ret->why = levels(series, gpus, gpu_count, ready_ns, formal_start_ns, formal_end_ns, a);
-    ret->measurable = !ret->why;
-    if (ret->why) {
-        ret->idle_owed_s = ret->idle_owed_j = ret->idle_owed_share = quantity_absent(Q_NOT_RECORDED, ret->why);
-        return;
+    int64_t from = start_ns + METHOD_LAG_SKIP_NS;
+    struct stretches idle = {.x = arena_array(a, 1, sizeof *idle.x), .n = from < end_ns};
+    idle.x[0] = (struct interval){from, end_ns};
+    for (size_t g = 0; g < s->gpu_count && from < end_ns; g++)
+        if (levels[g].ready_w.value > 0)
+            idle =
+                both(idle, below(&s->gpus[g].buffer, METHOD_LAG_FACTOR * levels[g].ready_w.value, from, end_ns, a), a);
+    return join(idle, s, levels, a);
+}
+
+struct result_lag lag_judge(const struct token_chains *c, const struct run_series *s, const struct levels *levels,
+                            int64_t start_ns, int64_t end_ns, double lag_share, struct arena *a)
+{
+    must(levels->n == s->gpu_count && start_ns < end_ns);
+    const struct quantity none = quantity_absent(Q_NOT_RECORDED, levels->why);
+    struct result_lag lag = {.measurable = !levels->why,
+                             .why = levels->why,
+                             .idle_owed_s = none,
+                             .idle_owed_j = none,
+                             .idle_owed_share = none,
+                             .merged_chunks = c->token_chunks ? (int64_t)c->merged_chunks : ABSENT_I64,
+                             .largest_chunk = c->largest >= 0 ? c->largest : ABSENT_I64,
+                             .largest_later_chunk = c->largest_later >= 0 ? c->largest_later : ABSENT_I64};
+    if (levels->why)
+        return lag;
+    const struct stretches idle = idle_stretches(s, levels->gpus, start_ns, end_ns, a);
+    struct sum j = {0};
+    int64_t idle_ns = 0;
+    for (size_t i = 0; i < idle.n; i++) {
+        idle_ns += idle.x[i].to_ns - idle.x[i].from_ns;
+        for (size_t g = 0; g < s->gpu_count; g++)
+            sum_add(&j, curve_energy(&s->gpus[g].buffer, idle.x[i].to_ns) -
+                            curve_energy(&s->gpus[g].buffer, idle.x[i].from_ns));
     }
-    int64_t from = formal_start_ns + SKIP_NS;
-    struct stretches idle = {.x = arena_array(a, 1, sizeof *idle.x), .n = from < formal_end_ns};
-    idle.x[0] = (struct interval){from, formal_end_ns};
-    for (size_t g = 0; g < gpu_count && from < formal_end_ns; g++)
-        if (gpus[g].ready_level_w.value > 0)
-            idle = both(
-                idle, below(&series[g].buffer, METHOD_LAG_FACTOR * gpus[g].ready_level_w.value, from, formal_end_ns, a),
-                a);
-    sum_idle(idle, series, gpus, gpu_count, formal_start_ns, formal_end_ns, a, ret);
-    ret->delivery_lag = ret->idle_owed_share.value > m->lag_share;
+    lag.idle_owed_s = quantity_of((double)idle_ns * 1e-9);
+    lag.idle_owed_j = quantity_of(sum_value(&j));
+    lag.idle_owed_share = quantity_of((double)idle_ns / (double)(end_ns - start_ns));
+    lag.delivery_lag = lag.idle_owed_share.value > lag_share;
+    return lag;
 }

@@ -6,10 +6,28 @@
 #include "analysis/tokens.h"
 #include "model/result.h"
 
-/* Fills *ret and the GPUs' ready_level_w and formal_mean_w. The buffers must be those of `gpus`, in the same order.
- * O(samples). */
-void lag_judge(const struct streams *s, const struct gpu_series *series, struct result_gpu *gpus, size_t gpu_count,
-               int64_t ready_ns, int64_t formal_start_ns, int64_t formal_end_ns, const struct method *m,
-               struct arena *a, struct result_lag *ret);
+/* One GPU: its lowest 0.1 s mean from ready to formal_end, and its mean over the formal stage, both by the buffer. */
+struct gpu_level {
+    struct quantity ready_w;
+    double formal_mean_w; /* NaN: not known */
+};
+
+struct levels {
+    struct gpu_level *gpus; /* of each */
+    size_t n;
+    const char *why; /* null, or why idling can't be told from working by them */
+};
+
+/* The level of a GPU in a run without a formal stage. */
+struct gpu_level lag_no_level(void);
+
+/* [start, end] is the formal stage. O(samples). */
+struct levels lag_levels(const struct run_series *s, const struct records *r, int64_t start_ns, int64_t end_ns,
+                         struct arena *a);
+
+/* Was every GPU idle while a request was outstanding? Over `lag_share` of the formal stage is delivery lag. O(samples).
+ */
+struct result_lag lag_judge(const struct token_chains *c, const struct run_series *s, const struct levels *levels,
+                            int64_t start_ns, int64_t end_ns, double lag_share, struct arena *a);
 
 #endif

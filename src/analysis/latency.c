@@ -3,6 +3,7 @@
 #include <math.h>
 #include "analysis/gaps.h"
 #include "analysis/order.h"
+#include "base/must.h"
 #include "base/sort.h"
 
 static double offset_s(int64_t t_ns, int64_t from_ns)
@@ -24,7 +25,7 @@ static int64_t unstepped(const struct clock_line *clocks, int64_t t_ns, bool *re
 
 /* (last - first) / (n - n1), n1 the tokens of the first stamp. With one stamp alone there is no time between tokens:
  * undefined, never 0. */
-static double tpot_s(const struct stream *q, int64_t first_ns, int64_t last_ns)
+static double tpot_s(const struct token_chain *q, int64_t first_ns, int64_t last_ns)
 {
     /* It held a token at least, also where no count stands with it. */
     int64_t divisor = q->tokens - (q->first_tokens > 1 ? q->first_tokens : 1);
@@ -33,49 +34,62 @@ static double tpot_s(const struct stream *q, int64_t first_ns, int64_t last_ns)
     return (double)(last_ns - first_ns) * 1e-9 / (double)divisor;
 }
 
-struct result_request *latency_table(const struct streams *s, const struct clock_line *clocks, int64_t formal_start_ns,
-                                     struct arena *a, int64_t *ret_nulled)
+/* A request's times, absent beside a clock step. */
+struct times {
+    int64_t submit_ns, first_ns, last_ns, end_ns, visible_ns;
+    bool nulled; /* one of them was */
+};
+
+static struct times times_of(const struct token_chain *q, const struct rec_request *r, const struct clock_line *clocks)
 {
-    struct result_request *table = arena_array(a, s->request_count, sizeof *table);
-    *ret_nulled = 0;
-    for (size_t i = 0; i < s->request_count; i++) {
-        const struct rec_request *r = &s->requests[i];
-        const struct stream *q = &s->streams[i];
-        bool nulled = false;
-        /* Of a success, the stamps of its chunks; of a failure what the client noted. */
-        int64_t seen_first = q->first_ns != ABSENT_I64 ? q->first_ns : r->first_ns;
-        int64_t seen_last = q->last_ns != ABSENT_I64 ? q->last_ns : r->last_ns;
-        int64_t submit = unstepped(clocks, r->submit_ns, &nulled), first = unstepped(clocks, seen_first, &nulled);
-        int64_t last = unstepped(clocks, seen_last, &nulled), end = unstepped(clocks, r->end_ns, &nulled);
-        int64_t visible = unstepped(clocks, r->first_visible_ns, &nulled);
-        *ret_nulled += nulled;
-        table[i] = (struct result_request){.id = r->id,
-                                           .verdict = r->verdict,
-                                           .status = r->status,
-                                           .submit_s = offset_s(submit, formal_start_ns),
-                                           .first_s = offset_s(first, formal_start_ns),
-                                           .last_s = offset_s(last, formal_start_ns),
-                                           .end_s = offset_s(end, formal_start_ns),
-                                           .ttft_s = offset_s(first, submit),
-                                           .ttft_visible_s = offset_s(visible, submit),
-                                           .tpot_s = q->success ? tpot_s(q, first, last) : (double)NAN,
-                                           .e2e_s = offset_s(end, submit),
-                                           .prompt_tokens = r->prompt_tokens,
-                                           .output_tokens = r->completion_tokens,
-                                           .reasoning_tokens = r->reasoning_tokens,
-                                           .token_chunks = r->token_chunks,
-                                           .generates = q->generates,
-                                           .order = ABSENT_I64,
-                                           .gap_j = (double)NAN,
-                                           .interval_j = (double)NAN,
-                                           .request_j = (double)NAN,
-                                           .words_j = (double)NAN,
-                                           .j_per_token = (double)NAN,
-                                           .detail = r->detail};
-        if (q->success)
-            table[i].token_chunks = q->chunks;
+    struct times t = {0};
+    /* Of a success, the stamps of its chunks; of a failure what the client noted. */
+    t.submit_ns = unstepped(clocks, r->submit_ns, &t.nulled);
+    t.first_ns = unstepped(clocks, q->first_ns != ABSENT_I64 ? q->first_ns : r->first_ns, &t.nulled);
+    t.last_ns = unstepped(clocks, q->last_ns != ABSENT_I64 ? q->last_ns : r->last_ns, &t.nulled);
+    t.end_ns = unstepped(clocks, r->end_ns, &t.nulled);
+    t.visible_ns = unstepped(clocks, r->first_visible_ns, &t.nulled);
+    return t;
+}
+
+static struct result_request row_of(const struct token_chain *q, const struct rec_request *r, const struct times *t,
+                                    int64_t formal_start_ns)
+{
+    return (struct result_request){.id = r->id,
+                                   .verdict = r->verdict,
+                                   .status = r->status,
+                                   .submit_s = offset_s(t->submit_ns, formal_start_ns),
+                                   .first_s = offset_s(t->first_ns, formal_start_ns),
+                                   .last_s = offset_s(t->last_ns, formal_start_ns),
+                                   .end_s = offset_s(t->end_ns, formal_start_ns),
+                                   .ttft_s = offset_s(t->first_ns, t->submit_ns),
+                                   .ttft_visible_s = offset_s(t->visible_ns, t->submit_ns),
+                                   .tpot_s = q->success ? tpot_s(q, t->first_ns, t->last_ns) : (double)NAN,
+                                   .e2e_s = offset_s(t->end_ns, t->submit_ns),
+                                   .prompt_tokens = r->prompt_tokens,
+                                   .output_tokens = r->completion_tokens,
+                                   .reasoning_tokens = r->reasoning_tokens,
+                                   .token_chunks = q->success ? q->chunks : r->token_chunks,
+                                   .generates = q->generates,
+                                   .order = ABSENT_I64,
+                                   .gap_j = (double)NAN,
+                                   .interval_j = (double)NAN,
+                                   .request_j = (double)NAN,
+                                   .words_j = (double)NAN,
+                                   .j_per_token = (double)NAN,
+                                   .detail = r->detail};
+}
+
+struct request_table latency_table(const struct token_chains *s, const struct clock_line *clocks,
+                                   int64_t formal_start_ns, struct arena *a)
+{
+    struct request_table t = {.rows = arena_array(a, s->request_count, sizeof *t.rows), .n = s->request_count};
+    for (size_t i = 0; i < t.n; i++) {
+        const struct times times = times_of(&s->chains[i], &s->requests[i], clocks);
+        t.nulled += times.nulled;
+        t.rows[i] = row_of(&s->chains[i], &s->requests[i], &times, formal_start_ns);
     }
-    return table;
+    return t;
 }
 
 /* ---- counts ---- */
@@ -85,32 +99,25 @@ static void add_known(int64_t *sum, int64_t value)
     *sum = *sum == ABSENT_I64 || value == ABSENT_I64 ? ABSENT_I64 : *sum + value;
 }
 
-static void count_requests(const struct streams *s, struct result_load *ret)
+struct counts {
+    int64_t successful, no_interval, prompt_tokens, reasoning_tokens, tpot_allotted;
+};
+
+static struct counts count_requests(const struct token_chains *s)
 {
-    ret->requests = (int64_t)s->request_count;
-    ret->successful = ret->no_interval = ret->tpot_allotted = ret->output_tokens = ret->prompt_tokens =
-        ret->reasoning_tokens = 0;
+    struct counts n = {0};
     for (size_t i = 0; i < s->request_count; i++) {
-        if (!s->streams[i].success)
+        if (!s->chains[i].success)
             continue;
-        ret->successful++;
-        ret->no_interval += !s->streams[i].generates;
-        ret->output_tokens += s->streams[i].tokens;
-        add_known(&ret->prompt_tokens, s->requests[i].prompt_tokens);
-        add_known(&ret->reasoning_tokens, s->requests[i].reasoning_tokens);
-        ret->tpot_allotted += !s->streams[i].running && s->streams[i].generates;
+        n.successful++;
+        n.no_interval += !s->chains[i].generates;
+        add_known(&n.prompt_tokens, s->requests[i].prompt_tokens);
+        add_known(&n.reasoning_tokens, s->requests[i].reasoning_tokens);
+        n.tpot_allotted += !s->chains[i].running && s->chains[i].generates;
     }
-    ret->failed = ret->requests - ret->successful;
-    if (ret->successful == 0)
-        ret->prompt_tokens = ret->reasoning_tokens = ABSENT_I64;
-    ret->visible_tokens = ret->reasoning_tokens == ABSENT_I64 ? ABSENT_I64 : ret->output_tokens - ret->reasoning_tokens;
-    ret->token_chunks = (int64_t)s->token_chunks;
-    ret->token_source = s->source;
-    ret->merged_tokens = ret->token_chunks ? s->merged_tokens : ABSENT_I64;
-    ret->merged_limit = s->merged_limit;
-    ret->later_tokens = s->later_tokens;
-    ret->shared_stamps = (int64_t)s->shared_stamps;
-    ret->read_stamps = (int64_t)s->read_stamps;
+    if (n.successful == 0)
+        n.prompt_tokens = n.reasoning_tokens = ABSENT_I64;
+    return n;
 }
 
 static bool before_digest(const void *x, const void *y)
@@ -118,7 +125,7 @@ static bool before_digest(const void *x, const void *y)
     return *(const uint64_t *)x < *(const uint64_t *)y;
 }
 
-static int64_t repeated_prompts(const struct streams *s, struct arena *a)
+static int64_t repeated_prompts(const struct token_chains *s, struct arena *a)
 {
     uint64_t *digests = arena_array(a, s->request_count, sizeof *digests);
     int64_t repeated = 0;
@@ -133,29 +140,34 @@ static int64_t repeated_prompts(const struct streams *s, struct arena *a)
     return s->request_count ? repeated : ABSENT_I64;
 }
 
-static void list_failures(const struct streams *s, struct arena *a, struct result_load *ret)
+struct failure_list {
+    struct result_failure *items;
+    size_t n;
+};
+
+static struct failure_list list_failures(const struct token_chains *s, struct arena *a)
 {
-    int64_t count[VERDICT_COUNT] = {0};
+    int64_t count[VERDICT_COUNT] = {0}, status[VERDICT_COUNT] = {0};
     uint32_t first[VERDICT_COUNT] = {0};
-    int64_t status[VERDICT_COUNT] = {0};
     for (size_t i = s->request_count; i-- > 0;) {
         /* An ok without usage, or an id that is there twice, is a fault of the records. */
-        int verdict = s->streams[i].success                  ? VERDICT_OK
-                      : s->requests[i].verdict == VERDICT_OK ? VERDICT_NOT_RECORDED
-                                                             : s->requests[i].verdict;
+        enum verdict verdict = s->chains[i].success                   ? VERDICT_OK
+                               : s->requests[i].verdict == VERDICT_OK ? VERDICT_NOT_RECORDED
+                                                                      : s->requests[i].verdict;
         int32_t seen = s->requests[i].status;
         status[verdict] = seen > 0 && (!count[verdict] || status[verdict] == seen) ? seen : ABSENT_I64;
         count[verdict]++;
         first[verdict] = (uint32_t)i;
     }
-    ret->failures = arena_array(a, VERDICT_COUNT, sizeof *ret->failures);
+    struct failure_list list = {.items = arena_array(a, VERDICT_COUNT, sizeof *list.items)};
     for (int v = VERDICT_OK + 1; v < VERDICT_COUNT; v++)
         if (count[v])
-            ret->failures[ret->failure_count++] =
-                (struct result_failure){v, count[v], s->requests[first[v]].id, status[v], s->requests[first[v]].detail};
+            list.items[list.n++] = (struct result_failure){(enum verdict)v, count[v], s->requests[first[v]].id,
+                                                           status[v], s->requests[first[v]].detail};
+    return list;
 }
 
-static struct quantity submit_spread(const struct streams *s)
+static struct quantity submit_window(const struct token_chains *s)
 {
     int64_t from = INT64_MAX, to = INT64_MIN;
     for (size_t i = 0; i < s->request_count; i++) {
@@ -170,31 +182,57 @@ static struct quantity submit_spread(const struct streams *s)
 }
 
 /* Percentiles of one column over successful requests. */
-static struct percentiles column(const struct streams *s, const struct result_request *table, size_t offset,
+static struct percentiles column(const struct token_chains *s, const struct result_request *table, size_t offset,
                                  double *scratch, const char *why)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->request_count; i++) {
         double value = *(const double *)((const char *)&table[i] + offset);
-        if (s->streams[i].success && !isnan(value))
+        if (s->chains[i].success && !isnan(value))
             scratch[n++] = value;
     }
     return order_percentiles(scratch, n, why);
 }
 
-void latency_load(const struct streams *s, const struct result_request *table, struct arena *a, struct result_load *ret)
+struct result_load latency_load(const struct token_chains *s, const struct request_table *t,
+                                const struct clock_line *clocks, struct quantity peak_concurrency, struct arena *a)
 {
-    double *scratch = arena_array(a, s->request_count, sizeof *scratch);
-    count_requests(s, ret);
-    ret->repeated_prompts = repeated_prompts(s, a);
-    list_failures(s, a, ret);
-    ret->submit_window_s = submit_spread(s);
-    ret->ttft_s = column(s, table, offsetof(struct result_request, ttft_s), scratch, "no successful request");
-    ret->tpot_s =
-        column(s, table, offsetof(struct result_request, tpot_s), scratch, "no successful request of two tokens");
-    ret->e2e_s = column(s, table, offsetof(struct result_request, e2e_s), scratch, "no successful request");
-    ret->ttft_visible_s =
-        column(s, table, offsetof(struct result_request, ttft_visible_s), scratch, "no visible output");
-    ret->itl_per_token = s->source == TOKENS_RUNNING;
-    ret->itl_s = gaps_percentiles(s, ret->itl_per_token);
+    must(t->n == s->request_count);
+    const struct counts n = count_requests(s);
+    const struct failure_list failures = list_failures(s, a);
+    int64_t output = token_chains_output(s);
+    double *room = arena_array(a, s->request_count, sizeof *room);
+    static const char NO_SUCCESS[] = "no successful request";
+#define COLUMN(member, why) column(s, t->rows, offsetof(struct result_request, member), room, why)
+    return (struct result_load){.requests = (int64_t)s->request_count,
+                                .successful = n.successful,
+                                .failed = (int64_t)s->request_count - n.successful,
+                                .prompt_tokens = n.prompt_tokens,
+                                .output_tokens = output,
+                                .reasoning_tokens = n.reasoning_tokens,
+                                .visible_tokens =
+                                    n.reasoning_tokens == ABSENT_I64 ? ABSENT_I64 : output - n.reasoning_tokens,
+                                .token_chunks = (int64_t)s->token_chunks,
+                                .no_interval = n.no_interval,
+                                .repeated_prompts = repeated_prompts(s, a),
+                                .token_source = s->source,
+                                .shared_stamps = (int64_t)s->shared_stamps,
+                                .read_stamps = (int64_t)s->read_stamps,
+                                .tpot_allotted = n.tpot_allotted,
+                                .later_tokens = s->later_tokens,
+                                .merged_tokens = s->token_chunks ? s->merged_tokens : ABSENT_I64,
+                                .merged_limit = s->merged_limit,
+                                .timings_nulled = t->nulled,
+                                .clock_steps = (int64_t)clocks->step_count,
+                                .ttft_s = COLUMN(ttft_s, NO_SUCCESS),
+                                .tpot_s = COLUMN(tpot_s, "no successful request of two tokens"),
+                                .e2e_s = COLUMN(e2e_s, NO_SUCCESS),
+                                .ttft_visible_s = COLUMN(ttft_visible_s, "no visible output"),
+                                .itl_s = gaps_percentiles(s, s->source == TOKENS_RUNNING),
+                                .itl_per_token = s->source == TOKENS_RUNNING,
+                                .submit_window_s = submit_window(s),
+                                .peak_concurrency = peak_concurrency,
+                                .failures = failures.items,
+                                .failure_count = failures.n};
+#undef COLUMN
 }

@@ -6,14 +6,18 @@
 #include "analysis/tokens.h"
 #include "model/result.h"
 
-/* The per-request table, by row, without order and energies. Times beside a clock step are absent; their requests are
- * counted in *ret_nulled. O(requests). */
-struct result_request *latency_table(const struct streams *s, const struct clock_line *clocks, int64_t formal_start_ns,
-                                     struct arena *a, int64_t *ret_nulled);
+struct request_table {
+    struct result_request *rows; /* of each request, in order of id */
+    size_t n;
+    int64_t nulled; /* requests with a time beside a clock step, which is absent then */
+};
 
-/* Fills everything of *ret from the table but timings_nulled, clock_steps and peak_concurrency. Expected O(chunks +
- * requests log requests). */
-void latency_load(const struct streams *s, const struct result_request *table, struct arena *a,
-                  struct result_load *ret);
+/* The times of each request; its place in completion order and its energies are absent. O(requests). */
+struct request_table latency_table(const struct token_chains *s, const struct clock_line *clocks,
+                                   int64_t formal_start_ns, struct arena *a);
+
+/* The load as a whole. Expected O(chunks + requests log requests). */
+struct result_load latency_load(const struct token_chains *s, const struct request_table *t,
+                                const struct clock_line *clocks, struct quantity peak_concurrency, struct arena *a);
 
 #endif

@@ -1,19 +1,18 @@
-/* The metrics of METHOD section 7 and the estimate E(N), from a result whose other parts are filled. */
+/* The metrics of METHOD section 7 and the estimate E(N), from the other parts of a result. */
 #ifndef JTOK_ANALYSIS_METRICS_H
 #define JTOK_ANALYSIS_METRICS_H
 
-#include "model/record.h"
+#include "base/arena.h"
+#include "model/plan.h"
 #include "model/result.h"
 
-/* Fills result->metrics from stages, load, steady, saturated and lag. Cost and carbon only with the plan's PUE and
- * server factor, of the formal stage: kWh per token = J/token * server factor * PUE / 3.6e6. O(1). */
-void metrics_fill(const struct plan *plan, struct result *result);
+/* From the stages, load, steady, saturated and lag of *x. Cost and carbon only with the plan's PUE and server factor,
+ * of the formal stage: kWh per token = J/token * server factor * PUE / 3.6e6. `lack_requests`: null, or which requests
+ * the records lack; nothing that is divided by tokens or requests has a value then. O(1). */
+struct result_metrics metrics_of(const struct result *x, const struct plan_cost *cost, const char *lack_requests);
 
-/* After metrics_fill, where the records lack requests: nothing that is divided by tokens or requests has a value. O(1).
- */
-void metrics_lack_requests(struct result *result, const char *why);
-
-/* Fills result->estimate after metrics_fill. Its table: N = 1, 10 ... 10^6 and the run's own count. */
-void estimate_fill(struct result *result, struct arena *a);
+/* From the stages, load, steady and metrics of *x and the energy of startup and release. Its table: N = 1, 10 ... 10^6
+ * and the run's own count. */
+struct result_estimate estimate_of(const struct result *x, struct quantity fixed_j, struct arena *a);
 
 #endif

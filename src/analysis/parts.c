@@ -1,14 +1,17 @@
 #include "analysis/parts.h"
 
+#include <math.h>
 #include <string.h>
+#include "base/must.h"
 #include "model/limits.h"
 
-int parts_series(const struct result_stage *s)
+enum series_id parts_series(const struct energy_set *e)
 {
-    return quantity_has_value(&s->energy.precise) ? SERIES_PRECISE : SERIES_COUNTER;
+    return quantity_has_value(&e->precise) ? SERIES_PRECISE : SERIES_COUNTER;
 }
 
-static struct quantity energy_between(const struct meters *m, int series, int64_t a_ns, int64_t b_ns, struct arena *a)
+static struct quantity energy_between(const struct meters *m, enum series_id series, int64_t a_ns, int64_t b_ns,
+                                      struct arena *a)
 {
     return meters_parts(m, &(struct part){a_ns, b_ns, series}, 1, false, METERS_ALL, a);
 }
@@ -20,39 +23,49 @@ static double seconds(int64_t from_ns, int64_t to_ns)
 
 /* ---- waits ---- */
 
-/* The wait [from, to] in stage `s`, whose last `silence_ns` METHOD asks for. */
-static void wait_of(struct result_stage *s, int64_t from_ns, int64_t to_ns, int64_t silence_ns, const struct meters *m,
-                    struct arena *a)
+static struct wait no_wait(const char *why)
 {
-    if (s->start_ns == ABSENT_I64 || from_ns == ABSENT_I64 || to_ns == ABSENT_I64) {
-        s->wait_j = s->wait_share = quantity_absent(Q_NOT_RECORDED, "the run did not come so far");
-        return;
-    }
-    if (from_ns < s->start_ns || to_ns > s->end_ns || to_ns < from_ns) {
-        s->wait_j = s->wait_share = quantity_absent(Q_NOT_RECORDED, "its marks lie outside the stage");
-        return;
-    }
-    int series = parts_series(s);
-    const struct quantity *whole = energy_series(&s->energy, series);
-    s->wait_s = seconds(from_ns, to_ns);
-    s->wait_j = to_ns == from_ns ? quantity_of(0) : energy_between(m, series, from_ns, to_ns, a);
+    const struct quantity none = quantity_absent(Q_NOT_RECORDED, why);
+    return (struct wait){(double)NAN, none, none};
+}
+
+/* From one boundary to another, of which METHOD asks for the last `silence_ns`, in a stage [start, end] that took `e`.
+ */
+static struct wait wait_of(const struct part *wait, const struct part *stage, int64_t silence_ns,
+                           const struct energy_set *e, const struct meters *m, struct arena *a)
+{
+    int64_t from_ns = wait->from_ns, to_ns = wait->to_ns;
+    if (stage->from_ns == ABSENT_I64 || from_ns == ABSENT_I64 || to_ns == ABSENT_I64)
+        return no_wait("the run did not come so far");
+    if (from_ns < stage->from_ns || to_ns > stage->to_ns || to_ns < from_ns)
+        return no_wait("its marks lie outside the stage");
+    enum series_id series = parts_series(e);
+    struct energy_set all = *e;
+    const struct quantity *whole = energy_series(&all, series);
+    struct quantity j = to_ns == from_ns ? quantity_of(0) : energy_between(m, series, from_ns, to_ns, a);
     int64_t counted_ns = to_ns - from_ns > silence_ns ? to_ns - silence_ns : from_ns;
     struct quantity counted = counted_ns == from_ns ? quantity_of(0)
                               : silence_ns          ? energy_between(m, series, from_ns, counted_ns, a)
-                                                    : s->wait_j;
-    const struct quantity *const inputs[] = {&counted, whole};
-    s->wait_share = quantity_has_value(whole) && !(whole->value > 0)
-                        ? quantity_absent(Q_UNDEFINED, "the stage took no energy")
-                        : quantity_from(counted.value / whole->value, inputs, 2);
+                                                    : j;
+    return (struct wait){seconds(from_ns, to_ns), j, quantity_share(&counted, whole, "the stage took no energy")};
 }
 
-void parts_waits(const struct records *r, const struct meters *m, struct result *ret, struct arena *a)
+struct wait parts_wait_before(int64_t start_ns, int64_t end_ns, const struct energy_set *e, const struct meters *m,
+                              const struct records *r, struct arena *a)
 {
-    int64_t silence_ns = r->plan.requests.connect == CONNECT_AHEAD ? METHOD_SILENCE_NS : 0;
-    wait_of(result_stage_of(ret, STAGE_STARTUP), records_boundary(r, BOUNDARY_WARMUP_END),
-            records_boundary(r, BOUNDARY_FORMAL_START), silence_ns, m, a);
-    wait_of(result_stage_of(ret, STAGE_RELEASE), records_boundary(r, BOUNDARY_FORMAL_END),
-            records_boundary(r, BOUNDARY_STOP), 0, m, a);
+    const struct part stage = {.from_ns = start_ns, .to_ns = end_ns};
+    const struct part wait = {.from_ns = records_boundary(r, BOUNDARY_WARMUP_END),
+                              .to_ns = records_boundary(r, BOUNDARY_FORMAL_START)};
+    return wait_of(&wait, &stage, r->plan.requests.connect == CONNECT_AHEAD ? METHOD_SILENCE_NS : 0, e, m, a);
+}
+
+struct wait parts_wait_after(int64_t start_ns, int64_t end_ns, const struct energy_set *e, const struct meters *m,
+                             const struct records *r, struct arena *a)
+{
+    const struct part stage = {.from_ns = start_ns, .to_ns = end_ns};
+    const struct part wait = {.from_ns = records_boundary(r, BOUNDARY_FORMAL_END),
+                              .to_ns = records_boundary(r, BOUNDARY_STOP)};
+    return wait_of(&wait, &stage, 0, e, m, a);
 }
 
 /* ---- phases ---- */
@@ -104,27 +117,30 @@ static void phase_ends(const struct records *r, int64_t start_ns, int64_t *ret_e
         ret_ends[p] = milestone_ns(r, milestones[p]);
 }
 
-void parts_phases(const struct records *r, const struct meters *m, struct result *ret, struct arena *a)
+size_t parts_phases(const struct result_stage *startup, const struct meters *m, const struct records *r,
+                    struct arena *a, struct result_phase **ret_phases)
 {
-    const struct result_stage *s = result_stage_of(ret, STAGE_STARTUP);
-    ret->startup_phase_count = 0;
-    if (s->start_ns == ABSENT_I64)
-        return;
-    int64_t ends[PHASE_COUNT], from_ns = s->start_ns;
-    phase_ends(r, s->start_ns, ends);
-    ends[PHASE_REST] = s->end_ns;
-    ret->startup_phases = arena_array(a, PHASE_COUNT, sizeof *ret->startup_phases);
+    must(startup->stage == STAGE_STARTUP && startup->start_ns != ABSENT_I64);
+    int64_t ends[PHASE_COUNT], from_ns = startup->start_ns;
+    phase_ends(r, startup->start_ns, ends);
+    ends[PHASE_REST] = startup->end_ns;
+    struct result_phase *list = arena_array(a, PHASE_COUNT, sizeof *list);
+    size_t n = 0;
     for (int p = 0; p < PHASE_COUNT; p++) {
-        if (ends[p] == ABSENT_I64 || ends[p] <= from_ns || (p != PHASE_REST && ends[p] >= s->end_ns))
+        if (ends[p] == ABSENT_I64 || ends[p] <= from_ns || (p != PHASE_REST && ends[p] >= startup->end_ns))
             continue;
-        struct result_phase *x = &ret->startup_phases[ret->startup_phase_count++];
-        *x = (struct result_phase){.phase = p,
-                                   .start_ns = from_ns,
-                                   .end_ns = ends[p],
-                                   .start_s = seconds(s->start_ns, from_ns),
-                                   .duration_s = seconds(from_ns, ends[p]),
-                                   .energy_j = energy_between(m, parts_series(s), from_ns, ends[p], a)};
-        x->average_w = quantity_over(&x->energy_j, x->duration_s, "the phase has no duration");
+        double duration_s = seconds(from_ns, ends[p]);
+        struct quantity energy_j = energy_between(m, parts_series(&startup->energy), from_ns, ends[p], a);
+        list[n++] =
+            (struct result_phase){.phase = (enum startup_phase)p,
+                                  .start_ns = from_ns,
+                                  .end_ns = ends[p],
+                                  .start_s = seconds(startup->start_ns, from_ns),
+                                  .duration_s = duration_s,
+                                  .energy_j = energy_j,
+                                  .average_w = quantity_over(&energy_j, duration_s, "the phase has no duration")};
         from_ns = ends[p];
     }
+    *ret_phases = list;
+    return n;
 }

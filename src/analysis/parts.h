@@ -9,15 +9,27 @@
 #include "model/result.h"
 
 /* The series that the parts of a stage are measured by: SERIES_PRECISE or SERIES_COUNTER. */
-int parts_series(const struct result_stage *s);
+enum series_id parts_series(const struct energy_set *e);
 
-/* Fills wait_s, wait_j and wait_share of startup ([warmup_end, formal_start]) and release ([formal_end, stop]), from
- * the marks. wait_share leaves the silence before the formal start out, where connections were opened ahead. */
-void parts_waits(const struct records *r, const struct meters *m, struct result *ret, struct arena *a);
+/* One of jtok's own waits. `share` is of the stage by the same series: what is not METHOD's silence before the start.
+ */
+struct wait {
+    double s;
+    struct quantity j, share;
+};
 
-/* Cuts the startup where the first GPU is used and at the milestones of the engine's log. A mark that is missing, comes
- * outside the startup or not after those before it in enum startup_phase cuts nothing: its time belongs to the next one
- * that does. Records in order. O(facts + states of the GPUs). */
-void parts_phases(const struct records *r, const struct meters *m, struct result *ret, struct arena *a);
+/* The waits of a startup ([warmup_end, formal_start]) and of a release ([formal_end, stop]) that lies in [start, end]
+ * and took `e`; ABSENT_I64 where there is no such stage. The silence before the formal start is not counted in the
+ * share where connections were opened ahead. */
+struct wait parts_wait_before(int64_t start_ns, int64_t end_ns, const struct energy_set *e, const struct meters *m,
+                              const struct records *r, struct arena *a);
+struct wait parts_wait_after(int64_t start_ns, int64_t end_ns, const struct energy_set *e, const struct meters *m,
+                             const struct records *r, struct arena *a);
+
+/* Cuts a startup where the first GPU is used and at the milestones of the engine's log: how many phases, to
+ * *ret_phases. One that is missing, comes outside the startup or not after those before it in enum startup_phase cuts
+ * nothing: its time belongs to the next one that does. Records in order. O(facts + states of the GPUs). */
+size_t parts_phases(const struct result_stage *startup, const struct meters *m, const struct records *r,
+                    struct arena *a, struct result_phase **ret_phases);
 
 #endif

@@ -4,10 +4,7 @@
 #include <string.h>
 #include "analysis/order.h"
 #include "base/sort.h"
-
-static const int64_t CLOCK_STEP_NS = 1000000;
-static const double STILL_S = 0.5;
-static const int64_t MARK_AFTER_MIN_NS = 100000000, MARK_AFTER_MAX_NS = 500000000;
+#include "model/limits.h"
 
 size_t stamp_before(const int64_t *t_ns, size_t n, int64_t t)
 {
@@ -72,7 +69,7 @@ static size_t take_grid(const struct rec_gpu *g, struct sample *s)
 }
 
 /* Mark samples in pairs: each one at a mark with the first free one 0.2 s after it. */
-static size_t take_mark_pairs(const struct rec_gpu *g, struct sample *s, struct arena *scratch)
+static size_t take_boundary_pairs(const struct rec_gpu *g, struct sample *s, struct arena *scratch)
 {
     struct sample *after = arena_array(scratch, g->instant_count, sizeof *after);
     struct sample *at = arena_array(scratch, g->instant_count, sizeof *at);
@@ -88,9 +85,9 @@ static size_t take_mark_pairs(const struct rec_gpu *g, struct sample *s, struct 
             after[after_count++] = sample;
     }
     for (size_t i = 0, j = 0; i < at_count; i++) {
-        while (j < after_count && after[j].t_ns - at[i].t_ns < MARK_AFTER_MIN_NS)
+        while (j < after_count && after[j].t_ns - at[i].t_ns < METHOD_AFTER_MIN_NS)
             j++;
-        if (j < after_count && after[j].t_ns - at[i].t_ns <= MARK_AFTER_MAX_NS) {
+        if (j < after_count && after[j].t_ns - at[i].t_ns <= METHOD_AFTER_MAX_NS) {
             s[n++] = at[i];
             s[n++] = after[j++];
         }
@@ -105,7 +102,7 @@ struct clock_line clock_line_make(const struct rec_clock *clocks, size_t n, stru
     struct clock_line c = {.n = n, .pairs = clocks, .steps = arena_array(a, n, sizeof *c.steps)};
     for (size_t i = 1; i < n; i++) {
         int64_t change = clocks[i].offset_ns - clocks[i - 1].offset_ns;
-        if (change > CLOCK_STEP_NS || change < -CLOCK_STEP_NS)
+        if (change > METHOD_CLOCK_STEP_NS || change < -METHOD_CLOCK_STEP_NS)
             c.steps[c.step_count++] = (struct clock_step){clocks[i - 1].t_ns, clocks[i].t_ns, change};
     }
     return c;
@@ -198,14 +195,24 @@ void gpu_series_make(const struct rec_gpu *g, const struct clock_line *clocks, s
     size_t grid = take_grid(g, s);
     made.grid = curve_make(s, grid, a);
     grid = take_grid(g, s);
-    size_t pairs = take_mark_pairs(g, s + grid, &scratch);
+    size_t pairs = take_boundary_pairs(g, s + grid, &scratch);
     if (pairs)
-        made.marks = curve_make(s, grid + pairs, a);
+        made.boundary = curve_make(s, grid + pairs, a);
     size_t buffered = take_buffer(g, clocks, s, &made.buffer_marked);
     made.buffer = curve_make(s, buffered, a);
     made.counter = counter_make(g->counter, g->counter_count, a);
     arena_done(&scratch);
     *ret = made;
+}
+
+struct run_series run_series_make(const struct records *r, struct arena *a)
+{
+    struct run_series s = {.clocks = clock_line_make(r->clocks, r->clock_count, a),
+                           .gpus = arena_array(a, r->gpu_count, sizeof *s.gpus),
+                           .gpu_count = r->gpu_count};
+    for (size_t i = 0; i < s.gpu_count; i++)
+        gpu_series_make(&r->gpus[i], &s.clocks, a, &s.gpus[i]);
+    return s;
 }
 
 /* ---- evaluation ---- */
@@ -272,14 +279,14 @@ double counter_energy(const struct counter *c, int64_t t_ns)
 
 /* ---- a counter that says nothing ---- */
 
-static bool power_read_above_1_w(const struct gpu_series *g, int64_t from_ns, int64_t to_ns)
+static bool power_was_read(const struct gpu_series *g, int64_t from_ns, int64_t to_ns)
 {
     const struct curve *const curves[] = {&g->grid, &g->buffer};
     for (size_t k = 0; k < 2; k++) {
         const struct curve *c = curves[k];
         size_t i = stamp_before(c->t_ns, c->n, from_ns);
         for (i = i < c->n ? i : 0; i < c->n && c->t_ns[i] <= to_ns; i++)
-            if (c->t_ns[i] >= from_ns && c->w[i] > 1)
+            if (c->t_ns[i] >= from_ns && c->w[i] > METHOD_STILL_W)
                 return true;
     }
     return false;
@@ -291,7 +298,7 @@ static const char *stands_still(const struct gpu_series *g, int64_t from_ns, int
                                 struct arena *arena)
 {
     double still_s = (double)(to_ns - from_ns) * 1e-9;
-    if (from_ns >= b_ns || to_ns <= a_ns || still_s <= STILL_S || !power_read_above_1_w(g, from_ns, to_ns))
+    if (from_ns >= b_ns || to_ns <= a_ns || still_s <= METHOD_STILL_S || !power_was_read(g, from_ns, to_ns))
         return NULL;
     return arena_format(arena, "the counter stood still for %.2f s at %.3f s of the run while power was read above 1 W",
                         still_s, (double)from_ns * 1e-9);
@@ -335,15 +342,15 @@ static size_t join_times(const int64_t *const *lists, const size_t *counts, size
     return kept;
 }
 
-static struct course course_alloc(size_t total, struct arena *a)
+static struct energy_curve energy_curve_alloc(size_t total, struct arena *a)
 {
-    struct course c = {.t_ns = arena_array(a, total, sizeof *c.t_ns), .j = arena_array(a, total, sizeof *c.j)};
+    struct energy_curve c = {.t_ns = arena_array(a, total, sizeof *c.t_ns), .j = arena_array(a, total, sizeof *c.j)};
     c.w = arena_array(a, total, sizeof *c.w);
     c.slope = arena_array(a, total, sizeof *c.slope);
     return c;
 }
 
-static void course_integrate(struct course *c)
+static void energy_curve_integrate(struct energy_curve *c)
 {
     struct sum sum = {0};
     for (size_t i = 0; i + 1 < c->n; i++) {
@@ -353,7 +360,7 @@ static void course_integrate(struct course *c)
     }
 }
 
-struct course course_of_curves(const struct curve *const *curves, size_t n, double scale, struct arena *a)
+struct energy_curve energy_curve_of_power(const struct curve *const *curves, size_t n, double scale, struct arena *a)
 {
     const int64_t **lists = arena_array(a, n, sizeof *lists);
     size_t *counts = arena_array(a, n, sizeof *counts), total = 0;
@@ -362,7 +369,7 @@ struct course course_of_curves(const struct curve *const *curves, size_t n, doub
         counts[i] = curves[i]->n;
         total += counts[i];
     }
-    struct course c = course_alloc(total, a);
+    struct energy_curve c = energy_curve_alloc(total, a);
     c.n = join_times(lists, counts, n, c.t_ns);
     for (size_t g = 0; g < n; g++) {
         const struct curve *from = curves[g];
@@ -378,11 +385,11 @@ struct course course_of_curves(const struct curve *const *curves, size_t n, doub
     }
     for (size_t k = 0; k + 1 < c.n; k++)
         c.slope[k] = (c.w[k + 1] - c.w[k]) / ((double)(c.t_ns[k + 1] - c.t_ns[k]) * 1e-9);
-    course_integrate(&c);
+    energy_curve_integrate(&c);
     return c;
 }
 
-struct course course_of_counters(const struct counter *const *counters, size_t n, struct arena *a)
+struct energy_curve energy_curve_of_counters(const struct counter *const *counters, size_t n, struct arena *a)
 {
     const int64_t **lists = arena_array(a, n, sizeof *lists);
     size_t *counts = arena_array(a, n, sizeof *counts), total = 0;
@@ -391,7 +398,7 @@ struct course course_of_counters(const struct counter *const *counters, size_t n
         counts[i] = counters[i]->n;
         total += counts[i];
     }
-    struct course c = course_alloc(total, a);
+    struct energy_curve c = energy_curve_alloc(total, a);
     c.n = join_times(lists, counts, n, c.t_ns);
     for (size_t g = 0; g < n; g++) {
         const struct counter *from = counters[g];
@@ -402,6 +409,6 @@ struct course course_of_counters(const struct counter *const *counters, size_t n
                 (double)(from->mj[i + 1] - from->mj[i]) / 1000 / ((double)(from->t_ns[i + 1] - from->t_ns[i]) * 1e-9);
         }
     }
-    course_integrate(&c);
+    energy_curve_integrate(&c);
     return c;
 }

@@ -31,7 +31,7 @@ struct counter {
 };
 
 struct gpu_series {
-    struct curve grid, marks, buffer; /* n 0: not recorded */
+    struct curve grid, boundary, buffer; /* n 0: not recorded */
     struct counter counter;
     int64_t buffer_marked; /* buffer stamps left out: between two clock pairs that disagree by over 1 ms */
 };
@@ -56,6 +56,14 @@ bool clock_is_stepped(const struct clock_line *c, int64_t t_ns);
  * stamp of the buffer; without any pair the buffer is left out. O(samples + clocks), with a factor log where out of
  * order. */
 void gpu_series_make(const struct rec_gpu *g, const struct clock_line *clocks, struct arena *a, struct gpu_series *ret);
+
+/* The series of every GPU of a run, in the records' order, on the run's clock. */
+struct run_series {
+    struct clock_line clocks;
+    struct gpu_series *gpus;
+    size_t gpu_count;
+};
+struct run_series run_series_make(const struct records *r, struct arena *a);
 
 /* Index of the last stamp at or before t, or n where there is none. O(log n). */
 size_t stamp_before(const int64_t *t_ns, size_t n, int64_t t);
@@ -82,14 +90,14 @@ const char *counter_fault(const struct gpu_series *g, int64_t a_ns, int64_t b_ns
 bool counter_is_flat(const struct counter *c);
 
 /* Energy of all GPUs together: between the knots i and i + 1 power is w[i] + slope[i] * (t - t[i]). */
-struct course {
+struct energy_curve {
     size_t n;
     int64_t *t_ns;
     double *j, *w, *slope; /* slope in W/s; the last knot has none */
 };
 
 /* Sums n curves or counters over the stretch that all of them cover, times `scale`. O(n * knots). */
-struct course course_of_curves(const struct curve *const *curves, size_t n, double scale, struct arena *a);
-struct course course_of_counters(const struct counter *const *counters, size_t n, struct arena *a);
+struct energy_curve energy_curve_of_power(const struct curve *const *curves, size_t n, double scale, struct arena *a);
+struct energy_curve energy_curve_of_counters(const struct counter *const *counters, size_t n, struct arena *a);
 
 #endif

@@ -1,303 +1,270 @@
 #include "analysis/stages.h"
 
 #include <math.h>
+#include "analysis/parts.h"
+#include "base/must.h"
 #include "model/limits.h"
-#include "rules/idle.h"
-#include "rules/release.h"
 
-static double offset_s(int64_t t_ns, int64_t from_ns)
+const char NO_FORMAL[] = "the run did not reach the formal stage";
+const char NO_GENERATION[] = "no request has a generation interval";
+
+static double seconds(int64_t ns)
 {
-    return (double)(t_ns - from_ns) * 1e-9;
+    return (double)ns * 1e-9;
 }
 
-/* ABSENT_I64 where it is not known, or no time that a run could last. */
-static int64_t to_ns(double s)
+static bool happened(const struct bounds *b)
 {
-    static const double LONGEST_S = 1e9;
-    return s >= 0 && s <= LONGEST_S ? (int64_t)(s * 1e9 + 0.5) : ABSENT_I64;
+    return b->from_ns != ABSENT_I64;
 }
 
-/* The grid samples from a time on, failed ones among them. */
-static size_t grid_samples(const struct rec_gpu *g, int64_t period_ns, int64_t from_ns, struct tick_sample *to)
+/* ---- bounds ---- */
+
+/* [from, to], which `what` says are not there. */
+static struct bounds bounds_of(int64_t from_ns, int64_t to_ns, const char *what)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < g->instant_count; i++)
-        if (g->instant[i].tag == INSTANT_GRID && g->instant[i].t_ns >= from_ns)
-            to[n++] = tick_sample_of(g, i, period_ns);
-    return n;
+    const char *why = from_ns == ABSENT_I64 || to_ns == ABSENT_I64 ? what
+                      : to_ns <= from_ns                           ? "the stage has no duration"
+                                                                   : NULL;
+    return why ? (struct bounds){ABSENT_I64, ABSENT_I64, why} : (struct bounds){from_ns, to_ns, NULL};
 }
 
-/* ---- baseline ---- */
-
-static int64_t known(int32_t value)
+static struct bounds between(const struct records *r, enum boundary from, enum boundary to, const char *what)
 {
-    return value < 0 ? ABSENT_I64 : value;
+    return bounds_of(records_boundary(r, from), records_boundary(r, to), what);
 }
 
-static void judge_gpu(const struct rec_gpu *g, int64_t period_ns, int64_t start_ns, int64_t end_ns,
-                      struct result_gpu *ret, struct arena *a)
+static struct bounds release_bounds(const struct records *r, int64_t end_ns, const char *no_formal_end)
 {
-    struct arena scratch = {0};
-    struct tick_sample *s = arena_array(&scratch, g->instant_count, sizeof *s);
-    size_t n = grid_samples(g, period_ns, INT64_MIN, s);
-    struct idle_verdict v = idle_judge(s, n, period_ns, start_ns, end_ns);
-    ret->baseline_w = isnan(v.mean_w) ? quantity_absent(Q_NOT_COVERED, "no grid samples around the baseline window")
-                                      : quantity_of(v.mean_w);
-    ret->baseline_sd_w = v.sigma_w;
-    ret->baseline_half_1_w = v.first_half_w;
-    ret->baseline_half_2_w = v.second_half_w;
-    ret->baseline_utilisation_max = known(v.utilisation_max);
-    ret->baseline_processes_max = known(v.processes_max);
-    ret->baseline_idle = v.outcome;
-    struct buf b = {0};
-    idle_describe(&v, &b);
-    ret->baseline_why = v.outcome == CHECK_PASSED ? NULL
-                        : b.n                     ? arena_copy(a, b.p, b.n)
-                                                  : "utilisation or compute processes were not recorded";
-    buf_done(&b);
-    arena_done(&scratch);
+    int64_t from_ns = records_boundary(r, BOUNDARY_FORMAL_END);
+    if (from_ns == ABSENT_I64)
+        return bounds_of(from_ns, end_ns, no_formal_end);
+    /* One that ends where it began was not recorded, either. */
+    return end_ns <= from_ns ? bounds_of(from_ns, ABSENT_I64, "nothing was recorded after the formal stage")
+                             : bounds_of(from_ns, end_ns, NULL);
 }
 
-void stages_judge_baseline(const struct records *r, struct result_gpu *gpus, struct arena *a)
+/* The first that did not happen, or null. */
+static const struct bounds *first_absent(const struct bounds *const *list, size_t n)
 {
-    int64_t start_ns = records_boundary(r, BOUNDARY_BASELINE_START),
-            end_ns = records_boundary(r, BOUNDARY_BASELINE_END);
-    int64_t period_ns = to_ns(r->plan.method.grid_s);
-    for (size_t i = 0; i < r->gpu_count; i++) {
-        if (start_ns == ABSENT_I64 || end_ns == ABSENT_I64 || end_ns <= start_ns || period_ns <= 0) {
-            gpus[i].baseline_idle = CHECK_NOT_RECORDED;
-            gpus[i].baseline_why = "the run has no baseline window";
+    for (size_t i = 0; i < n; i++)
+        if (!happened(list[i]))
+            return list[i];
+    return NULL;
+}
+
+struct stage_bounds stages_bounds(const struct records *r, const struct release_verdict *release)
+{
+    static const char NO_END[] = "the run did not reach the end of the formal stage";
+    struct stage_bounds b = {
+        .baseline = between(r, BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, "the run has no baseline window"),
+        .startup = between(r, BOUNDARY_SERVICE_START, BOUNDARY_FORMAL_START, NO_FORMAL),
+        .formal = between(r, BOUNDARY_FORMAL_START, BOUNDARY_FORMAL_END, NO_END),
+        .release = release_bounds(r, release->end_ns, NO_END)};
+    const struct bounds *absent = first_absent((const struct bounds *const[]){&b.startup, &b.formal, &b.release}, 3);
+    b.lifecycle = absent ? *absent : (struct bounds){b.startup.from_ns, b.release.to_ns, NULL};
+    return b;
+}
+
+/* ---- the instruments ---- */
+
+/* The last moment, no later than `end`, that buffer and counter cover, with room for the counter's delay, on every GPU
+ * that has both. */
+static int64_t last_of_both(const struct meters *m, int64_t end_ns)
+{
+    int64_t last = end_ns == ABSENT_I64 ? INT64_MAX : end_ns;
+    for (size_t i = 0; i < m->gpu_count; i++) {
+        const struct curve *b = &m->gpus[i].buffer;
+        const struct counter *c = &m->gpus[i].counter;
+        if (b->n == 0 || c->n == 0)
             continue;
-        }
-        judge_gpu(&r->gpus[i], period_ns, start_ns, end_ns, &gpus[i], a);
+        last = b->t_ns[b->n - 1] < last ? b->t_ns[b->n - 1] : last;
+        int64_t counted = c->t_ns[c->n - 1] - METHOD_COUNTER_DELAY_MAX_NS;
+        last = counted < last ? counted : last;
     }
+    return last == INT64_MAX ? ABSENT_I64 : last;
 }
 
-/* ---- memory ---- */
-
-/* The first state after formal_end without a compute process and with used memory back within 64 MiB of before
- * service_start; ABSENT_I64 and the reason where there is none. */
-static int64_t memory_released(const struct rec_gpu *g, int64_t service_start_ns, int64_t formal_end_ns,
-                               struct arena *a, const char **ret_why)
+struct meters stages_meters(const struct run_series *s, const struct plan *plan, const struct stage_bounds *bounds,
+                            const struct release_verdict *release, struct arena *a)
 {
-    int64_t before = ABSENT_I64;
-    const struct rec_gpu_state *last = NULL;
-    for (size_t i = 0; i < g->state_count; i++) {
-        const struct rec_gpu_state *s = &g->state[i];
-        if (s->t_ns <= service_start_ns && s->memory_used_bytes != ABSENT_I64)
-            before = s->memory_used_bytes;
-        if (s->t_ns <= formal_end_ns || s->memory_used_bytes == ABSENT_I64 || s->processes < 0)
-            continue;
-        last = s;
-        if (before != ABSENT_I64 && s->processes == 0 && s->memory_used_bytes <= before + METHOD_MEMORY_BYTES)
-            return s->t_ns;
-    }
-    if (before == ABSENT_I64 || !last)
-        *ret_why =
-            arena_format(a, "memory and processes of GPU %lld were not recorded before the start and after the end",
-                         (long long)g->index);
-    else if (last->processes > 0)
-        *ret_why = arena_format(a, "%d compute process%s still on GPU %lld, %lld MiB over before", last->processes,
-                                last->processes > 1 ? "es" : "", (long long)g->index,
-                                (long long)((last->memory_used_bytes - before) >> 20));
-    else
-        *ret_why = arena_format(a, "GPU %lld still holds %lld MiB over before", (long long)g->index,
-                                (long long)((last->memory_used_bytes - before) >> 20));
-    return ABSENT_I64;
+    const struct meters m = meters_make(s, plan, a);
+    int64_t from_ns = bounds->startup.from_ns, to_ns = release->end_ns;
+    /* Without a release the fit goes as far as the records do. */
+    int64_t fit_to_ns = !release->closed && happened(&bounds->formal) ? last_of_both(&m, to_ns) : to_ns;
+    if (from_ns == ABSENT_I64 || fit_to_ns == ABSENT_I64)
+        return m;
+    return meters_fitted(m, from_ns, to_ns == ABSENT_I64 ? fit_to_ns : to_ns, fit_to_ns, a);
 }
 
-/* ---- power ---- */
+/* ---- one stage ---- */
 
-static const char *gpu_name(void *self, uint32_t gpu)
+enum series_id headline_series(enum headline headline, enum stage_id stage)
 {
-    const struct result_gpu *gpus = self;
-    return gpus[gpu].uuid ? gpus[gpu].uuid : "GPU";
+    if (headline == HEADLINE_PRECISE)
+        return SERIES_PRECISE;
+    if (stage == STAGE_LIFECYCLE)
+        return HEADLINE_MIXED;
+    return stage == STAGE_BASELINE || stage == STAGE_STARTUP || stage == STAGE_RELEASE ? SERIES_GRID : SERIES_COUNTER;
 }
 
-/* How power came back. */
-struct recovery {
-    int64_t t11_ns;   /* ABSENT_I64: it did not, or that was not proven */
-    int64_t first_ns; /* the first sample in band */
-    int64_t restarts; /* of the hold, after `count_after_ns` */
-    const char *why;  /* no t11: the reason */
-};
-
-/* Of n GPUs together, their samples fed in order of time. */
-static struct recovery power_recovered(const struct plan_method *plan, const struct rec_gpu *recorded,
-                                       struct result_gpu *gpus, size_t n, int64_t formal_end_ns, int64_t count_after_ns,
-                                       struct arena *a)
+static struct result_stage stage_absent(enum stage_id stage, const char *why, enum headline headline,
+                                        const struct wait *wait)
 {
-    struct recovery ret = {.t11_ns = ABSENT_I64, .first_ns = ABSENT_I64};
-    struct arena scratch = {0};
-    int64_t period_ns = to_ns(plan->grid_s), hold_ns = to_ns(plan->hold_s);
-    if (n == 0 || n > TICK_GPUS_MAX || period_ns <= 0 || hold_ns == ABSENT_I64) {
-        ret.why = n == 0 ? "no GPU was recorded" : "the stored plan's grid or hold can't be used";
-        return ret;
-    }
-    double *baseline = arena_array(&scratch, n, sizeof *baseline);
-    struct tick_sample **s = arena_array(&scratch, n, sizeof *s);
-    size_t *count = arena_array(&scratch, n, sizeof *count), *at = arena_array(&scratch, n, sizeof *at);
-    for (size_t g = 0; g < n; g++) {
-        baseline[g] = gpus[g].baseline_w.value;
-        s[g] = arena_array(&scratch, recorded[g].instant_count, sizeof **s);
-        count[g] = grid_samples(&recorded[g], period_ns, formal_end_ns, s[g]);
-    }
-    struct release *rule = arena_alloc(&scratch, sizeof *rule);
-    release_init(rule, (uint32_t)n, baseline, period_ns, hold_ns);
-    rule->count_after_ns = count_after_ns;
-    for (bool more = true; more;) {
-        size_t next = n;
-        for (size_t g = 0; g < n; g++)
-            if (at[g] < count[g] && (next == n || s[g][at[g]].t_ns < s[next][at[next]].t_ns))
-                next = g;
-        more = next < n && !release_feed(rule, (uint32_t)next, &s[next][at[next]]);
-        if (next < n)
-            at[next]++;
-    }
-    if (rule->closed || release_end(rule)) {
-        ret.t11_ns = rule->recovered_ns;
-    } else {
-        struct buf b = {0};
-        release_describe(rule, gpu_name, gpus, &b);
-        /* A reason is a phrase within somebody's sentence. */
-        size_t length = b.n && b.p[b.n - 1] == '.' ? b.n - 1 : b.n;
-        ret.why = length ? arena_copy(a, b.p, length) : "power did not stay at the baseline for the hold";
-        buf_done(&b);
-    }
-    ret.first_ns = rule->first_row_ns;
-    ret.restarts = rule->restarts;
-    arena_done(&scratch);
-    return ret;
+    const struct quantity none = quantity_absent(stage == STAGE_STEADY      ? Q_NOT_REACHED
+                                                 : stage == STAGE_SATURATED ? Q_UNDEFINED
+                                                                            : Q_NOT_RECORDED,
+                                                 why);
+    enum series_id series = headline_series(headline, stage == STAGE_LIFECYCLE ? STAGE_FORMAL : stage);
+    return (struct result_stage){.stage = stage,
+                                 .start_ns = ABSENT_I64,
+                                 .end_ns = ABSENT_I64,
+                                 .duration_s = (double)NAN,
+                                 .why = why,
+                                 .energy = {none, series, none, none, none, none, none},
+                                 .average_w = none,
+                                 .sampling_error = none,
+                                 .grid_difference = none,
+                                 .buffer_difference = none,
+                                 .wait_s = wait->s,
+                                 .wait_j = wait->j,
+                                 .wait_share = wait->share};
 }
 
-/* ---- release ---- */
-
-static struct quantity after(int64_t t_ns, int64_t formal_end_ns, const char *why)
+/* jtok's own wait in a stage; of others there is none. */
+static struct wait wait_in(enum stage_id stage, const struct bounds *b, const struct energy_set *e,
+                           const struct meters *m, const struct records *r, struct arena *a)
 {
-    return t_ns == ABSENT_I64 ? quantity_absent(Q_NOT_REACHED, why) : quantity_of(offset_s(t_ns, formal_end_ns));
+    if (stage == STAGE_STARTUP)
+        return parts_wait_before(b->from_ns, b->to_ns, e, m, r, a);
+    if (stage == STAGE_RELEASE)
+        return parts_wait_after(b->from_ns, b->to_ns, e, m, r, a);
+    const struct quantity none = quantity_absent(Q_NOT_RECORDED, NO_FORMAL);
+    return (struct wait){(double)NAN, none, none};
 }
 
-static int64_t later(int64_t x, int64_t y)
+static struct result_stage stage_there(const struct meters *m, enum stage_id stage, const struct measure *what,
+                                       const struct records *r, struct arena *a)
 {
-    return x > y ? x : y;
+    struct result_stage_gpu *gpus = arena_array(a, m->gpu_count, sizeof *gpus);
+    const struct energy_set e = meters_energy(m, what, gpus, a);
+    const struct bounds b = {what->from_ns, what->to_ns, NULL};
+    const struct wait wait = wait_in(stage, &b, &e, m, r, a);
+    bool grid_gap = false, buffer_gap = false, counter_void = false;
+    for (size_t i = 0; i < m->gpu_count; i++) {
+        grid_gap |= gpus[i].grid_gap;
+        buffer_gap |= gpus[i].buffer_gap;
+        counter_void |= gpus[i].counter_void != NULL;
+    }
+    double duration_s = seconds(b.to_ns - b.from_ns);
+    return (struct result_stage){.stage = stage,
+                                 .start_ns = b.from_ns,
+                                 .end_ns = b.to_ns,
+                                 .duration_s = duration_s,
+                                 .energy = e,
+                                 .average_w = quantity_over(&e.headline, duration_s, "the stage has no duration"),
+                                 .sampling_error = quantity_difference(&e.headline, &e.precise),
+                                 .grid_difference = quantity_difference(&e.grid, &e.counter),
+                                 .buffer_difference = quantity_difference(&e.buffer, &e.counter),
+                                 .grid_gap = grid_gap,
+                                 .buffer_gap = buffer_gap,
+                                 .counter_void = counter_void,
+                                 .contradiction = meters_contradiction(gpus, m->gpu_count, a),
+                                 .gpus = gpus,
+                                 .gpu_count = m->gpu_count,
+                                 .wait_s = wait.s,
+                                 .wait_j = wait.j,
+                                 .wait_share = wait.share};
 }
 
-/* Where the watch ended without a release: the last grid sample that every GPU has, and no later than the run's own
- * mark. */
-static int64_t end_of_watch(const struct records *r, int64_t formal_end_ns)
+struct result_stage stage_measure(const struct meters *m, enum stage_id stage, const struct bounds *b,
+                                  const struct stage_rules *rules, const struct records *r, struct arena *a)
 {
-    static const int ends[] = {BOUNDARY_HOLD_END, BOUNDARY_RELEASE_END, BOUNDARY_RELEASE_TIMEOUT};
-    int64_t last = INT64_MAX;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (records_boundary(r, ends[i]) != ABSENT_I64)
-            last = records_boundary(r, ends[i]);
-    for (size_t g = 0; g < r->gpu_count; g++) {
-        int64_t seen = ABSENT_I64;
-        for (size_t i = 0; i < r->gpus[g].instant_count; i++)
-            if (r->gpus[g].instant[i].tag == INSTANT_GRID && r->gpus[g].instant[i].mw >= 0)
-                seen = r->gpus[g].instant[i].t_ns;
-        last = seen < last ? seen : last;
+    must(stage < STAGE_COUNT && stage != STAGE_LIFECYCLE);
+    if (!happened(b)) {
+        const struct wait wait = wait_in(stage, b, NULL, m, r, a);
+        return stage_absent(stage, b->why, rules->headline, &wait);
     }
-    return last == INT64_MAX || last <= formal_end_ns ? ABSENT_I64 : last;
+    const struct measure what = {.from_ns = b->from_ns,
+                                 .to_ns = b->to_ns,
+                                 .sampled = stage == STAGE_STARTUP || stage == STAGE_FORMAL,
+                                 .headline = headline_series(rules->headline, stage),
+                                 .not_closed = stage == STAGE_RELEASE ? rules->not_closed : NULL};
+    return stage_there(m, stage, &what, r, a);
 }
 
-/* The run watches memory faster than the grid: its own mark counts where the states agree with it. */
-static int64_t released_by_mark(const struct records *r, int64_t by_states, int64_t formal_end_ns)
+/* ---- all of them ---- */
+
+static struct part part_of(const struct bounds *b, enum headline headline, enum stage_id stage)
 {
-    int64_t mark = records_boundary(r, BOUNDARY_MEMORY_RELEASED);
-    if (by_states == ABSENT_I64 || mark == ABSENT_I64 || mark <= formal_end_ns || mark > by_states)
-        return by_states;
-    for (size_t g = 0; g < r->gpu_count; g++)
-        for (size_t i = 0; i < r->gpus[g].state_count; i++) {
-            const struct rec_gpu_state *s = &r->gpus[g].state[i];
-            if (s->t_ns >= mark && s->t_ns < by_states && s->processes > 0)
-                return by_states;
-        }
-    return mark;
+    return (struct part){b->from_ns, b->to_ns, headline_series(headline, stage)};
 }
 
-/* t11 is a grid sample: power may have been back up to one period before. */
-static struct quantity resolution_j(const struct plan_method *plan, const struct result_gpu *gpus, size_t n)
+/* One interval by every instrument; its headline is the sum of its parts'. */
+static struct result_stage measure_lifecycle(const struct meters *m, const struct stage_bounds *b,
+                                             const struct stage_rules *rules, const struct records *r, struct arena *a)
 {
-    double w = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!quantity_has_value(&gpus[i].baseline_w))
-            return gpus[i].baseline_w;
-        w += gpus[i].baseline_w.value;
+    enum { PARTS = 3 };
+    if (!happened(&b->lifecycle)) {
+        const struct wait wait = wait_in(STAGE_LIFECYCLE, &b->lifecycle, NULL, m, r, a);
+        return stage_absent(STAGE_LIFECYCLE, b->lifecycle.why, rules->headline, &wait);
     }
-    return n ? quantity_of(plan->grid_s * w) : quantity_absent(Q_NOT_RECORDED, "no GPU was recorded");
+    const struct part parts[PARTS] = {part_of(&b->startup, rules->headline, STAGE_STARTUP),
+                                      part_of(&b->formal, rules->headline, STAGE_FORMAL),
+                                      part_of(&b->release, rules->headline, STAGE_RELEASE)};
+    const struct measure what = {.from_ns = b->lifecycle.from_ns,
+                                 .to_ns = b->lifecycle.to_ns,
+                                 .sampled = true,
+                                 .headline = headline_series(rules->headline, STAGE_LIFECYCLE),
+                                 .parts = parts,
+                                 .part_count = PARTS,
+                                 .not_closed = rules->not_closed};
+    return stage_there(m, STAGE_LIFECYCLE, &what, r, a);
 }
 
-void stages_judge_release(const struct records *r, struct result_gpu *gpus, struct arena *a, struct result_release *ret)
+static struct quantity measure_fixed(const struct meters *m, const struct stage_bounds *b,
+                                     const struct stage_rules *rules, struct arena *a)
 {
-    int64_t end_ns = records_boundary(r, BOUNDARY_FORMAL_END), start_ns = records_boundary(r, BOUNDARY_SERVICE_START);
-    if (end_ns == ABSENT_I64 || start_ns == ABSENT_I64) {
-        ret->why = "the run did not reach the end of the formal stage";
-        return;
-    }
-    const char *memory_why = NULL, *power_why, *exit_why = "the engine's exit was not seen";
-    int64_t exit = records_boundary(r, BOUNDARY_EXIT), memory = r->gpu_count ? INT64_MIN + 1 : ABSENT_I64;
-    for (size_t i = 0; i < r->gpu_count; i++) {
-        const char *why = NULL;
-        int64_t t = memory_released(&r->gpus[i], start_ns, end_ns, a, &why);
-        gpus[i].memory_released_s = after(t, end_ns, why);
-        memory = t == ABSENT_I64 || memory == ABSENT_I64 ? ABSENT_I64 : later(memory, t);
-        memory_why = why && !memory_why ? why : memory_why;
-        struct recovery own = power_recovered(&r->plan.method, &r->gpus[i], &gpus[i], 1, end_ns, INT64_MAX, a);
-        gpus[i].power_recovered_s = after(own.t11_ns, end_ns, own.why);
-    }
-    memory = released_by_mark(r, memory, end_ns);
-    int64_t gone = exit == ABSENT_I64 || memory == ABSENT_I64 ? INT64_MAX : later(exit, memory);
-    struct recovery all = power_recovered(&r->plan.method, r->gpus, gpus, r->gpu_count, end_ns, gone, a);
-    int64_t power = all.t11_ns;
-    power_why = all.why;
-    ret->hold_restarts = all.restarts;
-    ret->first_in_band_s = after(all.first_ns, end_ns, "power never came back into its band");
-    ret->resolution_j = resolution_j(&r->plan.method, gpus, r->gpu_count);
-    ret->exit_s = after(exit, end_ns, exit_why);
-    ret->memory_released_s = after(memory, end_ns, memory_why ? memory_why : "no GPU was recorded");
-    ret->power_recovered_s = after(power, end_ns, power_why);
-    ret->timed_out = records_boundary(r, BOUNDARY_RELEASE_TIMEOUT) != ABSENT_I64;
-    ret->closed = exit != ABSENT_I64 && memory != ABSENT_I64 && power != ABSENT_I64 && !ret->timed_out;
-    ret->why = ret->closed            ? NULL
-               : exit == ABSENT_I64   ? exit_why
-               : memory == ABSENT_I64 ? memory_why ? memory_why : "no GPU was recorded"
-               : power == ABSENT_I64  ? power_why
-                                      : "the release reached its end after the maximum wait";
-    ret->end_ns = ret->closed ? later(later(exit, memory), power) : end_of_watch(r, end_ns);
-    if (ret->closed)
-        ret->end_s = after(ret->end_ns, end_ns, NULL);
-    else if (ret->end_ns == ABSENT_I64)
-        ret->end_s = quantity_absent(Q_NOT_RECORDED, ret->why);
-    else {
-        ret->end_s = quantity_absent(Q_NOT_CLOSED, ret->why);
-        ret->end_s.value = offset_s(ret->end_ns, end_ns);
-    }
+    enum { PARTS = 2 };
+    const struct bounds *absent = first_absent((const struct bounds *const[]){&b->startup, &b->release}, PARTS);
+    if (absent)
+        return quantity_absent(Q_NOT_RECORDED, absent->why);
+    const struct part parts[PARTS] = {part_of(&b->startup, rules->headline, STAGE_STARTUP),
+                                      part_of(&b->release, rules->headline, STAGE_RELEASE)};
+    const struct quantity fixed = meters_parts(m, parts, PARTS, false, METERS_ALL, a);
+    return rules->not_closed ? quantity_marked(fixed, Q_NOT_CLOSED, rules->not_closed) : fixed;
 }
 
-void stages_bounds(const struct records *r, const struct result_release *release, struct result_stage *stages)
+/* What the release would have taken, had its first sample in band been the recovery. */
+static struct quantity measure_first_in_band(const struct meters *m, const struct bounds *b,
+                                             const struct release_verdict *x, enum headline headline, struct arena *a)
 {
-    static const struct {
-        int stage, from, to;
-        const char *why;
-    } bounds[] = {
-        {STAGE_BASELINE, BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, "the run has no baseline window"},
-        {STAGE_STARTUP, BOUNDARY_SERVICE_START, BOUNDARY_FORMAL_START, "the run did not reach the formal stage"},
-        {STAGE_FORMAL, BOUNDARY_FORMAL_START, BOUNDARY_FORMAL_END, "the run did not reach the end of the formal stage"},
-        {STAGE_RELEASE, BOUNDARY_FORMAL_END, -1, "the run did not reach the end of the formal stage"}};
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
-        struct result_stage *s = &stages[bounds[i].stage];
-        int64_t from = records_boundary(r, bounds[i].from),
-                to = bounds[i].to < 0 ? release->end_ns : records_boundary(r, bounds[i].to);
-        if (from == ABSENT_I64 || to == ABSENT_I64 || to <= from) {
-            s->why = from != ABSENT_I64 && bounds[i].to < 0   ? "nothing was recorded after the formal stage"
-                     : from != ABSENT_I64 && to != ABSENT_I64 ? "the stage has no duration"
-                                                              : bounds[i].why;
-            continue;
-        }
-        s->start_ns = from;
-        s->end_ns = to;
-        s->duration_s = offset_s(to, from);
-        s->why = NULL;
-    }
+    if (!happened(b) || !quantity_has_value(&x->first_in_band_s))
+        return quantity_absent(Q_NOT_REACHED, b->why ? b->why : x->first_in_band_s.why);
+    double end_s = x->first_in_band_s.value;
+    const struct quantity *const others[] = {&x->exit_s, &x->memory_released_s};
+    for (size_t i = 0; i < 2; i++)
+        end_s = quantity_has_value(others[i]) ? fmax(end_s, others[i]->value) : end_s;
+    const struct part part = {b->from_ns, b->from_ns + (int64_t)(end_s * 1e9 + 0.5),
+                              headline_series(headline, STAGE_RELEASE)};
+    return meters_parts(m, &part, 1, false, METERS_ALL, a);
+}
+
+struct energies stages_measure(const struct meters *m, const struct stage_bounds *bounds,
+                               const struct release_verdict *release, enum headline headline, const struct records *r,
+                               struct arena *a)
+{
+    const struct stage_rules rules = {headline, release->closed ? NULL : release->why};
+    const struct result_stage startup = stage_measure(m, STAGE_STARTUP, &bounds->startup, &rules, r, a);
+    struct result_phase *phases = NULL;
+    size_t phase_count = happened(&bounds->startup) ? parts_phases(&startup, m, r, a, &phases) : 0;
+    return (struct energies){.baseline = stage_measure(m, STAGE_BASELINE, &bounds->baseline, &rules, r, a),
+                             .startup = startup,
+                             .formal = stage_measure(m, STAGE_FORMAL, &bounds->formal, &rules, r, a),
+                             .release = stage_measure(m, STAGE_RELEASE, &bounds->release, &rules, r, a),
+                             .lifecycle = measure_lifecycle(m, bounds, &rules, r, a),
+                             .fixed_j = measure_fixed(m, bounds, &rules, a),
+                             .first_in_band_j = measure_first_in_band(m, &bounds->release, release, headline, a),
+                             .phases = phases,
+                             .phase_count = phase_count};
 }

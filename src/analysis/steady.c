@@ -2,9 +2,10 @@
 
 #include <math.h>
 #include "analysis/order.h"
+#include "base/must.h"
 #include "base/sort.h"
 
-/* A request's completion. Rows are in order of id, so a stable sort by time keeps ids in order at equal times. */
+/* Rows are in order of id, so a stable sort by time keeps ids in order at equal times. */
 struct completion {
     int64_t end_ns;
     uint32_t row;
@@ -16,24 +17,23 @@ static bool before_completion(const void *x, const void *y)
     return a->end_ns < b->end_ns;
 }
 
-uint32_t *steady_order(const struct streams *s, struct arena *a, size_t *ret_count)
+struct completions steady_order(const struct token_chains *s, struct arena *a)
 {
     struct arena scratch = {0};
     struct completion *ended = arena_array(&scratch, s->request_count, sizeof *ended);
     size_t n = 0;
     for (size_t i = 0; i < s->request_count; i++)
-        if (s->streams[i].generates && s->requests[i].end_ns != ABSENT_I64)
+        if (s->chains[i].generates && s->requests[i].end_ns != ABSENT_I64)
             ended[n++] = (struct completion){s->requests[i].end_ns, (uint32_t)i};
     sort_stable(ended, n, sizeof *ended, before_completion);
-    uint32_t *order = arena_array(a, n, sizeof *order);
+    struct completions c = {.rows = arena_array(a, n, sizeof *c.rows), .n = n};
     for (size_t i = 0; i < n; i++)
-        order[i] = ended[i].row;
+        c.rows[i] = ended[i].row;
     arena_done(&scratch);
-    *ret_count = n;
-    return order;
+    return c;
 }
 
-/* Mean, and population standard deviation over mean, of n levels under each reading. The readings are summed side by
+/* Mean, and population standard deviation over mean, of n levels under each rule. The rules are summed side by
  * side: they do not wait for one another. */
 static void mean_and_cv(const double (*x)[RULE_COUNT], int64_t n, double *ret_mean, double *ret_cv)
 {
@@ -50,64 +50,75 @@ static void mean_and_cv(const double (*x)[RULE_COUNT], int64_t n, double *ret_me
         ret_cv[k] = ret_mean[k] > 0 ? sqrt(sum_value(&squares[k]) / (double)n) / ret_mean[k] : (double)NAN;
 }
 
-struct result_window *steady_windows(const struct streams *s, const uint32_t *order, size_t count, int64_t window,
-                                     int64_t formal_start_ns, const double *const energy_j[RULE_COUNT], struct arena *a,
-                                     size_t *ret_count)
+static struct result_window window_of(const struct rec_request *first, const struct rec_request *last, size_t number,
+                                      int64_t formal_start_ns)
 {
-    size_t n = count >= (size_t)window ? count - (size_t)window + 1 : 0;
-    struct result_window *windows = arena_array(a, n, sizeof *windows);
+    return (struct result_window){.window = (int64_t)number,
+                                  .first_request = first->id,
+                                  .last_request = last->id,
+                                  .start_s = (double)(first->end_ns - formal_start_ns) * 1e-9,
+                                  .end_s = (double)(last->end_ns - formal_start_ns) * 1e-9};
+}
+
+struct window_list steady_windows(const struct token_chains *s, const struct completions *c, int64_t window,
+                                  int64_t formal_start_ns, const double *const energy_j[RULE_COUNT], struct arena *a)
+{
+    must(window > 0);
+    struct window_list w = {.n = c->n >= (size_t)window ? c->n - (size_t)window + 1 : 0};
+    w.items = arena_array(a, w.n, sizeof *w.items);
     struct arena scratch = {0};
-    double(*level)[RULE_COUNT] = arena_array(&scratch, count, sizeof *level);
-    for (size_t i = 0; i < count; i++)
+    double(*level)[RULE_COUNT] = arena_array(&scratch, c->n, sizeof *level);
+    for (size_t i = 0; i < c->n; i++)
         for (int k = 0; k < RULE_COUNT; k++)
-            level[i][k] = energy_j[k] ? energy_j[k][order[i]] / (double)s->streams[order[i]].tokens : (double)NAN;
-    for (size_t w = 0; w < n; w++) {
-        const struct rec_request *first = &s->requests[order[w]];
-        const struct rec_request *last = &s->requests[order[w + (size_t)window - 1]];
-        windows[w].window = (int64_t)w;
-        windows[w].first_request = first->id;
-        windows[w].last_request = last->id;
-        windows[w].start_s = (double)(first->end_ns - formal_start_ns) * 1e-9;
-        windows[w].end_s = (double)(last->end_ns - formal_start_ns) * 1e-9;
-        mean_and_cv((const double(*)[RULE_COUNT])level + w, window, windows[w].level, windows[w].cv);
+            level[i][k] = energy_j[k] ? energy_j[k][c->rows[i]] / (double)s->chains[c->rows[i]].tokens : (double)NAN;
+    for (size_t i = 0; i < w.n; i++) {
+        w.items[i] =
+            window_of(&s->requests[c->rows[i]], &s->requests[c->rows[i + (size_t)window - 1]], i, formal_start_ns);
+        mean_and_cv((const double(*)[RULE_COUNT])level + i, window, w.items[i].level, w.items[i].cv);
     }
     arena_done(&scratch);
-    *ret_count = n;
-    return windows;
+    return w;
 }
 
 /* For each window s how many of s, s + W ... follow one another under the limit without a break. */
-static uint32_t *chains(const struct result_window *windows, size_t n, const struct method *m, int reading,
-                        struct arena *a)
+static uint32_t *stretches(const struct window_list *w, const struct method *m, enum rule rule, struct arena *a)
 {
-    uint32_t *good = arena_array(a, n, sizeof *good);
-    for (size_t s = n; s-- > 0;)
-        if (windows[s].cv[reading] < m->cv_limit)
-            good[s] = 1 + (n - s > (size_t)m->window ? good[s + (size_t)m->window] : 0);
+    uint32_t *good = arena_array(a, w->n, sizeof *good);
+    for (size_t s = w->n; s-- > 0;)
+        if (w->items[s].cv[rule] < m->cv_limit)
+            good[s] = 1 + (w->n - s > (size_t)m->window ? good[s + (size_t)m->window] : 0);
     return good;
 }
 
-static void survey(const struct result_window *windows, size_t n, const struct method *m, int reading,
-                   struct result_steady *ret)
+/* What came nearest, reached or not. */
+static struct steady_verdict survey(const struct window_list *w, const struct method *m, enum rule rule)
 {
+    struct steady_verdict v = {.window = ABSENT_I64,
+                               .windows = ABSENT_I64,
+                               .first_request = ABSENT_I64,
+                               .last_request = ABSENT_I64,
+                               .requests = ABSENT_I64,
+                               .lowest_cv = (double)NAN,
+                               .lowest_cv_window = ABSENT_I64,
+                               .longest_stretch_window = ABSENT_I64};
     int64_t run = 0;
-    ret->longest_stretch = 0;
-    for (size_t i = 0; i < n; i++) {
-        double cv = windows[i].cv[reading];
-        if (!isnan(cv) && !(cv >= ret->lowest_cv)) {
-            ret->lowest_cv = cv;
-            ret->lowest_cv_window = (int64_t)i;
+    for (size_t i = 0; i < w->n; i++) {
+        double cv = w->items[i].cv[rule];
+        if (!isnan(cv) && !(cv >= v.lowest_cv)) {
+            v.lowest_cv = cv;
+            v.lowest_cv_window = (int64_t)i;
         }
         run = cv < m->cv_limit ? run + 1 : 0;
-        if (run > ret->longest_stretch) {
-            ret->longest_stretch = run;
-            ret->longest_stretch_window = (int64_t)i - run + 1;
+        if (run > v.longest_stretch) {
+            v.longest_stretch = run;
+            v.longest_stretch_window = (int64_t)i - run + 1;
         }
     }
+    return v;
 }
 
-static const char *why_not(const struct result_steady *s, const struct method *m, size_t windows, size_t count, int k,
-                           struct arena *a)
+static const char *why_not(const struct steady_verdict *s, const struct method *m, size_t windows, size_t count,
+                           enum steady_k k, struct arena *a)
 {
     size_t need = (size_t)m->window * (size_t)(k == K_ALL ? 2 : k);
     if (count < need)
@@ -127,82 +138,93 @@ static const char *why_not(const struct result_steady *s, const struct method *m
                         (long long)s->longest_stretch_window);
 }
 
-void steady_find(const struct result_window *windows, size_t window_count, size_t count, const struct method *m,
-                 int reading, int k, struct arena *a, struct result_steady *ret)
+/* The first window from which enough of them follow one another; its number of windows, 0: there is none. */
+static size_t first_steady(const struct window_list *w, const struct method *m, enum rule rule, enum steady_k k,
+                           size_t *ret_window)
 {
-    ret->rule = reading;
-    ret->k = k;
-    ret->lowest_cv = (double)NAN;
-    survey(windows, window_count, m, reading, ret);
     struct arena scratch = {0};
-    const uint32_t *good = chains(windows, window_count, m, reading, &scratch);
-    size_t s = 0, length = 0;
-    for (; s < window_count && !length; s++) {
-        size_t exist = (window_count - 1 - s) / (size_t)m->window + 1;
+    const uint32_t *good = stretches(w, m, rule, &scratch);
+    size_t length = 0;
+    for (size_t s = 0; s < w->n && !length; s++) {
+        size_t exist = (w->n - 1 - s) / (size_t)m->window + 1;
         if (k == K_ALL ? exist >= 2 && good[s] == exist : good[s] >= (size_t)k)
             length = k == K_ALL ? exist : (size_t)k;
+        *ret_window = s;
     }
     arena_done(&scratch);
+    return length;
+}
+
+struct steady_verdict steady_find(const struct window_list *w, size_t completed, const struct method *m, enum rule rule,
+                                  enum steady_k k, struct arena *a)
+{
+    must(rule < RULE_COUNT && k < K_COUNT && m->window > 0);
+    struct steady_verdict v = survey(w, m, rule);
+    size_t s = 0, length = first_steady(w, m, rule, k, &s);
     if (!length) {
-        ret->why = why_not(ret, m, window_count, count, k, a);
-        return;
+        v.why = why_not(&v, m, w->n, completed, k, a);
+        return v;
     }
-    s--;
-    ret->reached = true;
-    ret->why = NULL;
-    ret->window = (int64_t)s;
-    ret->windows = (int64_t)length;
-    ret->cv_count = length;
-    ret->cvs = arena_array(a, length, sizeof *ret->cvs);
+    v.reached = true;
+    v.window = (int64_t)s;
+    v.windows = (int64_t)length;
+    v.cv_count = length;
+    v.cvs = arena_array(a, length, sizeof *v.cvs);
     for (size_t j = 0; j < length; j++)
-        ret->cvs[j] = windows[s + j * (size_t)m->window].cv[reading];
-    ret->first_request = windows[s].first_request;
-    ret->last_request = windows[window_count - 1].last_request;
-    ret->requests = (int64_t)(count - s);
+        v.cvs[j] = w->items[s + j * (size_t)m->window].cv[rule];
+    v.first_request = w->items[s].first_request;
+    v.last_request = w->items[w->n - 1].last_request;
+    v.requests = (int64_t)(completed - s);
+    return v;
 }
 
 /* ---- saturated ---- */
 
-struct turn {
+struct change {
     int64_t t_ns;
-    int change; /* +1 first, -1 last; a start comes before an end at the same time */
+    int by; /* +1 first, -1 last; a start comes before an end at the same time */
 };
 
-static bool before_turn(const void *x, const void *y)
+static bool before_change(const void *x, const void *y)
 {
-    const struct turn *a = x, *b = y;
-    return a->t_ns != b->t_ns ? a->t_ns < b->t_ns : a->change > b->change;
+    const struct change *a = x, *b = y;
+    return a->t_ns != b->t_ns ? a->t_ns < b->t_ns : a->by > b->by;
 }
 
-bool steady_saturated(const struct streams *s, double share, struct arena *a, struct result_saturated *ret)
+static int64_t peak_of(const struct change *changes, size_t n)
 {
-    struct turn *turns = arena_array(a, 2 * s->request_count, sizeof *turns);
-    size_t n = 0;
-    for (size_t i = 0; i < s->request_count; i++)
-        if (s->streams[i].generates) {
-            turns[n++] = (struct turn){s->streams[i].first_ns, 1};
-            turns[n++] = (struct turn){s->streams[i].last_ns, -1};
-        }
-    if (n == 0)
-        return false;
-    sort_stable(turns, n, sizeof *turns, before_turn);
     int64_t active = 0, peak = 0;
     for (size_t i = 0; i < n; i++) {
-        active += turns[i].change;
+        active += changes[i].by;
         peak = active > peak ? active : peak;
     }
-    ret->peak = peak;
-    ret->level = (int64_t)ceil(share * (double)peak);
-    ret->meaningful = peak < (int64_t)n / 2; /* two turns a request that generates */
-    ret->start_ns = ret->end_ns = ABSENT_I64;
-    active = 0;
+    return peak;
+}
+
+struct saturation steady_saturated(const struct token_chains *s, double share, struct arena *a)
+{
+    struct change *changes = arena_array(a, 2 * s->request_count, sizeof *changes);
+    size_t n = 0;
+    for (size_t i = 0; i < s->request_count; i++)
+        if (s->chains[i].generates) {
+            changes[n++] = (struct change){s->chains[i].first_ns, 1};
+            changes[n++] = (struct change){s->chains[i].last_ns, -1};
+        }
+    struct saturation x = {ABSENT_I64, ABSENT_I64, ABSENT_I64, ABSENT_I64, false};
+    if (n == 0)
+        return x;
+    sort_stable(changes, n, sizeof *changes, before_change);
+    x.peak = peak_of(changes, n);
+    x.level = (int64_t)ceil(share * (double)x.peak);
+    x.waited = x.peak < (int64_t)n / 2; /* two changes a request that generates */
+    int64_t now = 0;
     for (size_t i = 0; i < n; i++) {
-        int64_t before = active;
-        active += turns[i].change;
-        if (active >= ret->level && ret->start_ns == ABSENT_I64)
-            ret->start_ns = turns[i].t_ns;
-        if (before >= ret->level && active < ret->level)
-            ret->end_ns = turns[i].t_ns;
+        int64_t before = now;
+        now += changes[i].by;
+        if (now >= x.level && x.start_ns == ABSENT_I64)
+            x.start_ns = changes[i].t_ns;
+        if (before >= x.level && now < x.level)
+            x.end_ns = changes[i].t_ns;
     }
-    return true;
+    return x;
 }

@@ -1,12 +1,12 @@
 #include "analysis/tokens.h"
 
 #include <string.h>
-#include "analysis/spread.h"
+#include "analysis/allot.h"
 
 /* ---- rows ---- */
 
 /* Ids are places in the set: mostly 0, 1, 2 ... Where some are missing or double, a table leads to the first row. */
-static bool number_rows(struct streams *s, struct arena *a, struct err *e)
+static bool number_rows(struct token_chains *s, struct arena *a, struct err *e)
 {
     bool dense = true;
     for (size_t i = 0; i < s->request_count && dense; i++)
@@ -43,10 +43,10 @@ struct tally {
     bool counted; /* a running count was seen */
 };
 
-static void begin_streams(struct streams *s)
+static void begin_chains(struct token_chains *s)
 {
     for (size_t i = 0; i < s->request_count; i++) {
-        struct stream *q = &s->streams[i];
+        struct token_chain *q = &s->chains[i];
         bool first = !s->row_of || s->row_of[s->requests[i].id] == i;
         int64_t n = s->requests[i].completion_tokens;
         q->success = first && s->requests[i].verdict == VERDICT_OK && n >= 1 && n <= INT32_MAX;
@@ -55,13 +55,13 @@ static void begin_streams(struct streams *s)
     }
 }
 
-static void count_sizes(const struct streams *s, struct spread *spreads)
+static void count_sizes(const struct token_chains *s, struct allotment *allotments)
 {
     for (size_t i = 0; i < s->chunk_count; i++) {
         const struct rec_chunk *c = &s->chunks[i];
-        uint32_t row = streams_row(s, c->request);
-        if (row != STREAM_NONE && chunk_has_tokens(c))
-            spread_count(&spreads[row], c->bytes);
+        uint32_t row = token_chains_row(s, c->request);
+        if (row != CHAIN_NONE && chunk_has_tokens(c))
+            allot_count(&allotments[row], c->bytes);
     }
 }
 
@@ -80,16 +80,17 @@ static inline uint32_t count_rise(struct tally *y, int32_t count, int64_t usage)
     return rise;
 }
 
-static void link_chunks(struct streams *s, struct tally *tallies, struct spread *spreads, int64_t merged_tokens)
+static void link_chunks(struct token_chains *s, struct tally *tallies, struct allotment *allotments,
+                        int64_t merged_tokens)
 {
     const struct rec_chunk *chunks = s->chunks;
     uint32_t *tokens = s->tokens, *next = s->next, largest = 0, largest_later = 0;
     uint64_t strays = 0, merged = 0, stamps[UINT8_MAX + 1] = {0};
     for (size_t i = 0; i < s->chunk_count; i++) {
         const struct rec_chunk *c = &chunks[i];
-        uint32_t row = streams_row(s, c->request);
-        next[i] = STREAM_SKIP;
-        if (row == STREAM_NONE) {
+        uint32_t row = token_chains_row(s, c->request);
+        next[i] = CHAIN_SKIP;
+        if (row == CHAIN_NONE) {
             strays++;
             continue;
         }
@@ -97,15 +98,15 @@ static void link_chunks(struct streams *s, struct tally *tallies, struct spread 
             continue;
         struct tally *y = &tallies[row];
         int64_t t_ns = c->t_ns;
-        uint32_t value = y->source == BY_COUNTS  ? count_rise(y, c->running, s->streams[row].tokens)
-                         : y->source == BY_SIZES ? spread_next(&spreads[row], c->bytes)
+        uint32_t value = y->source == BY_COUNTS  ? count_rise(y, c->running, s->chains[row].tokens)
+                         : y->source == BY_SIZES ? allot_next(&allotments[row], c->bytes)
                                                  : 0;
         largest = value > largest ? value : largest;
         stamps[c->stamp]++;
         y->value = value;
         if (y->chunks++ == 0) {
-            s->streams[row].first_ns = t_ns;
-            s->streams[row].first_tokens = (int64_t)i; /* its place, until the tokens stand */
+            s->chains[row].first_ns = t_ns;
+            s->chains[row].first_tokens = (int64_t)i; /* its place, until the tokens stand */
         } else {
             largest_later = value > largest_later ? value : largest_later;
             merged += value > merged_tokens;
@@ -133,8 +134,8 @@ static void link_chunks(struct streams *s, struct tally *tallies, struct spread 
 
 /* Along the chain of a request: each token chunk, also those merged into a stamp's first. */
 struct chain {
-    const struct streams *s;
-    size_t head, at; /* `at` STREAM_SKIP: the end */
+    const struct token_chains *s;
+    size_t head, at; /* `at` CHAIN_SKIP: the end */
 };
 
 static void chain_next(struct chain *c)
@@ -143,19 +144,19 @@ static void chain_next(struct chain *c)
     while (++c->at < c->s->chunk_count && chunks[c->at].t_ns == head->t_ns && chunks[c->at].request == head->request)
         if (chunk_has_tokens(&chunks[c->at]))
             return;
-    c->head = c->at = c->s->next[c->head] ? c->s->next[c->head] : STREAM_SKIP;
+    c->head = c->at = c->s->next[c->head] ? c->s->next[c->head] : CHAIN_SKIP;
 }
 
-/* Usage over one request's chunks, as tokens_spread says. Room for all of them, twice in `room`. */
-static void spread_chain(struct streams *s, size_t first, uint64_t n, uint32_t *bytes, uint64_t *room,
-                         int64_t merged_tokens)
+/* Usage over one request's chunks, as tokens_allot says. Room for all of them, twice in `room`. */
+static void allot_chain(struct token_chains *s, size_t first, uint64_t n, uint32_t *bytes, uint64_t *room,
+                        int64_t merged_tokens)
 {
     size_t count = 0;
-    for (struct chain c = {s, first, first}; c.at != STREAM_SKIP; chain_next(&c))
+    for (struct chain c = {s, first, first}; c.at != CHAIN_SKIP; chain_next(&c))
         bytes[count++] = s->chunks[c.at].bytes;
-    tokens_spread(bytes, count, n, room);
+    tokens_allot(bytes, count, n, room);
     count = 0;
-    for (struct chain c = {s, first, first}; c.at != STREAM_SKIP; chain_next(&c)) {
+    for (struct chain c = {s, first, first}; c.at != CHAIN_SKIP; chain_next(&c)) {
         int64_t value = bytes[count++];
         s->tokens[c.head] += (uint32_t)value;
         s->largest = value > s->largest ? value : s->largest;
@@ -166,7 +167,7 @@ static void spread_chain(struct streams *s, size_t first, uint64_t n, uint32_t *
     }
 }
 
-static void spread_chains(struct streams *s, struct tally *tallies, int64_t merged_tokens)
+static void allot_chains(struct token_chains *s, struct tally *tallies, int64_t merged_tokens)
 {
     struct arena scratch = {0};
     uint32_t longest = 0;
@@ -180,28 +181,28 @@ static void spread_chains(struct streams *s, struct tally *tallies, int64_t merg
     uint64_t *room = arena_array(&scratch, 2 * (size_t)longest, sizeof *room);
     for (size_t i = 0; i < s->request_count; i++)
         if (tallies[i].source == BY_CHAIN && tallies[i].chunks)
-            spread_chain(s, (size_t)s->streams[i].first_tokens, (uint64_t)s->streams[i].tokens, bytes, room,
-                         merged_tokens);
+            allot_chain(s, (size_t)s->chains[i].first_tokens, (uint64_t)s->chains[i].tokens, bytes, room,
+                        merged_tokens);
     arena_done(&scratch);
 }
 
 /* ---- all of it ---- */
 
-static void choose_sources(const struct streams *s, struct tally *tallies, struct spread *spreads)
+static void choose_sources(const struct token_chains *s, struct tally *tallies, struct allotment *allotments)
 {
     for (size_t i = 0; i < s->request_count; i++)
-        tallies[i].source = !s->streams[i].success                                        ? BY_NOTHING
-                            : !spreads                                                    ? BY_COUNTS
-                            : spread_prepare(&spreads[i], (uint64_t)s->streams[i].tokens) ? BY_SIZES
-                                                                                          : BY_CHAIN;
+        tallies[i].source = !s->chains[i].success                                          ? BY_NOTHING
+                            : !allotments                                                  ? BY_COUNTS
+                            : allot_prepare(&allotments[i], (uint64_t)s->chains[i].tokens) ? BY_SIZES
+                                                                                           : BY_CHAIN;
 }
 
 /* What running counts leave of usage goes to the last chunk; then the request's own figures stand. */
-static void finish_streams(struct streams *s, const struct tally *tallies, int64_t merged_tokens)
+static void finish_chains(struct token_chains *s, const struct tally *tallies, int64_t merged_tokens)
 {
-    bool counts = false, spread = false, later = false;
+    bool counts = false, allotted = false, later = false;
     for (size_t i = 0; i < s->request_count; i++) {
-        struct stream *q = &s->streams[i];
+        struct token_chain *q = &s->chains[i];
         const struct tally *y = &tallies[i];
         if (y->chunks == 0)
             continue;
@@ -209,7 +210,7 @@ static void finish_streams(struct streams *s, const struct tally *tallies, int64
         q->running = y->source == BY_COUNTS;
         s->token_chunks += y->chunks;
         counts |= q->running;
-        spread |= !q->running;
+        allotted |= !q->running;
         later |= y->chunks > 1;
         if (q->running) {
             int64_t rest = q->tokens - y->running, value = y->value + rest;
@@ -225,7 +226,7 @@ static void finish_streams(struct streams *s, const struct tally *tallies, int64
         q->generates = q->last_ns > q->first_ns;
         q->by_interval = q->generates && 2 * (q->tokens - q->first_tokens) < q->tokens;
     }
-    s->source = counts && spread ? TOKENS_MIXED : counts ? TOKENS_RUNNING : spread ? TOKENS_ALLOTTED : TOKENS_NONE;
+    s->source = counts && allotted ? TOKENS_MIXED : counts ? TOKENS_RUNNING : allotted ? TOKENS_ALLOTTED : TOKENS_NONE;
     if (s->token_chunks == 0)
         s->largest = -1;
     if (!later)
@@ -234,13 +235,13 @@ static void finish_streams(struct streams *s, const struct tally *tallies, int64
 
 /* METHOD section 4, "One stamp, many tokens". The first stamp of a request may hold several tokens for reasons of the
  * server's own; one that holds all of them tells no time at all. */
-static void count_merged(struct streams *s)
+static void count_merged(struct token_chains *s)
 {
     int64_t limit = s->merged_limit, merged = 0, later = 0;
     for (size_t i = 0; i < s->chunk_count; i++)
-        merged += s->next[i] != STREAM_SKIP && s->tokens[i] > limit ? s->tokens[i] : 0;
+        merged += s->next[i] != CHAIN_SKIP && s->tokens[i] > limit ? s->tokens[i] : 0;
     for (size_t i = 0; i < s->request_count; i++) {
-        const struct stream *q = &s->streams[i];
+        const struct token_chain *q = &s->chains[i];
         if (q->generates) {
             later += q->tokens - q->first_tokens;
             merged -= q->first_tokens > limit ? q->first_tokens : 0;
@@ -258,33 +259,43 @@ static int64_t merged_limit(const struct plan *p, const struct method *m)
     return interval != ABSENT_I64 && 2 * interval > m->merged_tokens ? 2 * interval : m->merged_tokens;
 }
 
-bool streams_make(const struct records *r, const struct method *m, struct arena *a, struct streams *ret, struct err *e)
+bool token_chains_make(const struct records *r, const struct method *m, struct arena *a, struct token_chains *ret,
+                       struct err *e)
 {
-    struct streams s = {
+    struct token_chains s = {
         .chunks = r->chunks, .chunk_count = r->chunk_count, .requests = r->requests, .request_count = r->request_count};
-    if (r->chunk_count > STREAM_CHUNKS_MAX)
+    if (r->chunk_count > CHAIN_CHUNKS_MAX)
         return err_set(e, ERR_RECORDS,
                        "The run has %zu chunks, more than the %u that an analysis can number. Analyse a shorter run.",
-                       r->chunk_count, STREAM_CHUNKS_MAX);
+                       r->chunk_count, CHAIN_CHUNKS_MAX);
     if (!number_rows(&s, a, e))
         return false;
     struct arena scratch = {0};
-    s.streams = arena_array(a, s.request_count, sizeof *s.streams);
+    s.chains = arena_array(a, s.request_count, sizeof *s.chains);
     s.tokens = arena_array(a, s.chunk_count, sizeof *s.tokens);
     s.next = arena_array(a, s.chunk_count, sizeof *s.next);
     struct tally *tallies = arena_array(&scratch, s.request_count, sizeof *tallies);
     bool asked = r->plan.requests.continuous_usage;
-    struct spread *spreads = asked ? NULL : arena_array(&scratch, s.request_count, sizeof *spreads);
-    begin_streams(&s);
-    if (spreads)
-        count_sizes(&s, spreads);
-    choose_sources(&s, tallies, spreads);
-    link_chunks(&s, tallies, spreads, m->merged_tokens);
-    spread_chains(&s, tallies, m->merged_tokens);
-    finish_streams(&s, tallies, m->merged_tokens);
+    struct allotment *allotments = asked ? NULL : arena_array(&scratch, s.request_count, sizeof *allotments);
+    begin_chains(&s);
+    if (allotments)
+        count_sizes(&s, allotments);
+    choose_sources(&s, tallies, allotments);
+    link_chunks(&s, tallies, allotments, m->merged_tokens);
+    allot_chains(&s, tallies, m->merged_tokens);
+    finish_chains(&s, tallies, m->merged_tokens);
     s.merged_limit = merged_limit(&r->plan, m);
     count_merged(&s);
     arena_done(&scratch);
     *ret = s;
     return true;
+}
+
+int64_t token_chains_output(const struct token_chains *s)
+{
+    int64_t tokens = 0;
+    for (size_t i = 0; i < s->request_count; i++)
+        if (s->chains[i].success)
+            tokens += s->chains[i].tokens;
+    return tokens;
 }

@@ -15,7 +15,7 @@
 #include "model/result.h"
 
 /* One request's token chunks, only if it succeeded. */
-struct stream {
+struct token_chain {
     int64_t first_ns, last_ns; /* token chunks; ABSENT_I64: none */
     int64_t tokens;            /* n, by usage */
     int64_t first_tokens;      /* that arrived at first_ns: k1 */
@@ -23,44 +23,48 @@ struct stream {
     bool success;
     bool generates;   /* two distinct token times or more */
     bool by_interval; /* n - k1 < n/2: `gap` treats it as `interval` */
-    bool running;     /* tokens by running counts, else spread */
+    bool running;     /* tokens by running counts, else allotted */
 };
 
-struct streams {
+struct token_chains {
     const struct rec_chunk *chunks; /* in order of (time, request) */
     size_t chunk_count;
     const struct rec_request *requests; /* in order of id */
     size_t request_count;
-    const uint32_t *row_of; /* by id; null: row = id */
-    uint64_t row_limit;     /* ids at or above have no row */
-    struct stream *streams; /* one for each request, by row */
+    const uint32_t *row_of;     /* by id; null: row = id */
+    uint64_t row_limit;         /* ids at or above have no row */
+    struct token_chain *chains; /* one for each request, by row */
     uint32_t *tokens; /* of each chunk, merged ones in the first; 0 for all but token chunks of successful requests */
-    uint32_t *next; /* of such a chunk: place of the request's next stamp, 0: it was the last; of others STREAM_SKIP */
+    uint32_t *next;   /* of such a chunk: place of the request's next stamp, 0: it was the last; of others CHAIN_SKIP */
     uint64_t token_chunks, stray_chunks; /* of successful requests; of requests that are not there */
     uint64_t shared_stamps, read_stamps, merged_chunks;
     int64_t largest, largest_later; /* tokens of one chunk, of all and of those beyond the first; -1: none */
     int64_t merged_limit;           /* a stamp with more tokens of one request than this holds merged arrivals */
     int64_t merged_tokens;          /* in such stamps beyond each request's first one, or in its only one */
     int64_t later_tokens;           /* all tokens beyond each request's first stamp, and those in only ones */
-    int source;                     /* enum token_source */
+    enum token_source source;
 };
 
 /* In `next` of a chunk that was merged into an earlier one, or is no token chunk of a successful request. */
-#define STREAM_SKIP       UINT32_MAX
-#define STREAM_CHUNKS_MAX (UINT32_MAX - 1)
+#define CHAIN_SKIP       UINT32_MAX
+#define CHAIN_CHUNKS_MAX (UINT32_MAX - 1)
 
-#define STREAM_NONE UINT32_MAX
+#define CHAIN_NONE UINT32_MAX
 
-/* Row of a request, or STREAM_NONE. */
-static inline uint32_t streams_row(const struct streams *s, uint32_t id)
+/* Row of a request, or CHAIN_NONE. */
+static inline uint32_t token_chains_row(const struct token_chains *s, uint32_t id)
 {
     if (id >= s->row_limit)
-        return STREAM_NONE;
+        return CHAIN_NONE;
     return s->row_of ? s->row_of[id] : id;
 }
 
+/* Output tokens of all successful requests, by usage. O(requests). */
+int64_t token_chains_output(const struct token_chains *s);
+
 /* Gives every token chunk of a successful request its tokens. Records in order (model/record_order.h), shared with
  * *ret. False with over 2^31 chunks. O(chunks + requests). */
-bool streams_make(const struct records *r, const struct method *m, struct arena *a, struct streams *ret, struct err *e);
+bool token_chains_make(const struct records *r, const struct method *m, struct arena *a, struct token_chains *ret,
+                       struct err *e);
 
 #endif

@@ -7,24 +7,25 @@
 
 #include <stdbool.h>
 #include "base/arena.h"
-#include "base/err.h"
 #include "model/method.h"
 #include "model/record.h"
 #include "model/result.h"
 
-/* Fills result->checks (CODE_COUNT of them, by code), result->marks (FLAG_COUNT) and result->formal: true when every
- * check passed. `result` must be the analysis of these records under this method; it is not changed otherwise. Facts
- * that the run wrote down itself (struct rec_fact) count by their group, the name's part before the first dot: plan,
- * identity, preflight, gpu, release. Memory is taken from `a`. O(records but chunks, + requests log requests). */
-void verify_run(const struct records *r, const struct method *m, struct arena *a, struct result *result);
+/* By code, CODE_COUNT and FLAG_COUNT of them. */
+struct verdicts {
+    struct result_check *checks;
+    struct result_flag *flags;
+    bool formal; /* every check passed, or leaves the run formal */
+};
 
-/* analyze() and verify_run(): the whole result of a run, as result.json holds it. Of damaged records, and of
- * records without some GPU of the plan, no value is called measured: each is excluded. */
-bool analyze_and_verify(const struct records *r, const struct method *m, struct arena *a, struct result *ret_result,
-                        struct err *e);
+/* `result` must be the analysis of these records under this method, but for its checks and flags. Facts that the run
+ * wrote down itself (struct rec_fact) count by their group, the name's part before the first dot: plan, identity,
+ * preflight, gpu, release. Memory is taken from `a`. O(records but chunks, + requests log requests). */
+struct verdicts verify_run(const struct records *r, const struct method *m, const struct result *result,
+                           struct arena *a);
 
-/* One sentence a code: what it means when a run carries it. Static text. */
-const char *check_code_meaning(int check_code);
-const char *flag_code_meaning(int flag_code);
+/* Of damaged records, and of records without some GPU of the plan, no value may be called measured: each becomes
+ * EXCLUDED. O(size of the result). */
+void verify_exclude(const struct records *r, struct result *result, struct arena *a);
 
 #endif

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-static const int judged_stages[] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
+static const enum stage_id judged_stages[] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
 enum { JUDGED = sizeof judged_stages / sizeof *judged_stages };
 
 static const struct result_stage *judged(const struct verify *v, size_t i)
 {
-    return &v->result->stages[judged_stages[i]];
+    return result_stage_of(v->result, judged_stages[i]);
 }
 
 static bool happened(const struct result_stage *s)
@@ -50,7 +50,7 @@ static bool headline_gap(const struct result_stage *s)
 {
     switch (s->energy.headline_series) {
     case SERIES_GRID:
-    case SERIES_MARKS:
+    case SERIES_BOUNDARY:
         return s->grid_gap;
     case SERIES_BUFFER:
     case SERIES_PRECISE:
@@ -119,16 +119,16 @@ static void check_counter(struct verify *v)
 
 /* What has been found so far over GPUs and stages: the worst outcome, and a sentence of all of it. */
 struct finding {
-    int outcome;
+    enum check_outcome outcome;
     const char *text;
 };
 
-static int severity(int outcome)
+static int severity(enum check_outcome outcome)
 {
     return outcome == CHECK_FAILED ? 3 : outcome == CHECK_NOT_RECORDED ? 2 : outcome == CHECK_PASSED ? 1 : 0;
 }
 
-static void find(struct verify *v, struct finding *f, int outcome, const char *text)
+static void find(struct verify *v, struct finding *f, enum check_outcome outcome, const char *text)
 {
     f->outcome = severity(outcome) > severity(f->outcome) ? outcome : f->outcome;
     f->text = f->text ? arena_format(v->a, "%s; %s", f->text, text) : text;
@@ -158,7 +158,10 @@ static void judge_difference(struct verify *v, struct finding *f, const struct r
     }
     double d = difference->value;
     bool over = d > limit || d < -limit, shorter = s->duration_s < METHOD_JUDGED_S;
-    int outcome = shorter ? CHECK_NOT_JUDGED : !over ? CHECK_PASSED : hole ? CHECK_NOT_RECORDED : CHECK_FAILED;
+    enum check_outcome outcome = shorter ? CHECK_NOT_JUDGED
+                                 : !over ? CHECK_PASSED
+                                 : hole  ? CHECK_NOT_RECORDED
+                                         : CHECK_FAILED;
     find(v, f, outcome,
          arena_format(v->a, "%s %+.2f %%%s", who, 100 * d,
                       shorter        ? " (under 10 s: reported, not judged)"
@@ -178,7 +181,7 @@ static void check_disagreement(struct verify *v)
             if (!has_buffer(v, (size_t)x->gpu))
                 find(v, &f, CHECK_NOT_JUDGED, arena_format(v->a, "%s: no buffer (no_buffer)", of_gpu(v, s, g)));
             else
-                judge_difference(v, &f, s, g, &x->counter_disagreement, DISAGREE_LIMIT, x->buffer_gap);
+                judge_difference(v, &f, s, g, &x->counter_disagreement, METHOD_COUNTER_DISAGREES, x->buffer_gap);
         }
     }
     verify_set(v, CODE_COUNTER_DISAGREES, f.outcome,
@@ -222,7 +225,7 @@ static const char *range_fault(struct verify *v, const struct result_stage *s, c
         quantity_has_value(&sg->average_w) && quantity_has_value(&g->baseline_w) && !__builtin_isnan(g->power_limit_w);
     if (!*ret_judged)
         return NULL;
-    double w = sg->average_w.value, idle = g->baseline_w.value, high = POWER_LIMIT_FACTOR * g->power_limit_w;
+    double w = sg->average_w.value, idle = g->baseline_w.value, high = METHOD_POWER_FACTOR * g->power_limit_w;
     if (w < idle - band_w(idle))
         return arena_format(v->a, "%s drew %.1f W on average in the %s stage, below its idle %.1f W",
                             verify_gpu_name(v, (size_t)sg->gpu), w, name_of(s), idle);

@@ -60,19 +60,19 @@ static void flag_client(struct verify *v)
         arena_format(v->a,
                      "its loop used %.3g %% of a core (limit %g %%), handled arrivals within %.3g ms at P99 "
                      "(limit %g ms) and sent all requests within %.3g s (limit %g s)",
-                     100 * cpu, 100 * CLIENT_CPU_LIMIT, 1000 * handle_s, 1000 * CLIENT_HANDLE_LIMIT_S, spread_s,
-                     CLIENT_SPREAD_LIMIT_S);
-    if (cpu > CLIENT_CPU_LIMIT)
-        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, cpu, CLIENT_CPU_LIMIT, "The client had no time left: %s.",
+                     100 * cpu, 100 * METHOD_CLIENT_CPU, 1000 * handle_s, 1000 * METHOD_CLIENT_HANDLE_S, spread_s,
+                     METHOD_CLIENT_SUBMIT_S);
+    if (cpu > METHOD_CLIENT_CPU)
+        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, cpu, METHOD_CLIENT_CPU, "The client had no time left: %s.",
                     numbers);
-    else if (handle_s > CLIENT_HANDLE_LIMIT_S)
-        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, handle_s, CLIENT_HANDLE_LIMIT_S, "The client came late: %s.",
+    else if (handle_s > METHOD_CLIENT_HANDLE_S)
+        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, handle_s, METHOD_CLIENT_HANDLE_S, "The client came late: %s.",
                     numbers);
-    else if (spread_s > CLIENT_SPREAD_LIMIT_S)
-        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, spread_s, CLIENT_SPREAD_LIMIT_S,
+    else if (spread_s > METHOD_CLIENT_SUBMIT_S)
+        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, spread_s, METHOD_CLIENT_SUBMIT_S,
                     "The client could not send all at once: %s.", numbers);
     else
-        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_PASSED, cpu, CLIENT_CPU_LIMIT, "The client kept up: %s.", numbers);
+        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_PASSED, cpu, METHOD_CLIENT_CPU, "The client kept up: %s.", numbers);
 }
 
 /* METHOD section 4, "One stamp, many tokens". */
@@ -80,19 +80,20 @@ static void flag_merged(struct verify *v)
 {
     const struct result_load *l = &v->result->load;
     if (l->merged_tokens == ABSENT_I64) {
-        verify_flag(v, FLAG_ARRIVALS_MERGED, CHECK_NOT_RECORDED, __builtin_nan(""), MERGED_SHARE,
+        verify_flag(v, FLAG_ARRIVALS_MERGED, CHECK_NOT_RECORDED, __builtin_nan(""), METHOD_MERGED_SHARE,
                     "No token chunk of a successful request was recorded.");
         return;
     }
     double share = l->later_tokens > 0 ? (double)l->merged_tokens / (double)l->later_tokens : 0;
     verify_flag(
-        v, FLAG_ARRIVALS_MERGED, share > MERGED_SHARE ? CHECK_FAILED : CHECK_PASSED, share, MERGED_SHARE,
+        v, FLAG_ARRIVALS_MERGED, share > METHOD_MERGED_SHARE ? CHECK_FAILED : CHECK_PASSED, share, METHOD_MERGED_SHARE,
         "%.3g %% of the tokens that came after their request's first arrival, or in its only one, came over %lld "
         "at a time (limit %g %%)%s.",
-        100 * share, (long long)l->merged_limit, 100 * MERGED_SHARE,
-        share > MERGED_SHARE ? ": a proxy, a gateway or the server's front end holds them back, so TTFT, TPOT and "
-                               "ITL are not the server's"
-                             : "");
+        100 * share, (long long)l->merged_limit, 100 * METHOD_MERGED_SHARE,
+        share > METHOD_MERGED_SHARE
+            ? ": a proxy, a gateway or the server's front end holds them back, so TTFT, TPOT and "
+              "ITL are not the server's"
+            : "");
 }
 
 /* The hold that proves the recovery of power began again after the engine was gone. */
@@ -216,14 +217,14 @@ static void flag_late(struct verify *v)
                 continue;
             double late_s = verify_seconds(s->late_ns);
             n++;
-            late += late_s > LATE_PERIODS * period_s;
+            late += late_s > METHOD_LATE_PERIODS * period_s;
             latest_s = late_s > latest_s ? late_s : latest_s;
         }
     if (!n || __builtin_isnan(period_s))
-        verify_flag(v, FLAG_SAMPLER_LATE, CHECK_NOT_RECORDED, __builtin_nan(""), LATE_PERIODS,
+        verify_flag(v, FLAG_SAMPLER_LATE, CHECK_NOT_RECORDED, __builtin_nan(""), METHOD_LATE_PERIODS,
                     "The samples' lateness was not recorded.");
     else
-        verify_flag(v, FLAG_SAMPLER_LATE, late ? CHECK_FAILED : CHECK_PASSED, latest_s / period_s, LATE_PERIODS,
+        verify_flag(v, FLAG_SAMPLER_LATE, late ? CHECK_FAILED : CHECK_PASSED, latest_s / period_s, METHOD_LATE_PERIODS,
                     "%zu of %zu samples came over half a period late; the latest by %.3g ms of %g ms.", late, n,
                     1000 * latest_s, 1000 * period_s);
 }
@@ -247,11 +248,11 @@ static void flag_wait(struct verify *v)
                          stages[i] == STAGE_STARTUP && silence ? " without the silence before the formal start" : "");
     }
     if (!text)
-        verify_flag(v, FLAG_OBSERVER_WAIT, CHECK_NOT_RECORDED, share, WAIT_LIMIT,
+        verify_flag(v, FLAG_OBSERVER_WAIT, CHECK_NOT_RECORDED, share, METHOD_WAIT_SHARE,
                     "No energy was recorded from warm-up to formal start and from formal end to stop.");
     else
-        verify_flag(v, FLAG_OBSERVER_WAIT, share > WAIT_LIMIT ? CHECK_FAILED : CHECK_PASSED, share, WAIT_LIMIT,
-                    "jtok waited %s; over %g %% is marked.", text, 100 * WAIT_LIMIT);
+        verify_flag(v, FLAG_OBSERVER_WAIT, share > METHOD_WAIT_SHARE ? CHECK_FAILED : CHECK_PASSED, share,
+                    METHOD_WAIT_SHARE, "jtok waited %s; over %g %% is marked.", text, 100 * METHOD_WAIT_SHARE);
 }
 
 void verify_flags(struct verify *v)

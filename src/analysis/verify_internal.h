@@ -5,29 +5,19 @@
 #include "analysis/verify.h"
 #include "model/limits.h"
 
-/* METHOD section 8, and this program's own decisions in docs/CHECKS.md. */
-#define DISAGREE_LIMIT        0.01
-#define POWER_LIMIT_FACTOR    1.1
-#define USAGE_FAILED_LIMIT    0.02
-#define LATE_PERIODS          0.5
-#define CLIENT_CPU_LIMIT      0.90
-#define CLIENT_HANDLE_LIMIT_S 0.020
-#define CLIENT_SPREAD_LIMIT_S 1.0
-#define MERGED_SHARE          0.5
-#define WAIT_LIMIT            0.02 /* METHOD section 3, of a stage */
-#define OUTSIDE_LIMIT_NS      INT64_C(1000000)
-
 struct verify {
     const struct records *r;
     const struct method *m;
     struct arena *a;
-    struct result *result;
+    const struct result *result;
+    struct result_check *checks; /* to be filled, by code */
+    struct result_flag *flags;
 };
 
-void verify_set(struct verify *v, int check_code, int outcome, const char *format, ...)
+void verify_set(struct verify *v, enum check_code code, enum check_outcome outcome, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void verify_flag(struct verify *v, int flag_code, int outcome, double value, double limit, const char *format, ...)
-    __attribute__((format(printf, 6, 7)));
+void verify_flag(struct verify *v, enum flag_code code, enum check_outcome outcome, double value, double limit,
+                 const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 /* The facts of one group ("plan", "gpu" ...), counted by outcome; `failed` and `open` describe those that failed and
  * those that were not recorded or not checked: "identity.model is "b" where "a" was expected; ...". Null: none. */
@@ -51,7 +41,7 @@ int verify_holds_memory(const struct verify *v, size_t gpu);
 void verify_setup(struct verify *v);
 void verify_energy(struct verify *v);
 void verify_requests(struct verify *v);
-void verify_course(struct verify *v);
+void verify_sequence(struct verify *v);
 void verify_flags(struct verify *v);
 
 #endif

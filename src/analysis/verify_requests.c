@@ -9,8 +9,8 @@ static bool outside(const struct verify *v, int64_t t_ns)
 {
     int64_t start_ns = records_boundary(v->r, BOUNDARY_FORMAL_START),
             end_ns = records_boundary(v->r, BOUNDARY_FORMAL_END);
-    return (start_ns != ABSENT_I64 && t_ns < start_ns - OUTSIDE_LIMIT_NS) ||
-           (end_ns != ABSENT_I64 && t_ns > end_ns + OUTSIDE_LIMIT_NS);
+    return (start_ns != ABSENT_I64 && t_ns < start_ns - METHOD_OUTSIDE_NS) ||
+           (end_ns != ABSENT_I64 && t_ns > end_ns + METHOD_OUTSIDE_NS);
 }
 
 /* What a successful request's record lacks, as a phrase; null: nothing. */
@@ -229,7 +229,7 @@ static void compare_usage(struct verify *v, const struct usage_verdict *u, doubl
     double client = (double)s.tokens, high = server > client ? server : client;
     double apart = high > 0 ? (server > client ? server - client : client - server) / high : 0;
     bool explained = !s.failed && u->reason == USAGE_EXPLAINED;
-    bool wrong = s.failed ? apart > USAGE_FAILED_LIMIT : server != client && !explained;
+    bool wrong = s.failed ? apart > METHOD_USAGE_SHARE : server != client && !explained;
     const char *apart_text = server == client ? "equal"
                              : explained ? arena_format(v->a, "the other %.0f are those of %lld request%s of its own",
                                                         u->surplus, (long long)u->own, u->own == 1 ? "" : "s")

@@ -291,7 +291,7 @@ static void check_processes(struct verify *v)
 static void check_baseline(struct verify *v)
 {
     const struct result *x = v->result;
-    int outcome = x->gpu_count ? CHECK_PASSED : CHECK_NOT_RECORDED;
+    enum check_outcome outcome = x->gpu_count ? CHECK_PASSED : CHECK_NOT_RECORDED;
     const char *why = x->gpu_count ? NULL : "no GPU was recorded";
     for (size_t i = 0; i < x->gpu_count; i++) {
         const struct result_gpu *g = &x->gpus[i];

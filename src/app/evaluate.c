@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "analysis/verify.h"
+#include "analysis/analyze.h"
 #include "base/must.h"
 #include "store/archive.h"
 #include "schema/csv.h"
@@ -19,7 +19,7 @@ bool evaluate_given(const char *folder, const struct method *m, double total_par
     if (!records_load(folder, a, &v->records, e))
         return false;
     v->records.given_parameters = total_parameters;
-    if (!analyze_and_verify(&v->records, m, a, &v->result, e))
+    if (!analyze(&v->records, m, a, &v->result, e))
         return err_prefix(e, "%s", folder);
     *ret_evaluation = *v;
     return true;

@@ -20,15 +20,15 @@ static const struct field method_fields[] = {
          "interval, over the whole request, or at its arrival.",
          DEFAULT(RULE_GAP)),
     ENUM(method, k, steady_k, "Consecutive non-overlapping windows that make a steady state.", DEFAULT(K_2)),
-    I64(method, window, "Requests in a window.", RANGE(2, 1000000), DEFAULT(100), FLAGS(FIELD_NEEDED)),
-    F64(method, cv_limit, "A window qualifies when its CV is below this.", RANGE(0, 100), DEFAULT(0.03),
+    I64(method, window, "Requests in a window.", RANGE(2, 1000000), DEFAULT(METHOD_WINDOW), FLAGS(FIELD_NEEDED)),
+    F64(method, cv_limit, "A window qualifies when its CV is below this.", RANGE(0, 100), DEFAULT(METHOD_CV_LIMIT),
         FLAGS(FIELD_NEEDED)),
     F64(method, saturated_share, "Share of the peak concurrency at which a service counts as saturated.",
         RANGE(0.01, 1), DEFAULT(METHOD_SATURATED_SHARE), FLAGS(FIELD_NEEDED)),
     F64(method, lag_share, "Share of the formal stage idle while owed above which a run is marked delivery_lag.",
         RANGE(0, 1), DEFAULT(METHOD_LAG_SHARE), FLAGS(FIELD_NEEDED)),
     I64(method, merged_tokens, "A later chunk with more tokens than this counts as merged.", RANGE(1, 1000000),
-        DEFAULT(8), FLAGS(FIELD_NEEDED)),
+        DEFAULT(METHOD_MERGED_TOKENS), FLAGS(FIELD_NEEDED)),
 };
 const struct schema method_schema = SCHEMA(method, "Parameters of the analysis; the defaults are the method.");
 

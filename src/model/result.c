@@ -13,30 +13,6 @@ const char *const doubt_source_names[] = {"none", "precise", "counter", "success
 const char *const startup_phase_names[] = {"process", "weights", "compile", "graphs", "serving", "rest", NULL};
 const char *const token_source_names[] = {"running_counts", "spread", "mixed", "none", NULL};
 const char *const curve_source_names[] = {"none", "buffer", "counter", "grid", NULL};
-const char *const check_code_names[] = {
-    "plan_mismatch",      "identity_wrong",      "identity_unknown",  "preflight_failed",
-    "gpu_mismatch",       "foreign_process",     "baseline_not_idle", "not_covered",
-    "sample_gap",         "counter_void",        "counter_disagrees", "grid_disagrees",
-    "power_out_of_range", "request_unaccounted", "usage_disagrees",   "too_many_failed",
-    "release_timed_out",  "release_not_closed",  "engine_failed",     "interrupted",
-    "clock_step",         "records_damaged",     "method_shortened",  NULL};
-const char *const flag_code_names[] = {"simulated",
-                                       "steady_not_reached",
-                                       "delivery_lag",
-                                       "client_limited",
-                                       "repeated_prompts",
-                                       "throttled",
-                                       "identity_not_verifiable",
-                                       "usage_not_verifiable",
-                                       "sampler_late",
-                                       "averaged_power",
-                                       "no_buffer",
-                                       "observer_wait",
-                                       "hold_restarted",
-                                       "page_cache_warmed",
-                                       "engine_own_requests",
-                                       "arrivals_merged",
-                                       NULL};
 
 /* ---- the table: each field once ---- */
 
@@ -44,7 +20,7 @@ static const struct field energy_set_fields[] = {
     QUANTITY(energy_set, headline, "By the basis of the method.", UNIT("J")),
     ENUM(energy_set, headline_series, series_id, "The series that the headline is."),
     QUANTITY(energy_set, grid, "Trapezoid over the 1 s grid of instantaneous power.", UNIT("J")),
-    QUANTITY(energy_set, marks, "The same with the samples at the stage marks.", UNIT("J")),
+    QUANTITY_AS("marks", energy_set, boundary, "The same with the samples at the stage marks.", UNIT("J")),
     QUANTITY(energy_set, counter, "Energy counter, between change points.", UNIT("J")),
     QUANTITY(energy_set, buffer, "Trapezoid over the 20 ms buffer.", UNIT("J")),
     QUANTITY(energy_set, precise, "Buffer times the factor of GPU and run.", UNIT("J")),
@@ -454,7 +430,7 @@ struct quantity *energy_series(struct energy_set *e, enum series_id series)
 {
     must(series < SERIES_COUNT);
     struct quantity *const all[SERIES_COUNT] = {[SERIES_GRID] = &e->grid,
-                                                [SERIES_MARKS] = &e->marks,
+                                                [SERIES_BOUNDARY] = &e->boundary,
                                                 [SERIES_COUNTER] = &e->counter,
                                                 [SERIES_BUFFER] = &e->buffer,
                                                 [SERIES_PRECISE] = &e->precise};

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/quantity.h"
+#include "model/codes.h"
 #include "model/method.h"
 #include "model/record.h"
 #include "schema/schema.h"
@@ -34,11 +35,11 @@ enum stage_id {
 extern const char *const stage_id_names[STAGE_COUNT + 1];
 
 enum series_id {
-    SERIES_GRID,    /* trapezoid over the 1 s grid of `instant` */
-    SERIES_MARKS,   /* the same with the samples at the stage marks */
-    SERIES_COUNTER, /* between change points */
-    SERIES_BUFFER,  /* trapezoid over the 20 ms buffer */
-    SERIES_PRECISE, /* buffer times the run's factor */
+    SERIES_GRID,     /* trapezoid over the 1 s grid of `instant` */
+    SERIES_BOUNDARY, /* the same with the samples at the stage marks */
+    SERIES_COUNTER,  /* between change points */
+    SERIES_BUFFER,   /* trapezoid over the 20 ms buffer */
+    SERIES_PRECISE,  /* buffer times the run's factor */
     SERIES_COUNT,
     HEADLINE_MIXED = SERIES_COUNT /* of a headline: a sum of stages that differ in their series */
 };
@@ -53,7 +54,7 @@ extern const char *const doubt_source_names[5];
 struct energy_set {
     struct quantity headline;
     enum series_id headline_series;
-    struct quantity grid, marks, counter, buffer, precise;
+    struct quantity grid, boundary, counter, buffer, precise;
 };
 
 struct result_stage_gpu {
@@ -294,55 +295,6 @@ struct result_estimate {
 };
 
 /* ---- verification (section 8) ---- */
-
-enum check_code {
-    CODE_PLAN_MISMATCH,
-    CODE_IDENTITY_WRONG,
-    CODE_IDENTITY_UNKNOWN,
-    CODE_PREFLIGHT_FAILED,
-    CODE_GPU_MISMATCH,
-    CODE_FOREIGN_PROCESS,
-    CODE_BASELINE_NOT_IDLE,
-    CODE_NOT_COVERED,
-    CODE_SAMPLE_GAP,
-    CODE_COUNTER_VOID,
-    CODE_COUNTER_DISAGREES,
-    CODE_GRID_DISAGREES,
-    CODE_POWER_OUT_OF_RANGE,
-    CODE_REQUEST_UNACCOUNTED,
-    CODE_USAGE_DISAGREES,
-    CODE_TOO_MANY_FAILED,
-    CODE_RELEASE_TIMED_OUT,
-    CODE_RELEASE_NOT_CLOSED,
-    CODE_ENGINE_FAILED,
-    CODE_INTERRUPTED,
-    CODE_CLOCK_STEP,
-    CODE_RECORDS_DAMAGED,
-    CODE_METHOD_SHORTENED,
-    CODE_COUNT
-};
-extern const char *const check_code_names[CODE_COUNT + 1];
-
-enum flag_code {
-    FLAG_SIMULATED,
-    FLAG_STEADY_NOT_REACHED,
-    FLAG_DELIVERY_LAG,
-    FLAG_CLIENT_LIMITED,
-    FLAG_REPEATED_PROMPTS,
-    FLAG_THROTTLED,
-    FLAG_IDENTITY_NOT_VERIFIABLE,
-    FLAG_USAGE_NOT_VERIFIABLE,
-    FLAG_SAMPLER_LATE,
-    FLAG_AVERAGED_POWER,
-    FLAG_NO_BUFFER,
-    FLAG_OBSERVER_WAIT,
-    FLAG_HOLD_RESTARTED,
-    FLAG_PAGE_CACHE_WARMED,
-    FLAG_ENGINE_OWN_REQUESTS,
-    FLAG_ARRIVALS_MERGED,
-    FLAG_COUNT
-};
-extern const char *const flag_code_names[FLAG_COUNT + 1];
 
 /* One excluding check. `why`: what was compared and seen, with numbers; never null but for CHECK_NOT_CHECKED. */
 struct result_check {

@@ -41,7 +41,7 @@ static void series_table(struct report *p)
         table_cell(&t, full_seconds(p, s->duration_s));
         table_cell(&t, series_cell(p, s, SERIES_COUNTER));
         table_cell(&t, series_cell(p, s, SERIES_GRID));
-        table_cell(&t, series_cell(p, s, SERIES_MARKS));
+        table_cell(&t, series_cell(p, s, SERIES_BOUNDARY));
         table_cell(&t, series_cell(p, s, SERIES_BUFFER));
         table_cell(&t, series_cell(p, s, SERIES_PRECISE));
         table_cell(&t, report_cell(p, &s->average_w));

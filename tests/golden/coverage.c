@@ -194,9 +194,9 @@ static void judge_stages(struct coverage *c, const struct bench *b, const struct
 {
     for (size_t i = 0; i < b->stages.n; i++) {
         const struct stage *s = &b->stages.x[i];
-        struct energy_set e;
         struct result_stage_gpu rows[GPUS_MAX];
-        meters_energy(m, s->from_ns, s->to_ns, s->sampled, &e, rows, a);
+        const struct measure what = {.from_ns = s->from_ns, .to_ns = s->to_ns, .sampled = s->sampled};
+        const struct energy_set e = meters_energy(m, &what, rows, a);
         for (size_t g = 0; b->n > 1 && g < b->n; g++)
             add(c, &rows[g].energy.grid, shifted_counter(b, s->from_ns, s->to_ns, g), "%s: %s, grid %s%s", label,
                 s->kind, beside, who(b, g));
@@ -221,8 +221,8 @@ static void judge_lifecycle(struct coverage *c, const struct bench *b, const str
     if (!startup || !formal || !release)
         return;
     double truth = shifted_counter(b, startup->from_ns, release->to_ns, METERS_ALL);
-    struct energy_set e;
-    meters_energy(m, startup->from_ns, release->to_ns, true, &e, NULL, a);
+    const struct measure what = {.from_ns = startup->from_ns, .to_ns = release->to_ns, .sampled = true};
+    const struct energy_set e = meters_energy(m, &what, NULL, a);
     add(c, &e.grid, truth, "%s: lifecycle, grid %s", label, beside);
     if (!counted)
         return;
@@ -345,9 +345,9 @@ static void judge_synthetic(struct coverage *c, struct bench *b, const char *lab
     m.gpu_count = 1;
     for (size_t i = 0; i < b->stages.n; i++) {
         const struct stage *g = &b->stages.x[i];
-        struct energy_set e;
+        const struct measure what = {.from_ns = g->from_ns, .to_ns = g->to_ns, .sampled = g->sampled};
         double drawn = curve_energy(truth, g->to_ns) - curve_energy(truth, g->from_ns);
-        meters_energy(&m, g->from_ns, g->to_ns, g->sampled, &e, NULL, &a);
+        const struct energy_set e = meters_energy(&m, &what, NULL, &a);
         add(c, &e.precise, drawn, "%s: %s, precise, %s reader", label, g->kind, reader);
         add(c, &e.counter, drawn, "%s: %s, counter, %s reader", label, g->kind, reader);
         add(c, &e.grid, drawn, "%s: %s, grid, %s reader", label, g->kind, reader);

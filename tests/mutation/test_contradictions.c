@@ -4,7 +4,7 @@
 #define LIFE_REQUESTS 60
 #include <stdlib.h>
 #include <unistd.h>
-#include "analysis/verify.h"
+#include "analysis/analyze.h"
 #include "cli/run_folder.h"
 #include "model/record_order.h"
 #include "text/compress.h"
@@ -305,7 +305,7 @@ static struct result evaluate(struct bench *b, const char *folder, const char **
     struct err e = {0};
 
     assert_ok(records_load(folder, &b->a, &r, &e), e);
-    assert_ok(analyze_and_verify(&r, &m, &b->a, &result, &e), e);
+    assert_ok(analyze(&r, &m, &b->a, &result, &e), e);
     *ret_damage = r.damage;
     return result;
 }
@@ -493,7 +493,7 @@ static void stored_numbers_obey_their_ranges(void **state)
 
         replace(b, folder, cases[i].name, cases[i].key, cases[i].value);
         assert_ok(archive_seal(folder, &e), e);
-        bool read = records_load(folder, &b->a, &loaded, &e) && analyze_and_verify(&loaded, &m, &b->a, &x, &e);
+        bool read = records_load(folder, &b->a, &loaded, &e) && analyze(&loaded, &m, &b->a, &x, &e);
         const char *said = read ? loaded.damage : e.text;
         if (!said || !strstr(said, cases[i].said))
             fail_msg("%s: %s as %s: %s", cases[i].name, cases[i].key, cases[i].value, said ? said : "nothing was said");
@@ -516,7 +516,7 @@ static void wild_numbers_in_memory_break_nothing(void **state)
 
         r.plan.method.grid_s = r.plan.method.hold_s = wild[i];
         records_order(&r);
-        assert_ok(analyze_and_verify(&r, &m, &b->a, &x, &e), e);
+        assert_ok(analyze(&r, &m, &b->a, &x, &e), e);
         assert_false(x.formal);
         assert_false(x.release.closed);
     }
@@ -527,7 +527,7 @@ static void wild_numbers_in_memory_break_nothing(void **state)
         r.requests[7].completion_tokens = INT64_C(1) << shift;
         r.plan.requests.count = shift % 2 ? INT64_C(1) << shift : r.plan.requests.count;
         records_order(&r);
-        assert_ok(analyze_and_verify(&r, &m, &b->a, &x, &e), e);
+        assert_ok(analyze(&r, &m, &b->a, &x, &e), e);
         assert_int_equal(x.load.successful, LIFE_REQUESTS - 1);
         assert_int_equal(x.load.output_tokens, (LIFE_REQUESTS - 1) * 2 * LIFE_CHUNKS);
         assert_false(x.formal);

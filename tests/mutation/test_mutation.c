@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "analysis/verify.h"
+#include "analysis/analyze.h"
 #include "base/num.h"
 #include "cli/run_folder.h"
 #include "mutation/mutate.h"
@@ -128,7 +128,7 @@ static void take(bool read, const struct records *r, const struct err *unread, s
     m.window = WINDOW;
     ret->why[0] = 0;
     ret->all.count = 0;
-    ret->refused = !read || !analyze_and_verify(r, &m, a, &result, &e);
+    ret->refused = !read || !analyze(r, &m, a, &result, &e);
     ret->formal = !ret->refused && result.formal;
     snprintf(ret->why, sizeof ret->why, "%s", ret->refused ? e.text : r->damage ? r->damage : "");
     if (ret->refused)

@@ -5,8 +5,8 @@
 
 struct scene {
     struct made m;
-    struct streams s;
-    struct course c;
+    struct token_chains s;
+    struct energy_curve c;
     struct attribution t[RULE_COUNT];
 };
 
@@ -21,10 +21,10 @@ static void play(struct scene *x)
     struct clock_line clocks = clock_line_make(x->m.r.clocks, x->m.r.clock_count, &x->m.arena);
     gpu_series_make(&x->m.r.gpus[0], &clocks, &x->m.arena, &series);
     const struct curve *curve = &series.buffer;
-    x->c = course_of_curves(&curve, 1, 1, &x->m.arena);
-    assert_ok(streams_make(&x->m.r, &method, &x->m.arena, &x->s, &e), e);
+    x->c = energy_curve_of_power(&curve, 1, 1, &x->m.arena);
+    assert_ok(token_chains_make(&x->m.r, &method, &x->m.arena, &x->s, &e), e);
     for (int k = 0; k < RULE_COUNT; k++) {
-        attribute(&x->s, &x->c, 0, at_s(10), k, &x->m.arena, &x->t[k]);
+        x->t[k] = attribute(&x->s, &x->c, 0, at_s(10), k, &x->m.arena);
         assert_close(x->t[k].attributed_j + x->t[k].none_j, 1000, 1e-9);
     }
 }

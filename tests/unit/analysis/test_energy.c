@@ -37,9 +37,8 @@ static void bench_measure(struct bench *b)
 
 static struct energy_set energy(struct bench *b, double from, double to, struct result_stage_gpu *gpus)
 {
-    struct energy_set e;
-    meters_energy(&b->meters, at_s(from), at_s(to), true, &e, gpus, &b->made.arena);
-    return e;
+    const struct measure what = {.from_ns = at_s(from), .to_ns = at_s(to), .sampled = true};
+    return meters_energy(&b->meters, &what, gpus, &b->made.arena);
 }
 
 /* Samples at 0, 1, 2, 3 s: 100, 200, 100, 100 W. Over [0.5, 2.5]: power is 150 W at 0.5 and 100 W at 2.5, so
@@ -221,7 +220,7 @@ static void mark_samples_come_in_pairs(void **state)
     made_instant(&b.made, 0, 1, 100, INSTANT_GRID);
     bench_measure(&b);
     struct energy_set e = energy(&b, 0, 1, NULL);
-    assert_close(e.marks.value, 160, 1e-9);
+    assert_close(e.boundary.value, 160, 1e-9);
     assert_close(e.grid.value, 100, 1e-9);
     made_done(&b.made);
 }
@@ -346,7 +345,7 @@ static void a_known_difference_is_added_in_full(void **state)
     bench_measure(&b);
     count_gpu(&b, 0, 0.05);
     bench_measure(&b);
-    meters_fit(&b.meters, at_s(0.5), at_s(19), at_s(19), &b.made.arena);
+    b.meters = meters_fitted(b.meters, at_s(0.5), at_s(19), at_s(19), &b.made.arena);
     struct energy_set e = energy(&b, 1, 9, &row);
     assert_close(e.precise.value, 909, 0.05);
     assert_int_equal(row.grid_doubt, DOUBT_PRECISE);
@@ -376,7 +375,7 @@ static void known_differences_keep_their_signs(void **state)
     count_gpu(&b, 0, 0.05);
     count_gpu(&b, 1, 0.05);
     bench_measure(&b);
-    meters_fit(&b.meters, at_s(0.5), at_s(19), at_s(19), &b.made.arena);
+    b.meters = meters_fitted(b.meters, at_s(0.5), at_s(19), at_s(19), &b.made.arena);
     struct energy_set e = energy(&b, 1, 9, rows);
     double d[2];
     for (int i = 0; i < 2; i++)
@@ -403,7 +402,7 @@ static void a_hole_in_the_buffer_asserts_nothing(void **state)
     memmove(&g->buffer[151], &g->buffer[154], (g->buffer_count - 154) * sizeof *g->buffer);
     g->buffer_count -= 3;
     bench_measure(&b);
-    meters_fit(&b.meters, at_s(0.5), at_s(19), at_s(19), &b.made.arena);
+    b.meters = meters_fitted(b.meters, at_s(0.5), at_s(19), at_s(19), &b.made.arena);
     struct energy_set e = energy(&b, 1, 9, &row);
     assert_int_equal(row.grid_doubt, DOUBT_COUNTER);
     assert_close(e.grid.instrument, fabs(e.grid.value - e.counter.value) + e.counter.instrument, 1e-9);
@@ -432,7 +431,8 @@ static void successive_differences(void **state)
     assert_int_equal(rows[0].grid_doubt, DOUBT_NONE);
     assert_true(isnan(e.grid.instrument));
     assert_close(energy(&b, 0.5, 9.5, rows).grid.value, 2 * 9 * 150, 60);
-    meters_energy(&b.meters, at_s(0.5), at_s(12.5), false, &e, rows, &b.made.arena);
+    const struct measure what = {.from_ns = at_s(0.5), .to_ns = at_s(12.5)};
+    e = meters_energy(&b.meters, &what, rows, &b.made.arena);
     assert_true(isnan(e.grid.instrument)); /* not a startup, formal stage or lifecycle */
     made_done(&b.made);
 }
@@ -448,7 +448,7 @@ static void a_lifecycle_is_one_doubt(void **state)
     bench_measure(&b);
     count_gpu(&b, 0, 0.05);
     bench_measure(&b);
-    meters_fit(&b.meters, at_s(1), at_s(18), at_s(18), &b.made.arena);
+    b.meters = meters_fitted(b.meters, at_s(1), at_s(18), at_s(18), &b.made.arena);
     struct part parts[3] = {
         {at_s(1), at_s(9), SERIES_GRID}, {at_s(9), at_s(14), SERIES_COUNTER}, {at_s(14), at_s(18), SERIES_GRID}};
     struct energy_set start = energy(&b, 1, 9, NULL), formal = energy(&b, 9, 14, NULL), end = energy(&b, 14, 18, NULL);
@@ -456,7 +456,8 @@ static void a_lifecycle_is_one_doubt(void **state)
     double known = start.grid.value - start.precise.value + end.grid.value - end.precise.value;
     assert_close(whole.value, start.grid.value + formal.counter.value + end.grid.value, 1e-9);
     assert_close(whole.instrument,
-                 fabs(known) + hypot(fit_range_j(&b.fits[0], at_s(-4), at_s(23)), formal.counter.instrument), 1e-9);
+                 fabs(known) + hypot(fit_range_j(&b.meters.fits[0], at_s(-4), at_s(23)), formal.counter.instrument),
+                 1e-9);
     /* 6 % of about 1700 J is 102 J, 5 W over 17 s are 85 J: once, for the sum. */
     assert_close(whole.calibration, 0.06 * whole.value, 1e-9);
     struct part outer[2] = {parts[0], parts[2]};
@@ -521,8 +522,8 @@ static void lag_and_factor_are_found(void **state)
             made_counter(&b.made, 0, 0.1 * i + 0.003,
                          0.99 * curve_energy(&b.series[0].buffer, at_s(0.1 * i + 0.003 - lag)));
         bench_measure(&b);
-        meters_fit(&b.meters, at_s(1), at_s(19), at_s(19), &b.made.arena);
-        const struct fit *f = &b.fits[0];
+        b.meters = meters_fitted(b.meters, at_s(1), at_s(19), at_s(19), &b.made.arena);
+        const struct fit *f = &b.meters.fits[0];
         assert_int_equal(quantity_has_value(&f->lag_s), cases[k].found);
         if (!cases[k].found) {
             assert_int_equal(f->lag_ns, 0);
@@ -549,7 +550,7 @@ static void instruments_that_contradict_are_told(void **state)
     bench_measure(&b);
     count_gpu(&b, 0, 0.05);
     bench_measure(&b);
-    meters_fit(&b.meters, at_s(0.5), at_s(19), at_s(19), &b.made.arena);
+    b.meters = meters_fitted(b.meters, at_s(0.5), at_s(19), at_s(19), &b.made.arena);
     energy(&b, 1, 9, &row);
     assert_null(meters_contradiction(&row, 1, &b.made.arena));
     row.energy.counter.value += 100;

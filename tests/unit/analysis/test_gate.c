@@ -39,7 +39,7 @@ static void the_interval_decides_against_the_limit(void **state)
     }
     for (int i = 0; i < 5; i++)
         var += (lx[i] - mean) * (lx[i] - mean) / 4;
-    /* Equal spreads: 8 degrees, t = 2.306. */
+    /* Equal allotments: 8 degrees, t = 2.306. */
     double half = 2.30600413520417 * sqrt(2 * var / 5), low = 1.04 * exp(-half) - 1, high = 1.04 * exp(half) - 1;
     fill(&t, &a, x, 5, y, 5);
     const struct {

@@ -8,11 +8,11 @@
 #include "analysis/metrics.h"
 #include "analysis/order.h"
 
-static void make(struct made *m, struct streams *s)
+static void make(struct made *m, struct token_chains *s)
 {
     struct err e = {0};
     struct method method = method_default();
-    assert_ok(streams_make(&m->r, &method, &m->arena, s, &e), e);
+    assert_ok(token_chains_make(&m->r, &method, &m->arena, s, &e), e);
 }
 
 /* Type 7 of 1, 2, 4, 8: P50 is at 1.5: 3; P90 at 2.7: 4 + 0.7 * 4 = 6.8; P99 at 2.97: 7.88. */
@@ -38,8 +38,7 @@ static void times_of_a_request(void **state)
     (void)state;
     for (int counts = 0; counts < 2; counts++) {
         struct made m;
-        struct streams s;
-        int64_t nulled;
+        struct token_chains s;
         made_init(&m, 0);
         m.r.plan.requests.continuous_usage = counts;
         made_request(&m, 0, 1, 5, 7);
@@ -52,7 +51,8 @@ static void times_of_a_request(void **state)
         made_chunk(&m, 0, 4, counts ? 7 : -1, 5);
         make(&m, &s);
         struct clock_line clocks = clock_line_make(m.r.clocks, 1, &m.arena);
-        struct result_request *t = latency_table(&s, &clocks, at_s(1), &m.arena, &nulled);
+        const struct request_table table = latency_table(&s, &clocks, at_s(1), &m.arena);
+        const struct result_request *t = table.rows;
         assert_close(t[0].ttft_s, 1, 1e-12);
         assert_close(t[0].tpot_s, counts ? 0.5 : 2. / 3, 1e-12);
         assert_close(t[0].e2e_s, 4, 1e-12);
@@ -60,9 +60,8 @@ static void times_of_a_request(void **state)
         assert_true(isnan(t[1].tpot_s));
         assert_close(t[2].ttft_s, 0.5, 1e-12);
         assert_true(isnan(t[2].tpot_s));
-        assert_int_equal(nulled, 0);
-        struct result_load load = {0};
-        latency_load(&s, t, &m.arena, &load);
+        assert_int_equal(table.nulled, 0);
+        const struct result_load load = latency_load(&s, &table, &clocks, quantity_absent(Q_UNDEFINED, ""), &m.arena);
         assert_int_equal(load.successful, 2);
         assert_int_equal(load.failed, 1);
         assert_int_equal(load.output_tokens, 8);
@@ -82,8 +81,7 @@ static void a_clock_step_takes_the_time(void **state)
 {
     (void)state;
     struct made m;
-    struct streams s;
-    int64_t nulled;
+    struct token_chains s;
     made_init(&m, 0);
     made_request(&m, 0, 1, 5, 2);
     made_chunk(&m, 0, 2, 1, 5);
@@ -91,8 +89,9 @@ static void a_clock_step_takes_the_time(void **state)
     make(&m, &s);
     struct rec_clock pairs[] = {{at_s(1.9), 0, 0}, {at_s(2.1), 1000001, 0}};
     struct clock_line clocks = clock_line_make(pairs, 2, &m.arena);
-    struct result_request *t = latency_table(&s, &clocks, at_s(1), &m.arena, &nulled);
-    assert_int_equal(nulled, 1);
+    const struct request_table table = latency_table(&s, &clocks, at_s(1), &m.arena);
+    const struct result_request *t = table.rows;
+    assert_int_equal(table.nulled, 1);
     assert_true(isnan(t[0].ttft_s));
     assert_true(isnan(t[0].tpot_s));
     assert_close(t[0].e2e_s, 4, 1e-12);
@@ -115,7 +114,7 @@ static void gaps_are_exact(void **state)
     uint64_t random = 7;
     for (int round = 0; round < 60; round++) {
         struct made m;
-        struct streams s;
+        struct token_chains s;
         made_init(&m, 0);
         static double plain[20000], weighted[20000];
         size_t n = 0, k = 0;
@@ -169,10 +168,7 @@ static void idle_while_owed(void **state)
     (void)state;
     for (int busy_ready = 0; busy_ready < 2; busy_ready++) {
         struct made m;
-        struct streams s;
-        struct gpu_series series;
-        struct result_gpu gpu = {.index = 0};
-        struct result_lag lag = {0};
+        struct token_chains s;
         struct method method = method_default();
         made_init(&m, 1);
         for (int i = 0; i <= 510; i++) {
@@ -181,16 +177,17 @@ static void idle_while_owed(void **state)
             made_buffer(&m, 0, t, high ? 500 : busy_ready ? 480 : 100);
         }
         make(&m, &s);
-        struct clock_line clocks = clock_line_make(m.r.clocks, 1, &m.arena);
-        gpu_series_make(&m.r.gpus[0], &clocks, &m.arena, &series);
-        lag_judge(&s, &series, &gpu, 1, at_s(1), at_s(2), at_s(10), &method, &m.arena, &lag);
+        made_mark(&m, 1, BOUNDARY_READY);
+        const struct run_series series = run_series_make(&m.r, &m.arena);
+        const struct levels levels = lag_levels(&series, &m.r, at_s(2), at_s(10), &m.arena);
+        const struct result_lag lag = lag_judge(&s, &series, &levels, at_s(2), at_s(10), method.lag_share, &m.arena);
         if (busy_ready) {
             /* Never below half of its mean: nothing can be said. */
             assert_false(lag.measurable);
             assert_false(lag.delivery_lag);
             assert_int_equal(lag.idle_owed_s.state, Q_NOT_RECORDED);
         } else {
-            assert_close(gpu.ready_level_w.value, 100, 1e-9);
+            assert_close(levels.gpus[0].ready_w.value, 100, 1e-9);
             assert_true(lag.measurable);
             assert_close(lag.idle_owed_s.value, 3.98, 1e-9);
             assert_close(lag.idle_owed_share.value, 3.98 / 8, 1e-9);
@@ -208,18 +205,16 @@ static void lag_is_over_one_percent(void **state)
     (void)state;
     for (int idle = 4; idle <= 5; idle++) {
         struct made m;
-        struct streams s;
-        struct gpu_series series;
-        struct result_gpu gpu = {.index = 0};
-        struct result_lag lag = {0};
+        struct token_chains s;
         struct method method = method_default();
         made_init(&m, 1);
         for (int i = 0; i <= 510; i++)
             made_buffer(&m, 0, 0.02 * i, i < 140 || (i >= 300 && i < 300 + idle) ? 100 : 500);
         make(&m, &s);
-        struct clock_line clocks = clock_line_make(m.r.clocks, 1, &m.arena);
-        gpu_series_make(&m.r.gpus[0], &clocks, &m.arena, &series);
-        lag_judge(&s, &series, &gpu, 1, at_s(1), at_s(2), at_s(10), &method, &m.arena, &lag);
+        made_mark(&m, 1, BOUNDARY_READY);
+        const struct run_series series = run_series_make(&m.r, &m.arena);
+        const struct levels levels = lag_levels(&series, &m.r, at_s(2), at_s(10), &m.arena);
+        const struct result_lag lag = lag_judge(&s, &series, &levels, at_s(2), at_s(10), method.lag_share, &m.arena);
         assert_close(lag.idle_owed_s.value, 0.02 * idle, 1e-9);
         assert_int_equal(lag.delivery_lag, idle == 5);
         made_done(&m);
@@ -236,14 +231,14 @@ static void estimate_by_hand(void **state)
     struct arena a = {0};
     struct result r;
     result_absent(&r, &a, "by hand");
-    r.estimate.fixed_j = quantity_of(1000);
+    const struct quantity fixed_j = quantity_of(1000);
     r.metrics.j_per_request = quantity_of(12);
     r.metrics.steady_j_per_token = quantity_of(0.1);
     r.steady.mean_request_j = quantity_of(10.5);
     r.load.successful = r.load.requests = 50;
     r.load.failed = 0;
     r.load.output_tokens = 5000;
-    estimate_fill(&r, &a);
+    r.estimate = estimate_of(&r, fixed_j, &a);
     struct estimate e = estimate_for(&r, 100);
     assert_close(e.total_j.value, 2000, 1e-9);
     assert_close(e.overhead_per_request_j.value, 10, 1e-9);
@@ -262,14 +257,14 @@ static void estimate_by_hand(void **state)
     assert_close(estimate_for(&r, 50).total_j.value, 1700, 0);
     /* No steady state, no estimate from it. */
     r.metrics.steady_j_per_token = r.steady.mean_request_j = quantity_absent(Q_NOT_REACHED, "none");
-    estimate_fill(&r, &a);
+    r.estimate = estimate_of(&r, fixed_j, &a);
     assert_close(estimate_for(&r, 100).total_j.value, 2200, 1e-9);
     assert_non_null(strstr(r.estimate.source, "no steady state"));
     assert_true(isnan(estimate_for(&r, 100).low_j));
     /* One that is excluded gives none either, and is named. */
     r.metrics.steady_j_per_token = quantity_of(0.1);
     r.metrics.steady_j_per_token.state = Q_EXCLUDED;
-    estimate_fill(&r, &a);
+    r.estimate = estimate_of(&r, fixed_j, &a);
     assert_close(estimate_for(&r, 100).total_j.value, 2200, 1e-9);
     assert_non_null(strstr(r.estimate.source, "is excluded"));
     arena_done(&a);
@@ -314,14 +309,14 @@ static void derived_values_keep_their_state(void **state)
             result_stage_of(&r, STAGE_LIFECYCLE)->energy.headline = in_state(2000, at[LIFECYCLE]);
             r.steady.j_per_token = in_state(0.1, at[STEADY]);
             r.steady.mean_request_j = in_state(10, at[STEADY]);
-            r.estimate.fixed_j = in_state(1000, at[FIXED]);
+            const struct quantity fixed_j = in_state(1000, at[FIXED]);
             r.load.requests = 60; /* some failed, so that nothing measured stands in for the estimate */
             r.load.successful = 50;
             r.load.failed = 10;
             r.load.output_tokens = r.load.visible_tokens = 5000;
             r.load.prompt_tokens = 1000;
-            metrics_fill(&p, &r);
-            estimate_fill(&r, &a);
+            r.metrics = metrics_of(&r, &p.cost, NULL);
+            r.estimate = estimate_of(&r, fixed_j, &a);
             struct estimate e = estimate_for(&r, 100);
             const struct result_metrics *m = &r.metrics;
             const struct {
@@ -394,8 +389,7 @@ static void tokens_in_pieces(void **state)
         for (int64_t piece = 1; piece <= 40; piece++)
             for (int interval = 0; interval < 2; interval++) {
                 struct made m;
-                struct streams s;
-                int64_t nulled;
+                struct token_chains s;
                 made_init(&m, 0);
                 m.r.plan.requests.continuous_usage = counts;
                 const char *command[] = {"serve", "--stream-interval", "8"};
@@ -405,9 +399,10 @@ static void tokens_in_pieces(void **state)
                     pieces(&m, id, 40, piece, piece, counts);
                 make(&m, &s);
                 struct clock_line clocks = clock_line_make(m.r.clocks, 1, &m.arena);
-                struct result_request *t = latency_table(&s, &clocks, at_s(1), &m.arena, &nulled);
-                struct result_load load = {0};
-                latency_load(&s, t, &m.arena, &load);
+                const struct request_table table = latency_table(&s, &clocks, at_s(1), &m.arena);
+                const struct result_request *t = table.rows;
+                const struct result_load load =
+                    latency_load(&s, &table, &clocks, quantity_absent(Q_UNDEFINED, ""), &m.arena);
                 if (piece == 40)
                     assert_true(isnan(t[0].tpot_s));
                 else
@@ -429,7 +424,7 @@ static void what_is_not_in_pieces(void **state)
 {
     (void)state;
     struct made m;
-    struct streams s;
+    struct token_chains s;
     made_init(&m, 0);
     pieces(&m, 0, 1, 1, 1, true);
     pieces(&m, 1, 60, 20, 1, true);
@@ -445,10 +440,7 @@ static void a_hole_is_neither_idle_nor_a_level(void **state)
     (void)state;
     for (int hole = 0; hole < 2; hole++) {
         struct made m;
-        struct gpu_series series;
-        struct streams s;
-        struct result_gpu gpu = {.ready_level_w = quantity_absent(Q_NOT_RECORDED, "")};
-        struct result_lag lag = {0};
+        struct token_chains s;
         struct method method = method_default();
         made_init(&m, 1);
         made_request(&m, 0, 2, 10, 4);
@@ -456,10 +448,11 @@ static void a_hole_is_neither_idle_nor_a_level(void **state)
             if (!hole || i < 301 || i > 309) /* idle from 6.0 to 6.2 s, seen or not */
                 made_buffer(&m, 0, 0.02 * i, i < 140 ? 100 : i >= 300 && i < 310 ? 60 : 500);
         make(&m, &s);
-        struct clock_line clocks = clock_line_make(m.r.clocks, 1, &m.arena);
-        gpu_series_make(&m.r.gpus[0], &clocks, &m.arena, &series);
-        lag_judge(&s, &series, &gpu, 1, at_s(1), at_s(2), at_s(10), &method, &m.arena, &lag);
-        assert_close(gpu.ready_level_w.value, hole ? 100 : 60, 1e-9);
+        made_mark(&m, 1, BOUNDARY_READY);
+        const struct run_series series = run_series_make(&m.r, &m.arena);
+        const struct levels levels = lag_levels(&series, &m.r, at_s(2), at_s(10), &m.arena);
+        const struct result_lag lag = lag_judge(&s, &series, &levels, at_s(2), at_s(10), method.lag_share, &m.arena);
+        assert_close(levels.gpus[0].ready_w.value, hole ? 100 : 60, 1e-9);
         assert_close(lag.idle_owed_s.value, hole ? 0 : 0.2, 1e-9);
         made_done(&m);
     }
@@ -482,7 +475,7 @@ static void cost_needs_both_factors(void **state)
     r.load.prompt_tokens = 500000;
     r.load.successful = 1000;
     p.cost.price_per_kwh = 0.30;
-    metrics_fill(&p, &r);
+    r.metrics = metrics_of(&r, &p.cost, NULL);
     assert_close(r.metrics.formal_j_per_token.value, 3.6, 1e-12);
     assert_close(r.metrics.j_per_total_token.value, 2.4, 1e-12);
     assert_close(r.metrics.tokens_per_kwh.value, 1e6, 1e-6);
@@ -492,7 +485,7 @@ static void cost_needs_both_factors(void **state)
     assert_int_equal(r.metrics.j_per_visible_token.state, Q_NOT_RECORDED);
     p.cost.pue = 1.2;
     p.cost.server_factor = 1.5;
-    metrics_fill(&p, &r);
+    r.metrics = metrics_of(&r, &p.cost, NULL);
     assert_close(r.metrics.kwh_per_million_tokens.value, 1.8, 1e-12);
     assert_close(r.metrics.cost_per_million_tokens.value, 0.54, 1e-12);
     assert_int_equal(r.metrics.carbon_g_per_million_tokens.state, Q_NOT_RECORDED);
@@ -505,8 +498,7 @@ static void the_first_stamp_holds_a_token(void **state)
 {
     (void)state;
     struct made m;
-    struct streams s;
-    int64_t nulled;
+    struct token_chains s;
     made_init(&m, 0);
     made_request(&m, 0, 1, 5, 5);
     struct rec_request *bare = made_request(&m, 1, 1, 5, 5);
@@ -517,7 +509,8 @@ static void the_first_stamp_holds_a_token(void **state)
     made_chunk(&m, 0, 4, 5, 5);
     make(&m, &s);
     struct clock_line clocks = clock_line_make(m.r.clocks, 1, &m.arena);
-    struct result_request *t = latency_table(&s, &clocks, at_s(1), &m.arena, &nulled);
+    const struct request_table table = latency_table(&s, &clocks, at_s(1), &m.arena);
+    const struct result_request *t = table.rows;
     assert_close(t[0].tpot_s, 0.5, 1e-12);
     assert_close(t[1].tpot_s, 0.5, 1e-12);
     made_done(&m);

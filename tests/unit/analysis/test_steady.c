@@ -5,11 +5,10 @@
 
 struct scene {
     struct made m;
-    struct streams s;
+    struct token_chains s;
     struct method method;
-    uint32_t *order;
-    size_t count, window_count;
-    struct result_window *windows;
+    struct completions completed;
+    struct window_list windows;
 };
 
 /* Requests 0 ... n - 1 of one token per J/token unit, request i completing at i + 1 s, energy[i] J over 1 ... 2 tokens.
@@ -26,22 +25,18 @@ static void play(struct scene *x, const double *energy, size_t n, int64_t window
         made_chunk(&x->m, (uint32_t)i, end - 0.9, 1, 1);
         made_chunk(&x->m, (uint32_t)i, end, 2, 1);
     }
-    assert_ok(streams_make(&x->m.r, &x->method, &x->m.arena, &x->s, &e), e);
-    x->order = steady_order(&x->s, &x->m.arena, &x->count);
+    assert_ok(token_chains_make(&x->m.r, &x->method, &x->m.arena, &x->s, &e), e);
+    x->completed = steady_order(&x->s, &x->m.arena);
     double *joules = arena_array(&x->m.arena, n, sizeof *joules);
     for (size_t i = 0; i < n; i++)
         joules[i] = 2 * energy[i]; /* two tokens: J/token is energy[i] */
-    const double *const by_reading[RULE_COUNT] = {joules, NULL, joules, joules};
-    x->windows = steady_windows(&x->s, x->order, x->count, window, 0, by_reading, &x->m.arena, &x->window_count);
+    const double *const by_rule[RULE_COUNT] = {joules, NULL, joules, joules};
+    x->windows = steady_windows(&x->s, &x->completed, window, 0, by_rule, &x->m.arena);
 }
 
-static struct result_steady find(struct scene *x, int k)
+static struct steady_verdict find(struct scene *x, enum steady_k k)
 {
-    struct result r;
-    result_absent(&r, &x->m.arena, "");
-    struct result_steady s = r.steady_table[0];
-    steady_find(x->windows, x->window_count, x->count, &x->method, RULE_GAP, k, &x->m.arena, &s);
-    return s;
+    return steady_find(&x->windows, x->completed.n, &x->method, RULE_GAP, k, &x->m.arena);
 }
 
 /* 97, 103: mean 100, population standard deviation 3, CV 0.03 exactly: not below the limit. 97.5, 102.5: 0.025, is. */
@@ -50,10 +45,10 @@ static void cv_must_be_below_the_limit(void **state)
     (void)state;
     struct scene x;
     play(&x, (const double[]){97, 103}, 2, 2);
-    assert_int_equal(x.window_count, 1);
-    assert_close(x.windows[0].level[RULE_GAP], 100, 1e-12);
-    assert_true(x.windows[0].cv[RULE_GAP] == 0.03);
-    assert_true(isnan(x.windows[0].cv[RULE_INTERVAL]));
+    assert_int_equal(x.windows.n, 1);
+    assert_close(x.windows.items[0].level[RULE_GAP], 100, 1e-12);
+    assert_true(x.windows.items[0].cv[RULE_GAP] == 0.03);
+    assert_true(isnan(x.windows.items[0].cv[RULE_INTERVAL]));
     assert_false(find(&x, K_1).reached);
     made_done(&x.m);
     play(&x, (const double[]){97.5, 102.5}, 2, 2);
@@ -68,8 +63,8 @@ static void a_window_needs_w_requests(void **state)
     for (size_t n = 4; n <= 5; n++) {
         struct scene x;
         play(&x, level, n, 5);
-        struct result_steady s = find(&x, K_1);
-        assert_int_equal(x.window_count, n == 5);
+        struct steady_verdict s = find(&x, K_1);
+        assert_int_equal(x.windows.n, n == 5);
         assert_int_equal(s.reached, n == 5);
         if (n == 4)
             assert_string_equal(s.why, "too few requests: 4 have a generation interval, 1 window of 5 needs 5");
@@ -85,8 +80,8 @@ static void k_counts_windows_that_do_not_overlap(void **state)
     (void)state;
     struct scene x;
     play(&x, (const double[]){1, 9, 1, 1, 1, 1, 9}, 7, 2);
-    assert_int_equal(x.window_count, 6);
-    struct result_steady s = find(&x, K_1);
+    assert_int_equal(x.windows.n, 6);
+    struct steady_verdict s = find(&x, K_1);
     assert_true(s.reached);
     assert_int_equal(s.window, 2);
     assert_int_equal(s.first_request, 2);
@@ -116,10 +111,9 @@ static void ties_go_by_id(void **state)
 {
     (void)state;
     struct made m;
-    struct streams s;
+    struct token_chains s;
     struct err e = {0};
     struct method method = method_default();
-    size_t count;
     made_init(&m, 0);
     for (uint32_t i = 0; i < 3; i++) {
         made_request(&m, i, 0, i == 0 ? 5 : 4, 2);
@@ -127,12 +121,12 @@ static void ties_go_by_id(void **state)
     }
     for (uint32_t i = 0; i < 3; i++)
         made_chunk(&m, i, 2 + 0.1 * i, 2, 1);
-    assert_ok(streams_make(&m.r, &method, &m.arena, &s, &e), e);
-    uint32_t *order = steady_order(&s, &m.arena, &count);
-    assert_int_equal(count, 3);
-    assert_int_equal(order[0], 1);
-    assert_int_equal(order[1], 2);
-    assert_int_equal(order[2], 0);
+    assert_ok(token_chains_make(&m.r, &method, &m.arena, &s, &e), e);
+    const struct completions done = steady_order(&s, &m.arena);
+    assert_int_equal(done.n, 3);
+    assert_int_equal(done.rows[0], 1);
+    assert_int_equal(done.rows[1], 2);
+    assert_int_equal(done.rows[2], 0);
     made_done(&m);
 }
 
@@ -143,7 +137,7 @@ static void saturated_is_from_the_first_to_the_last_moment(void **state)
     (void)state;
     static const double interval[4][2] = {{1, 5}, {2, 6}, {3, 4}, {3, 8}};
     struct made m;
-    struct streams s;
+    struct token_chains s;
     struct err e = {0};
     struct method method = method_default();
     made_init(&m, 0);
@@ -154,15 +148,14 @@ static void saturated_is_from_the_first_to_the_last_moment(void **state)
             for (int end = 0; end < 2; end++)
                 if (interval[i][end] == t)
                     made_chunk(&m, i, t, 1 + end, 1);
-    assert_ok(streams_make(&m.r, &method, &m.arena, &s, &e), e);
-    struct result_saturated x = {0};
-    assert_true(steady_saturated(&s, 0.85, &m.arena, &x));
+    assert_ok(token_chains_make(&m.r, &method, &m.arena, &s, &e), e);
+    struct saturation x = steady_saturated(&s, 0.85, &m.arena);
     assert_int_equal(x.peak, 4);
     assert_int_equal(x.level, 4);
     assert_int_equal(x.start_ns, at_s(3));
     assert_int_equal(x.end_ns, at_s(4));
-    assert_false(x.meaningful); /* all four at once */
-    assert_true(steady_saturated(&s, 0.5, &m.arena, &x));
+    assert_false(x.waited); /* all four at once */
+    x = steady_saturated(&s, 0.5, &m.arena);
     assert_int_equal(x.start_ns, at_s(2));
     assert_int_equal(x.end_ns, at_s(6));
     made_done(&m);

@@ -1,7 +1,7 @@
 /* Tokens of a chunk: by hand, and against the method's words taken step by step. */
 #include "check.h"
 #include "made.h"
-#include "analysis/spread.h"
+#include "analysis/allot.h"
 #include "analysis/tokens.h"
 
 /* n = 7 over 4, 4, 2 bytes: 2.8, 2.8, 1.4: floors 2, 2, 1; 2 left to the largest remainders .8, .8: 3, 3, 1. */
@@ -10,13 +10,13 @@ static void shares_by_largest_remainder(void **state)
     (void)state;
     uint64_t scratch[8];
     uint32_t b[] = {4, 4, 2};
-    tokens_spread(b, 3, 7, scratch);
+    tokens_allot(b, 3, 7, scratch);
     assert_int_equal(b[0], 3);
     assert_int_equal(b[1], 3);
     assert_int_equal(b[2], 1);
     /* n = 4 over 1, 1, 1: 1.33 each; the one left goes to the earliest of equal remainders. */
     uint32_t c[] = {1, 1, 1};
-    tokens_spread(c, 3, 4, scratch);
+    tokens_allot(c, 3, 4, scratch);
     assert_int_equal(c[0], 2);
     assert_int_equal(c[1], 1);
     assert_int_equal(c[2], 1);
@@ -29,12 +29,12 @@ static void empty_chunks_take_from_the_largest(void **state)
     (void)state;
     uint64_t scratch[8];
     uint32_t b[] = {12, 12, 0, 0};
-    tokens_spread(b, 4, 4, scratch);
+    tokens_allot(b, 4, 4, scratch);
     for (int i = 0; i < 4; i++)
         assert_int_equal(b[i], 1);
     /* n = 3: 2, 1, 0, 0 (equal remainders: the earlier); only one can be filled. */
     uint32_t c[] = {12, 12, 0, 0};
-    tokens_spread(c, 4, 3, scratch);
+    tokens_allot(c, 4, 3, scratch);
     const uint32_t right[] = {1, 1, 1, 0};
     assert_memory_equal(c, right, sizeof right);
 }
@@ -89,16 +89,16 @@ static void any_spread_is_by_the_words(void **state)
             b[i] = (uint32_t)((random >> 33) % sizes);
         }
         spread_by_the_words(b, count, n, right);
-        tokens_spread(b, count, n, scratch);
+        tokens_allot(b, count, n, scratch);
         assert_memory_equal(b, right, count * sizeof *b);
     }
 }
 
-static void make(struct made *m, struct streams *s)
+static void make(struct made *m, struct token_chains *s)
 {
     struct err e = {0};
     struct method method = method_default();
-    assert_ok(streams_make(&m->r, &method, &m->arena, s, &e), e);
+    assert_ok(token_chains_make(&m->r, &method, &m->arena, s, &e), e);
 }
 
 /* Running counts 2, 2, 5, usage 9: 2, 0, 3 and the rest of 4 to the last token chunk. */
@@ -106,7 +106,7 @@ static void running_counts_are_differences(void **state)
 {
     (void)state;
     struct made m;
-    struct streams s;
+    struct token_chains s;
     made_init(&m, 0);
     made_request(&m, 0, 0, 5, 9);
     made_chunk(&m, 0, 1, 2, 4);
@@ -117,7 +117,7 @@ static void running_counts_are_differences(void **state)
     assert_int_equal(s.tokens[1], 0);
     assert_int_equal(s.tokens[2], 7);
     assert_int_equal(s.source, TOKENS_RUNNING);
-    assert_int_equal(s.streams[0].first_tokens, 2);
+    assert_int_equal(s.chains[0].first_tokens, 2);
     assert_int_equal(s.largest, 7);
     /* The same counts without having been asked for: spread by bytes, 3 each. */
     m.r.plan.requests.continuous_usage = false;
@@ -133,7 +133,7 @@ static void equal_stamps_are_merged(void **state)
 {
     (void)state;
     struct made m;
-    struct streams s;
+    struct token_chains s;
     made_init(&m, 0);
     made_request(&m, 0, 0, 5, 12);
     made_request(&m, 1, 0, 5, 12)->verdict = VERDICT_RESET;
@@ -147,7 +147,7 @@ static void equal_stamps_are_merged(void **state)
     assert_int_equal(s.tokens[1], 0);
     assert_int_equal(s.tokens[2], 11);
     assert_int_equal(s.tokens[3], 0);
-    assert_true(s.next[3] == STREAM_SKIP);
+    assert_true(s.next[3] == CHAIN_SKIP);
     assert_int_equal(s.next[2], 0);
     /* Merged chunks are counted as they came: one of 10 tokens beyond the first is over 8. */
     assert_int_equal(s.merged_chunks, 1);
@@ -162,7 +162,7 @@ static void a_merged_last_chunk_takes_what_is_left(void **state)
 {
     (void)state;
     struct made m;
-    struct streams s;
+    struct token_chains s;
     made_init(&m, 0);
     made_request(&m, 0, 0, 5, 20);
     made_chunk(&m, 0, 1, 1, 4);
@@ -183,7 +183,7 @@ static void a_request_without_counts_is_spread_beside_the_others(void **state)
 {
     (void)state;
     struct made m;
-    struct streams s;
+    struct token_chains s;
     made_init(&m, 0);
     made_request(&m, 0, 0, 5, 9);
     made_request(&m, 1, 0, 5, 7);
@@ -200,8 +200,8 @@ static void a_request_without_counts_is_spread_beside_the_others(void **state)
     for (int i = 0; i < 6; i++)
         assert_int_equal(s.tokens[i], right[i]);
     assert_int_equal(s.next[1], 3);
-    assert_int_equal(s.streams[1].first_tokens, 3);
-    assert_int_equal(s.streams[1].chunks, 3);
+    assert_int_equal(s.chains[1].first_tokens, 3);
+    assert_int_equal(s.chains[1].chunks, 3);
     assert_int_equal(s.largest, 5);
     assert_int_equal(s.largest_later, 5);
     made_done(&m);
@@ -213,13 +213,13 @@ static void a_first_chunk_of_most_tokens_means_interval(void **state)
     (void)state;
     for (int first = 5; first <= 6; first++) {
         struct made m;
-        struct streams s;
+        struct token_chains s;
         made_init(&m, 0);
         made_request(&m, 0, 0, 5, 10);
         made_chunk(&m, 0, 1, first, 4);
         made_chunk(&m, 0, 2, 10, 4);
         make(&m, &s);
-        assert_int_equal(s.streams[0].by_interval, first == 6);
+        assert_int_equal(s.chains[0].by_interval, first == 6);
         made_done(&m);
     }
 }
@@ -228,7 +228,7 @@ static void one_stamp_is_no_generation_interval(void **state)
 {
     (void)state;
     struct made m;
-    struct streams s;
+    struct token_chains s;
     made_init(&m, 0);
     made_request(&m, 0, 0, 5, 1);
     made_request(&m, 7, 0, 5, 4); /* ids need not be dense */
@@ -237,12 +237,12 @@ static void one_stamp_is_no_generation_interval(void **state)
     made_chunk(&m, 7, 2, 4, 4);
     made_chunk(&m, 5, 3, 1, 4); /* of nobody */
     make(&m, &s);
-    assert_true(s.streams[0].success);
-    assert_false(s.streams[0].generates);
-    assert_false(s.streams[1].generates);
+    assert_true(s.chains[0].success);
+    assert_false(s.chains[0].generates);
+    assert_false(s.chains[1].generates);
     assert_int_equal(s.stray_chunks, 1);
-    assert_int_equal(streams_row(&s, 7), 1);
-    assert_true(streams_row(&s, 5) == STREAM_NONE);
+    assert_int_equal(token_chains_row(&s, 7), 1);
+    assert_true(token_chains_row(&s, 5) == CHAIN_NONE);
     made_done(&m);
 }
 
@@ -254,7 +254,7 @@ static void a_run_is_spread_by_the_words(void **state)
     for (int round = 0; round < 400; round++) {
         enum { REQUESTS = 5 };
         struct made m;
-        struct streams s;
+        struct token_chains s;
         uint32_t b[REQUESTS][64], right[64];
         size_t count[REQUESTS] = {0}, seen[REQUESTS] = {0};
         made_init(&m, 0);

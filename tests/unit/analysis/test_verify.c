@@ -1,7 +1,7 @@
 /* Every reason code and every mark, each from the records of one life with one thing spoilt, and no code beside it. */
 #include "check.h"
 #include "whole_life.h"
-#include "analysis/verify.h"
+#include "analysis/analyze.h"
 #include "model/record_order.h"
 
 struct spoilt {
@@ -29,7 +29,7 @@ static struct result judge(const struct records *r, struct arena *a)
     struct err e = {0};
     struct records in_order = *r;
     records_order(&in_order);
-    assert_ok(analyze_and_verify(&in_order, &m, a, &result, &e), e);
+    assert_ok(analyze(&in_order, &m, a, &result, &e), e);
     assert_int_equal(result.check_count, CODE_COUNT);
     assert_int_equal(result.flag_count, FLAG_COUNT);
     for (size_t i = 0; i < CODE_COUNT; i++) {

@@ -25,7 +25,7 @@ static inline void stage(struct result *r, int id, double start_s, double end_s,
     s->energy.grid = q(grid, grid / 100);
     s->energy.buffer = q(buffer, buffer / 3000);
     s->energy.precise = q(buffer * 0.9989, buffer / 3000);
-    s->energy.marks = quantity_absent(Q_NOT_RECORDED, "no mark samples were taken");
+    s->energy.boundary = quantity_absent(Q_NOT_RECORDED, "no mark samples were taken");
     bool by_counter = id == STAGE_FORMAL || id == STAGE_SATURATED || id == STAGE_STEADY;
     s->energy.headline = by_counter ? s->energy.counter : s->energy.grid;
     s->energy.headline_series = by_counter ? SERIES_COUNTER : SERIES_GRID;

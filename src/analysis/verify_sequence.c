@@ -79,7 +79,7 @@ static void check_clock(struct verify *v)
 /* ---- whole, sealed, in order ---- */
 
 /* A run that gave up or was stopped may lack its later stages; any other has all of them. */
-static const char *course_fault(struct verify *v)
+static const char *sequence_fault(struct verify *v)
 {
     static const int course[] = {BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, BOUNDARY_SERVICE_START,
                                  BOUNDARY_READY,          BOUNDARY_WARMUP_START, BOUNDARY_WARMUP_END,
@@ -115,14 +115,14 @@ static void check_records(struct verify *v)
     const char *fault = v->r->damage ? in_one_line(v->a, v->r->damage)
                         : !v->r->sealed
                             ? "the folder has no seal: the run was not finished, or its end did not reach the disk"
-                            : course_fault(v);
+                            : sequence_fault(v);
     if (fault)
         verify_set(v, CODE_RECORDS_DAMAGED, CHECK_FAILED, "The records are not whole: %s.", fault);
     else
         verify_set(v, CODE_RECORDS_DAMAGED, CHECK_PASSED, "Sealed, every hash right, every stage in order.");
 }
 
-void verify_course(struct verify *v)
+void verify_sequence(struct verify *v)
 {
     check_release(v);
     check_engine(v);

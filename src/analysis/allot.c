@@ -1,4 +1,4 @@
-#include "analysis/spread.h"
+#include "analysis/allot.h"
 
 #include <string.h>
 
@@ -146,7 +146,7 @@ static void spread_large(uint32_t *b, size_t count, uint64_t n, uint64_t total, 
         give_remainders(b, remainders, count, n - given, scratch);
 }
 
-void tokens_spread(uint32_t *b, size_t count, uint64_t n, uint64_t *scratch)
+void tokens_allot(uint32_t *b, size_t count, uint64_t n, uint64_t *scratch)
 {
     uint64_t total = 0;
     uint32_t counts[SMALL] = {0};
@@ -177,11 +177,11 @@ void tokens_spread(uint32_t *b, size_t count, uint64_t n, uint64_t *scratch)
 /* ---- in order of time ---- */
 
 /* Floors and largest remainders. False where chunks of several sizes tie. */
-static bool prepare_shares(struct spread *p, const uint16_t *counts, uint64_t n, uint64_t total, uint32_t *share)
+static bool prepare_shares(struct allotment *p, const uint16_t *counts, uint64_t n, uint64_t total, uint32_t *share)
 {
-    uint32_t size[SPREAD_SIZES], kinds = 0;
-    uint64_t rest[SPREAD_SIZES], left = n;
-    for (uint32_t k = 0; k < SPREAD_SIZES; k++) {
+    uint32_t size[ALLOT_SIZES], kinds = 0;
+    uint64_t rest[ALLOT_SIZES], left = n;
+    for (uint32_t k = 0; k < ALLOT_SIZES; k++) {
         if (!counts[k])
             continue;
         share[k] = (uint32_t)(n * k / total);
@@ -207,7 +207,7 @@ static bool prepare_shares(struct spread *p, const uint16_t *counts, uint64_t n,
 }
 
 /* As fill_zeros, from the number of chunks at each share. */
-static void prepare_level(struct spread *p, const uint64_t *at_share, uint32_t most)
+static void prepare_level(struct allotment *p, const uint64_t *at_share, uint32_t most)
 {
     uint64_t spare = 0, taken = 0, group = at_share[most];
     p->level = UINT32_MAX;
@@ -223,15 +223,15 @@ static void prepare_level(struct spread *p, const uint64_t *at_share, uint32_t m
     p->once_more = (uint32_t)(p->zeros - taken);
 }
 
-bool spread_prepare(struct spread *p, uint64_t n)
+bool allot_prepare(struct allotment *p, uint64_t n)
 {
     uint64_t total = 0, at_share[SHARES] = {0};
-    uint32_t share[SPREAD_SIZES] = {0}, most = 0;
-    for (uint32_t k = 0; k < SPREAD_SIZES; k++)
+    uint32_t share[ALLOT_SIZES] = {0}, most = 0;
+    for (uint32_t k = 0; k < ALLOT_SIZES; k++)
         total += (uint64_t)k * p->of[k];
     if (p->large || p->chunks > STREAMED_MAX || total == 0 || !prepare_shares(p, p->of, n, total, share))
         return false;
-    for (uint32_t k = 0; k < SPREAD_SIZES; k++) {
+    for (uint32_t k = 0; k < ALLOT_SIZES; k++) {
         if (!p->of[k])
             continue;
         uint32_t tied = p->tied >> k & 1 ? p->ties : 0, top = share[k] + (tied > 0);
@@ -242,7 +242,7 @@ bool spread_prepare(struct spread *p, uint64_t n)
         most = top > most ? top : most;
     }
     prepare_level(p, at_share, most);
-    for (uint32_t k = 0; k < SPREAD_SIZES; k++)
+    for (uint32_t k = 0; k < ALLOT_SIZES; k++)
         p->of[k] = (uint16_t)share[k];
     return true;
 }

@@ -1,0 +1,103 @@
+#include "analysis/about.h"
+
+#include <math.h>
+#include <string.h>
+#include "base/num.h"
+
+/* What a fact saw; null: there is no such fact, or it saw nothing. The last one counts. */
+static const char *seen(const struct records *r, const char *name)
+{
+    for (size_t i = r->fact_count; i-- > 0;)
+        if (r->facts[i].name && strcmp(r->facts[i].name, name) == 0)
+            return r->facts[i].seen && r->facts[i].seen[0] ? r->facts[i].seen : NULL;
+    return NULL;
+}
+
+/* A value and who says it. */
+struct said {
+    const char *source, *value;
+};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* The first of them that says anything; both null: none does. */
+static struct said first_said(const struct said *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].value && list[i].value[0])
+            return list[i];
+    return (struct said){0};
+}
+
+static struct said model_of(const struct records *r)
+{
+    const struct said list[] = {{"plan", r->plan.model.id}, {"snapshot", seen(r, "snapshot.model_id")}};
+    return first_said(list, COUNT(list));
+}
+
+static struct said precision_of(const struct records *r)
+{
+    const struct said list[] = {{"plan", r->plan.model.precision},
+                                {"engine", seen(r, "identity.precision")},
+                                {"snapshot", seen(r, "snapshot.precision")}};
+    return first_said(list, COUNT(list));
+}
+
+static struct said version_of(const struct records *r)
+{
+    const struct said list[] = {
+        {"engine", r->run.engine_version}, {"engine", seen(r, "identity.version")}, {"plan", r->plan.engine.version}};
+    return first_said(list, COUNT(list));
+}
+
+static struct said revision_of(const struct records *r)
+{
+    const struct said list[] = {{"plan", r->plan.model.revision}, {"engine", seen(r, "identity.revision")}};
+    return first_said(list, COUNT(list));
+}
+
+static double parameters_of(const struct records *r, const char **ret_source)
+{
+    const char *counted = seen(r, "snapshot.parameters");
+    int64_t parameters;
+    *ret_source = "plan";
+    if (!isnan(r->plan.model.total_parameters))
+        return r->plan.model.total_parameters;
+    *ret_source = "snapshot";
+    if (counted && num_i64(span_of(counted), &parameters) && parameters > 0)
+        return (double)parameters;
+    *ret_source = r->given_parameters > 0 ? "analyze" : NULL;
+    return r->given_parameters > 0 ? r->given_parameters : (double)NAN;
+}
+
+struct result_about about_of(const struct records *r)
+{
+    const struct plan *p = &r->plan;
+    const struct said model = model_of(r), precision = precision_of(r), version = version_of(r);
+    const struct said revision = revision_of(r);
+    const char *parameters_source;
+    double parameters = parameters_of(r, &parameters_source);
+    return (struct result_about){.run_id = r->run.id,
+                                 .method_id = METHOD_ID,
+                                 .jtok_version = JTOK_VERSION,
+                                 .records_method_id = r->run.method_id,
+                                 .records_jtok_version = r->run.jtok_version,
+                                 .name = p->name,
+                                 .scenario = p->scenario ? p->scenario : p->requests.file,
+                                 .model = model.value,
+                                 .revision = revision.value,
+                                 .engine = plan_engine_name(p),
+                                 .engine_version = version.value,
+                                 .precision = precision.value,
+                                 .total_parameters = parameters,
+                                 .model_source = model.source,
+                                 .revision_source = revision.source,
+                                 .precision_source = precision.source,
+                                 .engine_version_source = version.source,
+                                 .total_parameters_source = parameters_source,
+                                 .image_digest = p->engine.image_digest,
+                                 .plan_sha256 = r->run.plan_sha256,
+                                 .requests_sha256 = p->requests.sha256,
+                                 .work_sha256 = p->requests.work_sha256,
+                                 .simulated = r->run.gpu_simulated || r->run.engine_simulated || p->engine.simulated};
+}
