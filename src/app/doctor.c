@@ -111,7 +111,7 @@ struct look {
     struct arena *arena;
 };
 
-static void advise(struct look *l, enum advice_kind kind, const char *command, const char *text)
+static void add_advice(struct look *l, enum advice_kind kind, const char *command, const char *text)
 {
     struct doctor *d = l->d;
     must(d->advice_count < ADVICE_MAX);
@@ -125,8 +125,8 @@ static const char *keep_text(const char *text, struct arena *a)
 
 /* The texts as printf makes them. */
 #define FORMAT(l, ...)                        arena_format((l)->arena, __VA_ARGS__)
-#define ADVISE(l, kind, ...)                  advise(l, kind, NULL, FORMAT(l, __VA_ARGS__))
-#define ADVISE_COMMAND(l, kind, command, ...) advise(l, kind, command, FORMAT(l, __VA_ARGS__))
+#define ADVISE(l, kind, ...)                  add_advice(l, kind, NULL, FORMAT(l, __VA_ARGS__))
+#define ADVISE_COMMAND(l, kind, command, ...) add_advice(l, kind, command, FORMAT(l, __VA_ARGS__))
 
 /* ---- GPUs ---- */
 
@@ -139,7 +139,7 @@ static void advise_static(struct look *l, const struct device_gpu *g)
         return;
     }
     for (size_t k = 0; k < g->advice_count; k++)
-        advise(l, g->advice[k].kind, keep_text(g->advice[k].command, l->arena), FORMAT(l, "%s", g->advice[k].text));
+        add_advice(l, g->advice[k].kind, keep_text(g->advice[k].command, l->arena), FORMAT(l, "%s", g->advice[k].text));
     if (!info->instant_source && !device_gpu_blocked(g))
         ADVISE(l, ADVICE_BLOCKS, "GPU %lld does not report its power, so it cannot be measured.", i);
     if (info->power_limit_mw != ABSENT_I64 && info->power_limit_default_mw != ABSENT_I64 &&
@@ -258,7 +258,7 @@ static bool look_at_gpus(struct look *l, int64_t probe_ns, struct err *e)
 /* ---- the system ---- */
 
 /* The first line of a small file, or null. */
-static const char *first_line(struct look *l, const char *path)
+static const char *line_of_file(struct look *l, const char *path)
 {
     char text[256];
     FILE *f = fopen(path, "re");
@@ -271,9 +271,9 @@ static const char *first_line(struct look *l, const char *path)
     return arena_text(l->arena, text);
 }
 
-static int64_t first_number(struct look *l, const char *path)
+static int64_t number_in_file(struct look *l, const char *path)
 {
-    const char *text = first_line(l, path);
+    const char *text = line_of_file(l, path);
     int64_t value;
     return text && num_i64(span_of(text), &value) ? value : ABSENT_I64;
 }
@@ -282,7 +282,7 @@ static void look_at_clock(struct look *l)
 {
     struct doctor_system *s = &l->d->system;
     int64_t late_ns[WAKES], begin_ns = clock_now_ns();
-    s->clock_source = first_line(l, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    s->clock_source = line_of_file(l, "/sys/devices/system/clocksource/clocksource0/current_clocksource");
     for (int i = 0; i < CLOCK_READS; i++)
         (void)clock_now_ns();
     s->clock_read_ns = (clock_now_ns() - begin_ns) / CLOCK_READS;
@@ -318,9 +318,9 @@ static void look_at_limits(struct look *l)
     getrlimit(RLIMIT_NOFILE, &files);
     s->files_soft = limit_of(files.rlim_cur);
     s->files_hard = limit_of(files.rlim_max);
-    const char *range = first_line(l, "/proc/sys/net/ipv4/ip_local_port_range");
+    const char *range = line_of_file(l, "/proc/sys/net/ipv4/ip_local_port_range");
     s->ports = range && sscanf(range, "%lld %lld", &low, &high) == 2 ? high - low + 1 : ABSENT_I64;
-    s->backlog = first_number(l, "/proc/sys/net/core/somaxconn");
+    s->backlog = number_in_file(l, "/proc/sys/net/core/somaxconn");
     s->cpus = sysconf(_SC_NPROCESSORS_ONLN);
     s->own_pid_namespace = stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != first_pid_namespace;
     if (s->files_hard != ABSENT_I64 && s->files_hard < STREAMS + FILES_BESIDE)

@@ -64,7 +64,7 @@ static const char *exclusion(const struct result *r, struct arena *a)
                        : arena_format(a, "excluded: %s and %zu more", first, failed - 1);
 }
 
-static const char *verdict_of(const struct result *r, struct arena *a)
+static const char *verdict_text(const struct result *r, struct arena *a)
 {
     if (result_is_older(r))
         return arena_format(a, "%s under %s", r->formal ? "formal" : "excluded",
@@ -78,14 +78,14 @@ static const char *with_version(const char *engine, const char *version, struct 
     return engine && version ? arena_format(a, "%s %s", engine, version) : engine;
 }
 
-static double value_of(const struct quantity *q)
+static double number_of(const struct quantity *q)
 {
     return quantity_has_value(q) ? q->value : __builtin_nan("");
 }
 
 static void take_result(struct listed_run *l, const struct result *r, struct arena *a)
 {
-    l->verdict = verdict_of(r, a);
+    l->verdict = verdict_text(r, a);
     l->model = r->about.model;
     l->engine = with_version(r->about.engine, r->about.engine_version, a);
     l->simulated = l->simulated || r->about.simulated;
@@ -116,9 +116,9 @@ static struct listed_run list_one(const struct archive_entry *x, struct arena *a
         if (x->has_result && evaluate_stored(x->folder, a, r, &e))
             take_result(&l, r, a);
     }
-    l.steady_j_per_token = value_of(&l.steady);
-    l.formal_j_per_token = value_of(&l.formal);
-    l.lifecycle_j_per_token = value_of(&l.lifecycle);
+    l.steady_j_per_token = number_of(&l.steady);
+    l.formal_j_per_token = number_of(&l.formal);
+    l.lifecycle_j_per_token = number_of(&l.lifecycle);
     return l;
 }
 

@@ -4,7 +4,7 @@
 #include "store/archive.h"
 
 /* Seals the records, computes the result from them alone and stores it. */
-static bool conclude(const char *folder, struct arena *a, struct evaluation *ret_evaluation, struct err *e)
+static bool seal_and_store(const char *folder, struct arena *a, struct evaluation *ret_evaluation, struct err *e)
 {
     struct method method = method_default();
     return archive_seal(folder, e) && evaluate_run(folder, &method, a, ret_evaluation, e) &&
@@ -28,7 +28,7 @@ bool measure(struct run *run, void *self, void (*recorded)(void *self, const cha
                 "The records in %s are incomplete, so they are not sealed and there is no result. What was written is "
                 "kept; \"jtok analyze %s\" shows what it gives.",
                 folder, folder);
-    else if (conclude(folder, a, v, &m.no_result))
+    else if (seal_and_store(folder, a, v, &m.no_result))
         m.evaluation = v;
     *ret_measurement = m;
     return true;

@@ -10,8 +10,8 @@
 #include "store/csv_records.h"
 
 /* Null where the folder has no such document. */
-static bool read_document(const struct schema *s, const char *folder, const char *name, struct arena *a,
-                          const void **ret_object, struct err *e)
+static bool read_sealed(const struct schema *s, const char *folder, const char *name, struct arena *a,
+                        const void **ret_object, struct err *e)
 {
     const char *path = arena_format(a, "%s/%s", folder, name);
     *ret_object = NULL;
@@ -31,8 +31,8 @@ static bool read_run(const char *folder, struct arena *a, struct compare_run *re
 {
     struct result *result = arena_alloc(a, sizeof *result);
     const void *plan, *run;
-    if (!evaluate_stored(folder, a, result, e) || !read_document(&plan_schema, folder, "plan.json", a, &plan, e) ||
-        !read_document(&rec_run_schema, folder, "run.json", a, &run, e))
+    if (!evaluate_stored(folder, a, result, e) || !read_sealed(&plan_schema, folder, "plan.json", a, &plan, e) ||
+        !read_sealed(&rec_run_schema, folder, "run.json", a, &run, e))
         return false;
     *ret_run = (struct compare_run){result, plan, run};
     return true;

@@ -47,7 +47,7 @@ struct parsing {
 };
 
 /* The option's place in the table, or option_count. */
-static size_t find(const struct command *c, struct span name)
+static size_t find_option(const struct command *c, struct span name)
 {
     size_t i = 0;
     for (; i < c->option_count; i++) {
@@ -83,7 +83,7 @@ static bool store(const struct parsing *p, const struct option *o, const char *v
                    near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-static bool take(const struct parsing *p, size_t place, const char *value, struct err *e)
+static bool take_value(const struct parsing *p, size_t place, const char *value, struct err *e)
 {
     must(place < p->command->option_count);
     const struct option *o = &p->command->options[place];
@@ -116,7 +116,7 @@ static bool take_option(const struct parsing *p, int *at, struct err *e)
         p->args->help = true;
         return true;
     }
-    size_t place = find(p->command, name);
+    size_t place = find_option(p->command, name);
     if (place == p->command->option_count)
         return unknown_option(p, name, e);
     const struct option *o = &p->command->options[place];
@@ -127,7 +127,7 @@ static bool take_option(const struct parsing *p, int *at, struct err *e)
             return err_set(e, ERR_USAGE, "%s: %s needs a value: %s %s.", p->command->name, o->name, o->name, o->value);
         value = p->argv[++*at];
     }
-    return take(p, place, value ? value : "", e);
+    return take_value(p, place, value ? value : "", e);
 }
 
 static bool check_operands(const struct command *c, const struct args *a, struct err *e)

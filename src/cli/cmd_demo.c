@@ -28,7 +28,7 @@ static const struct option demo_rows[] = {
 };
 
 /* Going through and proving its records is what counts, not being formal. */
-static enum exit_code judge(const struct measurement *m, struct arena *a)
+static enum exit_code judge_demo(const struct measurement *m, struct arena *a)
 {
     struct err e;
     if (!m->outcome.went_through)
@@ -48,7 +48,7 @@ static bool run_demo(struct call *call, struct err *e)
     plan_args_set(call->command, call->args, plan, &problems);
     bool good = problems_none(&problems, ERR_PLAN, e);
     if (good)
-        call->code = life_run(&(struct life){.plan = plan, .options = &o->life, .judge = judge}, call->arena);
+        call->code = life_run(&(struct life){.plan = plan, .options = &o->life, .judge = judge_demo}, call->arena);
     demo_close(folder);
     return good;
 }

@@ -37,7 +37,7 @@ static bool run_or_help(struct call *call, struct err *e)
     return call->command->run(call, e);
 }
 
-static bool write_out(const struct call *call, struct err *e)
+static bool write_output(const struct call *call, struct err *e)
 {
     return call->command->shown ? show_write(call->out, e) : show_flush(call->out, e);
 }
@@ -53,7 +53,7 @@ enum exit_code command_run(const struct command *c, int argc, char **argv)
     void *options = arena_alloc(&a, c->options_size + 1);
     struct call call = {.command = c, .options = options, .args = &args, .arena = &a, .out = &out};
     bool good = args_parse(c, argc, argv, &a, options, &args, &e) && run_or_help(&call, &e);
-    bool written = write_out(&call, &unwritten);
+    bool written = write_output(&call, &unwritten);
     if (!good)
         call.code = exit_with(&e);
     else if (!written)

@@ -2,14 +2,14 @@
 #include <string.h>
 #include "cli/help.h"
 
-static void put_commands(struct buf *out)
+static void list_commands(struct buf *out)
 {
     for (const struct command *const *c = commands; *c; c++)
         buf_fmt(out, "%s%s", c == commands ? "" : " ", (*c)->name);
 }
 
 /* `text` as a shell takes it between single quotes; `also` is escaped with a backslash within. */
-static void put_quoted(const char *text, const char *also, struct buf *out)
+static void shell_quoted(const char *text, const char *also, struct buf *out)
 {
     buf_byte(out, '\'');
     for (; *text; text++) {
@@ -22,19 +22,19 @@ static void put_quoted(const char *text, const char *also, struct buf *out)
     buf_byte(out, '\'');
 }
 
-static void put_names(const char *const *names, struct buf *out)
+static void list_names(const char *const *names, struct buf *out)
 {
     for (size_t i = 0; names[i]; i++)
         buf_fmt(out, "%s%s", i ? " " : "", names[i]);
 }
 
 /* The words that an operand may be; nothing where it may be anything. */
-static void put_operand_names(const struct command *c, struct buf *out)
+static void list_operand_names(const struct command *c, struct buf *out)
 {
     if (c == &cmd_help)
-        put_commands(out);
+        list_commands(out);
     else if (c->operand_names)
-        put_names(c->operand_names, out);
+        list_names(c->operand_names, out);
 }
 
 /* ---- bash ---- */
@@ -53,7 +53,7 @@ static void bash_command(const struct command *c, struct buf *out)
         buf_str(out, ") ");
         if (names) {
             buf_str(out, "COMPREPLY=($(compgen -W \"");
-            put_names(names, out);
+            list_names(names, out);
             buf_str(out, "\" -- \"$word\")); ");
         }
         buf_str(out, "return ;;\n");
@@ -62,7 +62,7 @@ static void bash_command(const struct command *c, struct buf *out)
     for (size_t i = 0; i < c->option_count; i++)
         buf_fmt(out, "%s ", c->options[i].name);
     buf_str(out, "--help\" words=\"");
-    put_operand_names(c, out);
+    list_operand_names(c, out);
     buf_str(out, "\" ;;\n");
 }
 
@@ -73,7 +73,7 @@ void completion_bash(struct buf *out)
                  "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options= words=\n"
                  "    COMPREPLY=()\n"
                  "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
-    put_commands(out);
+    list_commands(out);
     buf_str(out, " --help --version\" -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n");
     for (const struct command *const *c = commands; *c; c++)
         bash_command(*c, out);
@@ -102,14 +102,14 @@ static void zsh_option(const struct option *o, struct buf *out)
         buf_fmt(&spec, ":%s:", o->value);
         if (names) {
             buf_byte(&spec, '(');
-            put_names(names, &spec);
+            list_names(names, &spec);
             buf_byte(&spec, ')');
         } else {
             buf_str(&spec, "_files");
         }
     }
     buf_str(out, " \\\n                ");
-    put_quoted(buf_text(&spec), "", out);
+    shell_quoted(buf_text(&spec), "", out);
     buf_done(&spec);
     buf_done(&doc);
 }
@@ -122,7 +122,7 @@ void completion_zsh(struct buf *out)
         struct buf line = {0};
         buf_fmt(&line, "%s:%s", (*c)->name, (*c)->brief);
         buf_str(out, "        ");
-        put_quoted(buf_text(&line), "", out);
+        shell_quoted(buf_text(&line), "", out);
         buf_byte(out, '\n');
         buf_done(&line);
     }
@@ -134,7 +134,7 @@ void completion_zsh(struct buf *out)
             zsh_option(&(*c)->options[i], out);
         buf_str(out, " \\\n                '--help[Print the help of the command.]' ");
         struct buf names = {0};
-        put_operand_names(*c, &names);
+        list_operand_names(*c, &names);
         if (names.n)
             buf_fmt(out, "'*:name:(%s)' ;;\n", buf_text(&names));
         else
@@ -155,14 +155,14 @@ static void fish_option(const struct command *c, const struct option *o, struct 
         buf_fmt(out, " -s %c", o->letter);
     if (names) {
         buf_str(out, " -x -a '");
-        put_names(names, out);
+        list_names(names, out);
         buf_byte(out, '\'');
     } else if (o->value) {
         buf_str(out, " -r");
     }
     buf_str(out, " -d ");
     help_option_doc(o, &doc);
-    put_quoted(buf_text(&doc), "\\", out);
+    shell_quoted(buf_text(&doc), "\\", out);
     buf_byte(out, '\n');
     buf_done(&doc);
 }
@@ -172,7 +172,7 @@ void completion_fish(struct buf *out)
     buf_str(out, "# fish completion for jtok " JTOK_VERSION ", made by jtok docs\n");
     for (const struct command *const *c = commands; *c; c++) {
         buf_fmt(out, "complete -c jtok -f -n __fish_use_subcommand -a %s -d ", (*c)->name);
-        put_quoted((*c)->brief, "\\", out);
+        shell_quoted((*c)->brief, "\\", out);
         buf_byte(out, '\n');
     }
     for (const struct command *const *c = commands; *c; c++) {
@@ -181,7 +181,7 @@ void completion_fish(struct buf *out)
         buf_fmt(out, "complete -c jtok -n '__fish_seen_subcommand_from %s' -l help -s h -d 'Print the help.'\n",
                 (*c)->name);
         struct buf names = {0};
-        put_operand_names(*c, &names);
+        list_operand_names(*c, &names);
         if (names.n)
             buf_fmt(out, "complete -c jtok -n '__fish_seen_subcommand_from %s' -f -a '%s'\n", (*c)->name,
                     buf_text(&names));

@@ -47,7 +47,7 @@ const char *help_names(const char *const *names, struct arena *a)
     return text;
 }
 
-static void put_names(const struct field *f, struct buf *out)
+static void help_put_names(const struct field *f, struct buf *out)
 {
     buf_str(out, ": ");
     for (size_t i = 0; f->names[i]; i++)
@@ -66,7 +66,7 @@ void help_option_doc(const struct option *o, struct buf *out)
     must(n && doc[n - 1] == '.');
     buf_add(out, doc, n - 1);
     if (help_option_names(o)) {
-        put_names(f, out);
+        help_put_names(f, out);
     } else if (f && f->preset_text) {
         buf_fmt(out, " (default: %s)", f->preset_text);
     } else if (f && f->has_preset && f->type != FIELD_BOOL) {
@@ -77,7 +77,7 @@ void help_option_doc(const struct option *o, struct buf *out)
     buf_byte(out, '.');
 }
 
-static void put_option(const struct option *o, struct buf *out)
+static void help_put_option(const struct option *o, struct buf *out)
 {
     size_t start = out->n;
     if (o->letter)
@@ -98,7 +98,7 @@ static void put_option(const struct option *o, struct buf *out)
     buf_done(&doc);
 }
 
-static void put_paragraphs(const char *text, struct buf *out)
+static void help_put_paragraphs(const char *text, struct buf *out)
 {
     while (*text) {
         struct buf paragraph = {0};
@@ -111,7 +111,7 @@ static void put_paragraphs(const char *text, struct buf *out)
     }
 }
 
-static void put_lines(const char *text, struct buf *out)
+static void help_put_lines(const char *text, struct buf *out)
 {
     while (*text) {
         size_t n = strcspn(text, "\n");
@@ -121,7 +121,7 @@ static void put_lines(const char *text, struct buf *out)
 }
 
 /* `c` null: all of them. */
-static void put_exits(const struct command *c, struct buf *out)
+static void help_put_exits(const struct command *c, struct buf *out)
 {
     buf_str(out, "\nExit codes:\n");
     for (size_t i = 0; i < exit_row_count; i++) {
@@ -138,16 +138,16 @@ void help_command(const struct command *c, struct buf *out)
     must(c->summary && c->example);
     buf_fmt(out, "Usage: jtok %s%s%s%s\n", c->name, c->option_count ? " [OPTIONS]" : "", c->operands ? " " : "",
             c->operands ? c->operands : "");
-    put_paragraphs(c->summary, out);
+    help_put_paragraphs(c->summary, out);
     if (c->more)
-        put_paragraphs(c->more, out);
+        help_put_paragraphs(c->more, out);
     buf_str(out, "\nOptions:\n");
     for (size_t i = 0; i < c->option_count; i++)
-        put_option(&c->options[i], out);
-    put_option(&help_option, out);
-    put_exits(c, out);
+        help_put_option(&c->options[i], out);
+    help_put_option(&help_option, out);
+    help_put_exits(c, out);
     buf_str(out, strchr(c->example, '\n') ? "\nExamples:\n" : "\nExample:\n");
-    put_lines(c->example, out);
+    help_put_lines(c->example, out);
 }
 
 void help_program(struct buf *out)
@@ -160,7 +160,7 @@ void help_program(struct buf *out)
     }
     buf_str(out, "\n\"jtok COMMAND --help\" shows the options of a command, with an example.\n"
                  "\"jtok --version\" prints the version.\n");
-    put_exits(NULL, out);
+    help_put_exits(NULL, out);
     buf_str(out, "\nExample:\n");
-    put_lines(cmd_run.example, out);
+    help_put_lines(cmd_run.example, out);
 }

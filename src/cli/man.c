@@ -5,7 +5,7 @@
 #include "cli/help.h"
 
 /* Text as roff takes it: a backslash, a dash that a reader may copy, a point or quote at the start of a line. */
-static void put_text(const char *text, struct buf *out)
+static void man_text(const char *text, struct buf *out)
 {
     bool start = out->n == 0 || out->p[out->n - 1] == '\n';
     for (; *text; text++) {
@@ -22,87 +22,87 @@ static void put_text(const char *text, struct buf *out)
 }
 
 /* One sentence a line, as mdoc wants it. */
-static void put_sentences(const char *text, struct buf *out)
+static void man_sentences(const char *text, struct buf *out)
 {
     while (*text) {
         const char *end = strstr(text, ". ");
         size_t n = end ? (size_t)(end - text) + 1 : strlen(text);
         struct buf sentence = {0};
         buf_add(&sentence, text, n);
-        put_text(buf_text(&sentence), out);
+        man_text(buf_text(&sentence), out);
         buf_byte(out, '\n');
         buf_done(&sentence);
         text += n + strspn(text + n, " ");
     }
 }
 
-static void put_paragraphs(const char *text, struct buf *out)
+static void man_paragraphs(const char *text, struct buf *out)
 {
     while (*text) {
         struct buf paragraph = {0};
         size_t n = strcspn(text, "\n");
         buf_add(&paragraph, text, n);
         buf_str(out, ".Pp\n");
-        put_sentences(buf_text(&paragraph), out);
+        man_sentences(buf_text(&paragraph), out);
         buf_done(&paragraph);
         text += n + (text[n] == '\n');
     }
 }
 
-static void put_head(const char *name, const char *title, const char *brief, struct buf *out)
+static void man_head(const char *name, const char *title, const char *brief, struct buf *out)
 {
     buf_fmt(out, ".Dd $Mdocdate$\n.Dt %s 1\n.Os jtok " JTOK_VERSION "\n.Sh NAME\n.Nm %s\n.Nd ", title, name);
-    put_text(brief, out);
+    man_text(brief, out);
     buf_byte(out, '\n');
 }
 
-static void put_option(const struct option *o, struct buf *out)
+static void man_option(const struct option *o, struct buf *out)
 {
     buf_str(out, ".It ");
     if (o->letter)
         buf_fmt(out, "Fl %c , ", o->letter);
     buf_str(out, "Fl ");
-    put_text(o->name + 1, out);
+    man_text(o->name + 1, out);
     if (o->value) {
         buf_str(out, " Ar ");
-        put_text(o->value, out);
+        man_text(o->value, out);
     }
     buf_byte(out, '\n');
     struct buf doc = {0};
     help_option_doc(o, &doc);
-    put_sentences(buf_text(&doc), out);
+    man_sentences(buf_text(&doc), out);
     buf_done(&doc);
 }
 
-static void put_options(const struct command *c, struct buf *out)
+static void man_options(const struct command *c, struct buf *out)
 {
     buf_str(out, ".Pp\nThe options are:\n.Bl -tag -width Ds\n");
     for (size_t i = 0; i < c->option_count; i++)
-        put_option(&c->options[i], out);
+        man_option(&c->options[i], out);
     buf_str(out, ".It Fl h , Fl \\-help\nPrint a short form of this page.\n.El\n");
 }
 
 /* `c` null: all of them. */
-static void put_exits(const struct command *c, struct buf *out)
+static void man_exits(const struct command *c, struct buf *out)
 {
     buf_str(out, ".Sh EXIT STATUS\n.Bl -tag -width Ds\n");
     for (size_t i = 0; i < exit_row_count; i++) {
         if (c && !help_exits(c, exit_rows[i].code))
             continue;
         buf_fmt(out, ".It %d\n", (int)exit_rows[i].code);
-        put_sentences(exit_rows[i].doc, out);
+        man_sentences(exit_rows[i].doc, out);
     }
     buf_str(out, ".El\n");
 }
 
-static void put_example(const char *text, struct buf *out)
+static void man_example(const char *text, struct buf *out)
 {
     buf_str(out, ".Sh EXAMPLES\n.Bd -literal\n");
-    put_text(text, out);
+    man_text(text, out);
     buf_str(out, "\n.Ed\n");
 }
 
-static void put_environment(struct buf *out)
+static void man_environment(struct buf *out)
 {
     static const struct {
         const char *name, *doc;
@@ -115,7 +115,7 @@ static void put_environment(struct buf *out)
     buf_str(out, ".Sh ENVIRONMENT\n.Bl -tag -width Ds\n");
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         buf_fmt(out, ".It Ev %s\n", variables[i].name);
-        put_sentences(variables[i].doc, out);
+        man_sentences(variables[i].doc, out);
     }
     buf_str(out, ".El\n");
 }
@@ -127,38 +127,38 @@ void man_command(const struct command *c, struct buf *out)
     snprintf(name, sizeof name, "jtok-%s", c->name);
     for (size_t i = 0; i <= strlen(name); i++)
         title[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i]);
-    put_head(name, title, c->brief, out);
+    man_head(name, title, c->brief, out);
     buf_fmt(out, ".Sh SYNOPSIS\n.Nm jtok %s\n", c->name);
     if (c->option_count)
         buf_str(out, ".Op Ar options\n");
     if (c->operands) {
         buf_str(out, ".Ar ");
-        put_text(c->operands, out);
+        man_text(c->operands, out);
         buf_byte(out, '\n');
     }
     buf_str(out, ".Sh DESCRIPTION\n");
-    put_sentences(c->summary, out);
+    man_sentences(c->summary, out);
     if (c->more)
-        put_paragraphs(c->more, out);
-    put_options(c, out);
-    put_exits(c, out);
-    put_example(c->example, out);
+        man_paragraphs(c->more, out);
+    man_options(c, out);
+    man_exits(c, out);
+    man_example(c->example, out);
     buf_str(out, ".Sh SEE ALSO\n.Xr jtok 1\n");
 }
 
 void man_program(struct buf *out)
 {
-    put_head("jtok", "JTOK", "energy per output token of an LLM inference service", out);
+    man_head("jtok", "JTOK", "energy per output token of an LLM inference service", out);
     buf_str(out, ".Sh SYNOPSIS\n.Nm\n.Ar command\n.Op Ar arguments\n.Nm\n.Fl \\-version\n.Sh DESCRIPTION\n"
                  ".Nm\nmeasures the energy per output token of an LLM inference service, with its uncertainty.\n"
                  "The commands are:\n.Bl -tag -width Ds\n");
     for (const struct command *const *c = commands; *c; c++) {
         buf_fmt(out, ".It Xr jtok-%s 1\n", (*c)->name);
-        put_text((*c)->brief, out);
+        man_text((*c)->brief, out);
         buf_byte(out, '\n');
     }
     buf_str(out, ".El\n");
-    put_environment(out);
-    put_exits(NULL, out);
-    put_example(cmd_run.example, out);
+    man_environment(out);
+    man_exits(NULL, out);
+    man_example(cmd_run.example, out);
 }

@@ -107,7 +107,7 @@ static void put_groups(const struct comparison *c, struct arena *a, struct buf *
 
 /* ---- both ---- */
 
-static const struct comparison_row *row_of(const struct comparison *c, const char *key)
+static const struct comparison_row *row_with_key(const struct comparison *c, const char *key)
 {
     for (size_t i = 0; i < c->row_count; i++)
         if (strcmp(c->rows[i].key, key) == 0)
@@ -116,9 +116,9 @@ static const struct comparison_row *row_of(const struct comparison *c, const cha
 }
 
 /* The answer first, in one sentence. */
-static void put_headline(const struct comparison *c, struct arena *a, struct buf *out)
+static void put_answer(const struct comparison *c, struct arena *a, struct buf *out)
 {
-    const struct comparison_row *r = row_of(c, "formal_j_per_token");
+    const struct comparison_row *r = row_with_key(c, "formal_j_per_token");
     if (!r || r->why || r->ratio.state != Q_MEASURED)
         return;
     const char *sum =
@@ -134,11 +134,41 @@ static void put_headline(const struct comparison *c, struct arena *a, struct buf
         text = arena_format(a, "%s. With fewer than %d runs per side, this says nothing about the set-ups.", sum,
                             COMPARE_DECIDES);
     else
-        text = arena_format(a, "%s, between runs %+.2f to %+.2f %%: %s.", sum, 100 * (r->between.low - 1),
-                            100 * (r->between.high - 1),
-                            r->verdict == COMPARED_ALIKE ? "no difference is seen" : "a difference");
+        text = arena_format(a, "%s. The 95 %% interval between runs is %+.2f to %+.2f %%, so %s.", sum,
+                            100 * (r->between.low - 1), 100 * (r->between.high - 1),
+                            r->verdict == COMPARED_ALIKE ? "no difference is seen" : "the set-ups differ");
     buf_byte(out, '\n');
     text_wrap(out, text, 0, 0, REPORT_COLUMNS);
+}
+
+static void put_subject(const struct comparison *c, const struct result *first, struct arena *a, struct buf *out)
+{
+    buf_str(out, "   ");
+    text_wrap(out,
+              arena_format(a, "%s on %s, scenario %s; output tokens differ by %.1f %%", first->about.model,
+                           c->same_boards ? "the same boards" : "boards of one kind", first->about.scenario,
+                           100 * c->tokens_difference.value),
+              3, 3, REPORT_COLUMNS);
+}
+
+static void put_not_compared(const struct comparison *c, struct arena *a, struct buf *out)
+{
+    for (size_t i = 0; i < c->row_count; i++)
+        if (c->rows[i].why) {
+            buf_str(out, "  not compared: ");
+            text_wrap(out, arena_format(a, "%s, because %s", c->rows[i].key, c->rows[i].why), 16, 4, REPORT_COLUMNS);
+        }
+}
+
+/* One board in both runs has one error of its sensor, which a ratio does not have. */
+static void put_calibration(const struct comparison *c, struct arena *a, struct buf *out)
+{
+    buf_str(out, "\n  ");
+    text_wrap(out,
+              arena_format(a, "± is the instrument's own uncertainty. The calibration of the sensors %s.",
+                           c->same_boards ? "cancels in B / A and scales B - A by one factor"
+                                          : "is under \"calibration\" in the JSON, for both boards"),
+              2, 2, REPORT_COLUMNS);
 }
 
 void text_comparison(const struct comparison *c, const struct run_list *x, const struct run_list *y, struct arena *a,
@@ -151,33 +181,14 @@ void text_comparison(const struct comparison *c, const struct run_list *x, const
         sides_put_refusal(&c->reasons, out);
         return;
     }
-    const struct result *first = x->runs[0].result;
-    buf_str(out, "   ");
-    text_wrap(out,
-              arena_format(a, "%s on %s, scenario %s; output tokens differ by %.1f %%", first->about.model,
-                           c->same_boards ? "the same boards" : "boards of one kind", first->about.scenario,
-                           100 * c->tokens_difference.value),
-              3, 3, REPORT_COLUMNS);
-    put_headline(c, a, out);
+    put_subject(c, x->runs[0].result, a, out);
+    put_answer(c, a, out);
     buf_byte(out, '\n');
     bool single = c->a_count == 1 && c->b_count == 1;
+    (single ? put_singles : put_groups)(c, a, out);
+    put_not_compared(c, a, out);
     if (single)
-        put_singles(c, a, out);
-    else
-        put_groups(c, a, out);
-    for (size_t i = 0; i < c->row_count; i++)
-        if (c->rows[i].why) {
-            buf_str(out, "  not compared: ");
-            text_wrap(out, arena_format(a, "%s, because %s", c->rows[i].key, c->rows[i].why), 16, 4, REPORT_COLUMNS);
-        }
-    if (single) {
-        buf_str(out, "\n  ");
-        text_wrap(out,
-                  arena_format(a, "± is the instrument's own uncertainty. The calibration of the sensors %s.",
-                               c->same_boards ? "cancels in B / A and scales B - A by one factor"
-                                              : "is under \"calibration\" in the JSON, for both boards"),
-                  2, 2, REPORT_COLUMNS);
-    }
+        put_calibration(c, a, out);
     sides_put_items(&c->notes, out);
     for (size_t i = 0; i < c->differences.count; i++)
         show_item(arena_format(a, "The plans differ in %s: \"%s\" and \"%s\".", c->differences.items[i].key,

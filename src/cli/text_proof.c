@@ -56,7 +56,7 @@ static void put_older(const struct result *then, const struct result *now, const
     buf_byte(out, '\n');
 }
 
-static void put_verdict(const struct result *r, struct arena *a, struct buf *out)
+static void put_conclusion(const struct result *r, struct arena *a, struct buf *out)
 {
     buf_fmt(out, "verdict  %s: %s%s\n", r->formal ? "formal" : "excluded", result_checks_text(r, a),
             r->about.simulated ? "; SIMULATED" : "");
@@ -85,5 +85,5 @@ void text_proof(const struct proof *p, const char *folder, struct arena *a, stru
         put_older(p->older, now, folder, a, out);
     for (size_t i = 0; i < p->document_count; i++)
         put_document(&p->documents[i], folder, out);
-    put_verdict(now, a, out);
+    put_conclusion(now, a, out);
 }
