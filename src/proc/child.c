@@ -3,19 +3,15 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -23,13 +19,14 @@
 #include "base/num.h"
 #include "loop/lines.h"
 #include "proc/guardian.h"
+#include "proc/known.h"
+#include "proc/start.h"
 #include "proc/tree.h"
 
 enum {
     PIPE_BYTES = 1 << 20, /* an engine must not stand still because jtok is busy */
     READS_AT_ONCE = 4,    /* of up to LINES_MAX bytes: the loop has other things to do */
     COMMAND_MAX = 4096,
-    KNOWN_MAX = 1 << 16,
 };
 #define START_LIMIT_NS  INT64_C(30000000000)
 #define CLOSE_LIMIT_NS  INT64_C(5000000000)
@@ -44,11 +41,6 @@ struct output {
     struct child *child;
     char letter;
     struct lines lines;
-};
-
-struct known {
-    int64_t pid;
-    uint64_t start_ticks;
 };
 
 struct child {
@@ -66,9 +58,7 @@ struct child {
     struct child_stop_times times;
     int64_t phase_end_ns;  /* of MAIN, GROUP, KILL; INT64_MAX: never */
     int64_t taken_next_ns; /* after the guardian's death: the next round of killing; INT64_MAX: guardian lives */
-    pthread_mutex_t lock;  /* of known */
-    struct known *known;
-    size_t known_n, known_capacity;
+    struct known known;
 };
 
 static void close_fd(int *fd)
@@ -80,42 +70,16 @@ static void close_fd(int *fd)
 
 /* ---- processes that were seen in the tree ---- */
 
-static bool is_known(const struct child *c, int64_t pid)
-{
-    for (size_t i = 0; i < c->known_n; i++)
-        if (c->known[i].pid == pid)
-            return true;
-    return false;
-}
-
-static void remember(struct child *c, const struct proc *p)
-{
-    pthread_mutex_lock(&c->lock);
-    if (!is_known(c, p->pid) && c->known_n < KNOWN_MAX) {
-        if (c->known_n == c->known_capacity) {
-            c->known_capacity = c->known_capacity ? 2 * c->known_capacity : 64;
-            c->known = mem_grow(c->known, c->known_capacity, sizeof *c->known);
-        }
-        c->known[c->known_n++] = (struct known){.pid = p->pid, .start_ticks = p->start_ticks};
-    }
-    pthread_mutex_unlock(&c->lock);
-}
-
 int child_owns_pid(struct child *c, int64_t pid)
 {
     must(c);
     struct proc p;
     bool exists = proc_read(pid, &p);
     if (exists && proc_is_below(&p, c->root)) {
-        remember(c, &p);
+        known_add(&c->known, &p);
         return 1;
     }
-    pthread_mutex_lock(&c->lock);
-    bool was_ours = false;
-    for (size_t i = 0; i < c->known_n && !was_ours; i++)
-        was_ours = c->known[i].pid == pid && (!exists || c->known[i].start_ticks == p.start_ticks);
-    pthread_mutex_unlock(&c->lock);
-    if (was_ours)
+    if (known_has(&c->known, pid, exists ? &p : NULL))
         return 1;
     /* In a container a driver may name pids of the host, which mean nothing here. */
     return exists && c->first_pid_namespace ? 0 : -1;
@@ -135,7 +99,7 @@ bool child_list(struct child *c, struct arena *a, struct child_process **ret_lis
         const struct proc *p = &found[i];
         if (p->pid == c->guardian_pid)
             continue;
-        remember(c, p);
+        known_add(&c->known, p);
         buf_clear(&command);
         proc_command(p->pid, COMMAND_MAX, &command);
         list[kept++] = (struct child_process){.pid = p->pid,
@@ -384,113 +348,10 @@ static void read_reports(struct child *c)
 
 /* ---- start ---- */
 
-static int strings_file(const struct child_spec *s, const char *const *env, struct guardian_order_message *ret_order)
-{
-    struct buf b = {0};
-    *ret_order = (struct guardian_order_message){.order = ORDER_START, .has_folder = s->folder != NULL};
-    if (s->folder)
-        buf_add(&b, s->folder, strlen(s->folder) + 1);
-    for (; s->argv[ret_order->value]; ret_order->value++)
-        buf_add(&b, s->argv[ret_order->value], strlen(s->argv[ret_order->value]) + 1);
-    for (; env[ret_order->more]; ret_order->more++)
-        buf_add(&b, env[ret_order->more], strlen(env[ret_order->more]) + 1);
-    int fd = memfd_create("jtok-start", MFD_CLOEXEC);
-    size_t done = 0;
-    for (ssize_t n; fd >= 0 && done < b.n; done += (size_t)n)
-        if ((n = write(fd, b.p + done, b.n - done)) <= 0) {
-            close(fd);
-            fd = -1;
-            break;
-        }
-    buf_done(&b);
-    return fd;
-}
-
-static bool send_start(struct child *c, const struct guardian_order_message *order, const int *fds)
-{
-    assert(fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0);
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(3 * sizeof(int))];
-    } control = {.bytes = {0}};
-    struct iovec iov = {.iov_base = (void *)order, .iov_len = sizeof *order};
-    struct msghdr message = {
-        .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
-    struct cmsghdr *h = CMSG_FIRSTHDR(&message);
-    h->cmsg_level = SOL_SOCKET;
-    h->cmsg_type = SCM_RIGHTS;
-    h->cmsg_len = CMSG_LEN(3 * sizeof(int));
-    memcpy(CMSG_DATA(h), fds, 3 * sizeof(int));
-    return sendmsg(c->socket.fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
-}
-
-static bool explain(const struct child_spec *s, enum guardian_step step, int number, struct err *e)
-{
-    const char *command = s->argv[0];
-    if (step == STEP_FOLDER)
-        return err_set_errno(e, ERR_ENGINE, number,
-                             "The engine was not started, because its working folder %s could not be entered",
-                             s->folder);
-    if (step == STEP_EXEC && number == ENOENT && !strchr(command, '/'))
-        return err_set(e, ERR_ENGINE,
-                       "The engine's command \"%s\" was not found in the PATH. Activate the environment that it "
-                       "is installed in, or give its full path in the plan (engine.command).",
-                       command);
-    if (step == STEP_EXEC && number == ENOENT)
-        return err_set(e, ERR_ENGINE,
-                       "The engine's command %s does not exist, or the interpreter in its first line does not. "
-                       "Check the path in the plan (engine.command).",
-                       command);
-    if (step == STEP_EXEC && number == EACCES)
-        return err_set(e, ERR_ENGINE,
-                       "The engine's command %s is not executable: it is not a program, lacks the x permission, "
-                       "or lies on a file system that is mounted noexec.",
-                       command);
-    return err_set_errno(e, ERR_ENGINE, number, "The engine's command %s could not be started", command);
-}
-
-/* Without a PATH, execvp has this one. */
-static const char *search_path(const struct child_spec *s)
-{
-    for (const char *const *v = s->env ? s->env : (const char *const *)environ; *v; v++)
-        if (strncmp(*v, "PATH=", 5) == 0)
-            return *v + 5;
-    return "/bin:/usr/bin";
-}
-
-/* What exec would say of this file, as far as that is known before; 0: nothing. */
-static int exec_fault(const char *path)
-{
-    struct stat st;
-    if (stat(path, &st) != 0)
-        return errno;
-    return !S_ISREG(st.st_mode) ? EACCES : access(path, X_OK) == 0 ? 0 : errno;
-}
-
-/* As execvp goes through the PATH: what lacks a permission is passed over, and reported when nothing better comes. (An
- * empty element is the engine's working folder, which is empty.) */
 bool child_can_start(const struct child_spec *s, struct err *e)
 {
     must(s->argv && s->argv[0]);
-    const char *command = s->argv[0], *path = search_path(s);
-    if (strchr(command, '/')) {
-        int fault = *command == '/' ? exec_fault(command) : 0;
-        return !fault || explain(s, STEP_EXEC, fault, e);
-    }
-    int number = ENOENT;
-    for (const char *end; *path; path = *end ? end + 1 : end) {
-        char file[PATH_MAX];
-        end = strchrnul(path, ':');
-        if (end == path)
-            continue;
-        snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path, command);
-        int fault = exec_fault(file);
-        if (!fault)
-            return true;
-        if (fault == EACCES)
-            number = EACCES;
-    }
-    return explain(s, STEP_EXEC, number, e);
+    return start_is_possible(s, e);
 }
 
 static bool await_start(struct child *c, const struct child_spec *s, struct err *e)
@@ -504,7 +365,7 @@ static bool await_start(struct child *c, const struct child_spec *s, struct err 
             return true;
         }
         if (got > 0)
-            return explain(s, (enum guardian_step)m.more, m.value, e);
+            return start_explain(s, (enum guardian_step)m.more, m.value, e);
         if (got < 0)
             return err_set(e, ERR_SYSTEM,
                            "The engine was not started, because the guardian process is dead. Look for who killed it, "
@@ -530,9 +391,9 @@ static bool order_start(struct child *c, const struct child_spec *s, int *ret_ou
 {
     int out[2] = {-1, -1}, error[2] = {-1, -1};
     struct guardian_order_message order;
-    int strings = strings_file(s, s->env ? s->env : (const char *const *)environ, &order);
+    int strings = start_strings(s, &order);
     bool ok = strings >= 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(error, O_CLOEXEC) == 0 &&
-              send_start(c, &order, (const int[]){strings, out[1], error[1]});
+              start_send(c->socket.fd, &order, (const int[]){strings, out[1], error[1]});
     if (!ok)
         err_set_errno(e, ERR_SYSTEM, errno,
                       "The engine was not started, because the pipes or the memory for its start could not be had");
@@ -575,7 +436,7 @@ bool child_start(struct child *c, const struct child_spec *s, int64_t *ret_pid, 
     take_pipe(&c->err, error);
     struct proc p;
     if (proc_read(c->main_pid, &p))
-        remember(c, &p);
+        known_add(&c->known, &p);
     if (!watch_output(c, &c->out, e) || !watch_output(c, &c->err, e)) {
         child_kill(c);
         return false;
@@ -675,7 +536,7 @@ bool child_open(struct child **ret_child, const struct child_events *events, str
     c->gone = true;
     c->phase_end_ns = c->taken_next_ns = INT64_MAX;
     c->first_pid_namespace = in_first_pid_namespace();
-    pthread_mutex_init(&c->lock, NULL);
+    known_init(&c->known);
     *ret_child = c;
     return true;
 }
@@ -709,10 +570,9 @@ void child_close(struct child *c)
     end_tree(c, clock_now_ns() + CLOSE_LIMIT_NS);
     close_fd(&c->out.watch.fd);
     close_fd(&c->err.watch.fd);
-    pthread_mutex_destroy(&c->lock);
+    known_done(&c->known);
     lines_done(&c->out.lines);
     lines_done(&c->err.lines);
-    free(c->known);
     free(c);
 }
 

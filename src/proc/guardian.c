@@ -20,7 +20,7 @@
 #include "base/must.h"
 #include "proc/tree.h"
 
-enum { START_FDS = 3, KILL_PAUSE_MS = 10, KILL_PAUSE_MAX_MS = 200 };
+enum { KILL_PAUSE_MS = 10, KILL_PAUSE_MAX_MS = 200 };
 #define ALONE_LIMIT_NS INT64_C(60000000000) /* how long it goes on killing after jtok's death */
 
 struct guardian {

@@ -14,6 +14,8 @@ enum guardian_order {
     ORDER_KILL,         /* everything, until nothing is left */
 };
 
+enum { START_FDS = 3 }; /* that come with a start: the strings, and the write ends for stdout and stderr */
+
 struct guardian_order_message {
     int32_t order, value, more, has_folder;
 };
