@@ -63,7 +63,8 @@ static void test_bad_start(void **state)
     status = engine_wait(&g, NULL);
     assert_int_equal(WEXITSTATUS(status), 2);
     engine_log(&g, &log);
-    assert_non_null(strstr(buf_text(&log), "'nonsense' is not known. Known are: exit-at-start"));
+    assert_non_null(
+        strstr(buf_text(&log), "The fault 'nonsense' of --sim-fault is not known. Known are: exit-at-start"));
     engine_done(&g);
     buf_done(&log);
 }
