@@ -24,7 +24,7 @@ struct bench {
     struct buf out, err;
 };
 
-/* Runs one command with stdout and stderr in files, read back into out and err. */
+/* Runs one command, or with null the program, with stdout and stderr in files, read back into out and err. */
 static int call(struct bench *b, const struct command *command, const char *const *words)
 {
     char *argv[16];
@@ -40,7 +40,7 @@ static int call(struct bench *b, const struct command *command, const char *cons
         dup2(fd, i + 1);
         close(fd);
     }
-    int code = (int)command_run(command, argc, argv);
+    int code = (int)(command ? command_run(command, argc, argv) : command_main(argc, argv));
     fflush(NULL);
     for (int i = 0; i < 2; i++) {
         dup2(saved[i], i + 1);
@@ -453,6 +453,34 @@ static void every_command_has_help_with_an_example(void **state)
     }
 }
 
+static void the_program_finds_its_commands(void **state)
+{
+    struct bench *b = *state;
+    static const struct {
+        const char *words[4], *out, *err;
+        enum exit_code code;
+    } cases[] = {
+        {{"jtok"}, "", "Usage: jtok COMMAND", EXIT_USAGE},
+        {{"jtok", "--help"}, "Usage: jtok COMMAND", "", EXIT_OK},
+        {{"jtok", "help"}, "Usage: jtok COMMAND", "", EXIT_OK},
+        {{"jtok", "help", "gate"}, "Usage: jtok gate [OPTIONS] BASE CANDIDATE\n", "", EXIT_OK},
+        {{"jtok", "gate", "-h"}, "Usage: jtok gate [OPTIONS] BASE CANDIDATE\n", "", EXIT_OK},
+        {{"jtok", "--version"}, "jtok " JTOK_VERSION "\n", "", EXIT_OK},
+        {{"jtok", "-V"}, "jtok " JTOK_VERSION "\n", "", EXIT_OK},
+        {{"jtok", "method"}, "Method " METHOD_ID "\n", "", EXIT_OK},
+        {{"jtok", "rep"}, "", "Did you mean \"jtok report\"?", EXIT_USAGE},
+        {{"jtok", "verfy", "x"}, "", "Did you mean \"jtok verify\"?", EXIT_USAGE},
+        {{"jtok", "help", "xyz"}, "", "There is no command \"xyz\".", EXIT_USAGE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(call(b, NULL, cases[i].words), cases[i].code);
+        has(&b->out, cases[i].out);
+        has(&b->err, cases[i].err);
+        assert_int_equal(b->out.n == 0, !*cases[i].out);
+        assert_int_equal(b->err.n == 0, !*cases[i].err);
+    }
+}
+
 static void the_method_prints_every_decision_and_code(void **state)
 {
     struct bench *b = *state;
@@ -553,6 +581,7 @@ int main(void)
         cmocka_unit_test(runs_are_listed),
         cmocka_unit_test(estimates_follow_the_formula),
         cmocka_unit_test(every_command_has_help_with_an_example),
+        cmocka_unit_test(the_program_finds_its_commands),
         cmocka_unit_test(the_method_prints_every_decision_and_code),
         cmocka_unit_test(the_schema_in_the_documentation_is_in_step),
         cmocka_unit_test(every_code_is_documented),
