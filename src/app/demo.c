@@ -56,6 +56,7 @@ static bool write_prompts(const char *path, struct err *e)
     return true;
 }
 
+/* The demo's plan is an ordinary plan file, so that whatever a plan can do is tried by it. */
 static const char *plan_text(const struct demo_options *o, const char *engine, const char *library, const char *prompts,
                              struct arena *a)
 {

@@ -170,6 +170,7 @@ static void advise_probe(struct look *l, const struct doctor_gpu *g, const struc
                i);
 }
 
+/* A list of processes that can't be read is not an empty one. */
 static void read_now(struct look *l, uint32_t gpu)
 {
     must(gpu < l->d->gpu_count);
@@ -192,6 +193,7 @@ static void read_now(struct look *l, uint32_t gpu)
                g->process_count, g->process_count == 1 ? "" : "es");
 }
 
+/* The device's texts end with its session, before they are printed. */
 static struct doctor_gpu gpu_of(const struct device_gpu *x, struct arena *a)
 {
     struct doctor_gpu g = {.info = x->info,
@@ -278,6 +280,7 @@ static int64_t number_in_file(struct look *l, const char *path)
     return text && num_i64(span_of(text), &value) ? value : ABSENT_I64;
 }
 
+/* How late a timer fires says how busy the machine is, in the terms that matter to a sampler. */
 static void look_at_clock(struct look *l)
 {
     struct doctor_system *s = &l->d->system;
@@ -304,6 +307,7 @@ static void look_at_clock(struct look *l)
                (long long)s->wake_late_p50_ns / 1000000);
 }
 
+/* No limit is not a number. */
 static int64_t limit_of(rlim_t value)
 {
     return value == RLIM_INFINITY ? ABSENT_I64 : (int64_t)value;

@@ -11,6 +11,7 @@
 #include "schema/json.h"
 #include "text/compress.h"
 
+/* An evaluation is large, so it is built in the arena and copied once it is whole. */
 bool evaluate_given(const char *folder, const struct method *m, double total_parameters, struct arena *a,
                     struct evaluation *ret_evaluation, struct err *e)
 {

@@ -44,6 +44,7 @@ static const char *without_result(const struct archive_entry *x)
     return x->has_result ? "damaged" : "no result";
 }
 
+/* The first failed check by name, the others by their number: one line a run. */
 static const char *exclusion(const struct result *r, struct arena *a)
 {
     size_t failed = 0, open = 0;
@@ -95,6 +96,7 @@ static void take_result(struct listed_run *l, const struct result *r, struct are
     l->output_tokens = r->load.output_tokens;
 }
 
+/* What a run says of itself counts only where no result says it. */
 static void take_documents(struct listed_run *l, const struct archive_entry *x, struct arena *a)
 {
     l->verdict = without_result(x);

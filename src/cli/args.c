@@ -31,6 +31,7 @@ const char *option_doc(const struct option *o)
     return o->doc ? o->doc : o->field.doc;
 }
 
+/* Each row is a schema of one field, so that an option is typed, and refused, as a key of a plan is. */
 static struct schema schema_of(const struct option *o, size_t size)
 {
     return (struct schema){.name = o->name, .size = size, .fields = &o->field, .count = 1};
@@ -58,6 +59,7 @@ static size_t find_option(const struct command *c, struct span name)
     return i;
 }
 
+/* What was typed may be cut off at its "=", so it is copied. */
 static bool unknown_option(const struct parsing *p, struct span name, struct err *e)
 {
     const struct command *c = p->command;
@@ -83,6 +85,7 @@ static bool store(const struct parsing *p, const struct option *o, const char *v
                    near ? " Did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
+/* Options of the plan wait in `given`: the plan file, which they overrule, is not read yet. */
 static bool take_value(const struct parsing *p, size_t place, const char *value, struct err *e)
 {
     must(place < p->command->option_count);
@@ -130,6 +133,7 @@ static bool take_option(const struct parsing *p, int *at, struct err *e)
     return take_value(p, place, value ? value : "", e);
 }
 
+/* The word before the first one too many tells a person where the line went wrong: often a missing quote. */
 static bool check_operands(const struct command *c, const struct args *a, struct err *e)
 {
     const char *usage = c->operands ? c->operands : "";

@@ -23,9 +23,13 @@ static bool run_schema(struct call *call, struct err *e)
         put_schema(document_schemas[place], call->out);
         return true;
     }
-    const char *near = args_nearest(name, document_names), *all = help_names(document_names, call->arena);
-    return err_set(e, ERR_USAGE, "There is no document \"%s\"%s%s%s Give %s.", name, near ? "; did you mean " : "",
-                   near ? near : "", near ? "?" : ".", all);
+    struct buf all = {0};
+    help_put_names(document_names, -1, &all);
+    const char *near = args_nearest(name, document_names);
+    err_set(e, ERR_USAGE, "There is no document \"%s\"%s%s%s Give %s.", name, near ? "; did you mean " : "",
+            near ? near : "", near ? "?" : ".", buf_text(&all));
+    buf_done(&all);
+    return false;
 }
 
 const struct command cmd_schema = {

@@ -28,6 +28,7 @@ const struct command *command_find(const char *name, struct err *e)
     return NULL;
 }
 
+/* Help before anything else: nothing of the command has been looked at, so it works where the machine does not. */
 static bool run_or_help(struct call *call, struct err *e)
 {
     if (call->args->help) {
@@ -37,6 +38,7 @@ static bool run_or_help(struct call *call, struct err *e)
     return call->command->run(call, e);
 }
 
+/* Texts of others are made fit to be shown here, once for all commands; a report has done so before its colours. */
 static bool write_output(const struct call *call, struct err *e)
 {
     return call->command->shown ? show_write(call->out, e) : show_flush(call->out, e);
@@ -50,7 +52,7 @@ enum exit_code command_run(const struct command *c, int argc, char **argv)
     struct arena a = {0};
     struct buf out = {0};
     struct args args;
-    void *options = arena_alloc(&a, c->options_size + 1);
+    void *options = arena_alloc(&a, c->options_size + 1); /* a command may have none */
     struct call call = {.command = c, .options = options, .args = &args, .arena = &a, .out = &out};
     bool good = args_parse(c, argc, argv, &a, options, &args, &e) && run_or_help(&call, &e);
     bool written = write_output(&call, &unwritten);
@@ -74,7 +76,7 @@ static bool is_one_of(const char *text, const char *const *list)
 enum exit_code command_main(int argc, char **argv)
 {
     static const char *const for_help[] = {"--help", "-h", NULL}, *const for_version[] = {"--version", "-V", NULL};
-    if (argc < 2) {
+    if (argc < 2) { /* not what was meant: so to stderr, and an error */
         struct buf text = {0};
         help_program(&text);
         fputs(buf_text(&text), stderr);

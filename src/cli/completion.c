@@ -39,6 +39,8 @@ static void list_operand_names(const struct command *c, struct buf *out)
 
 /* ---- bash ---- */
 
+/* The value of an option first: what comes after it is not an operand. A value that has no names is a file, or free
+ * text, and bash's own completion takes over. */
 static void bash_command(const struct command *c, struct buf *out)
 {
     buf_fmt(out, "        %s)\n            case $previous in\n", c->name);
@@ -86,6 +88,7 @@ void completion_bash(struct buf *out)
 
 /* ---- zsh ---- */
 
+/* '*--set[sentence]:KEY=VALUE:_files': zsh's _arguments wants brackets and colons escaped in the sentence. */
 static void zsh_option(const struct option *o, struct buf *out)
 {
     struct buf spec = {0}, doc = {0};
@@ -146,6 +149,7 @@ void completion_zsh(struct buf *out)
 
 /* ---- fish ---- */
 
+/* -x takes no files beside the names; -r is any value. */
 static void fish_option(const struct command *c, const struct option *o, struct buf *out)
 {
     struct buf doc = {0};

@@ -6,8 +6,10 @@
 #include "report/table.h"
 #include "schema/set.h"
 
+/* Wide enough for most options; the sentence of a longer one begins on the next line, as other programs do it. */
 enum { DOC_COLUMN = 24, EXIT_COLUMN = 7 };
 
+/* Every command has it, so no table does. */
 static const struct option help_option = {"--help", 'h', NULL, .doc = "Print this text."};
 
 bool help_exits(const struct command *c, enum exit_code code)
@@ -39,23 +41,12 @@ const char *const *help_option_names(const struct option *o)
     return f && f->type == FIELD_ENUM ? f->names : NULL;
 }
 
-const char *help_names(const char *const *names, struct arena *a)
+void help_put_names(const char *const *names, int preset, struct buf *out)
 {
-    const char *text = "";
-    for (size_t i = 0; names[i]; i++)
-        text = arena_format(a, "%s%s%s", text, i == 0 ? "" : names[i + 1] ? ", " : " or ", names[i]);
-    return text;
-}
-
-static void help_put_names(const struct field *f, struct buf *out)
-{
-    buf_str(out, ": ");
-    for (size_t i = 0; f->names[i]; i++)
-        buf_fmt(out, "%s%s%s",
-                i == 0            ? ""
-                : f->names[i + 1] ? ", "
-                                  : " or ",
-                f->names[i], f->has_preset && (size_t)f->preset == i ? " (default)" : "");
+    for (int i = 0; names[i]; i++) {
+        const char *between = i == 0 ? "" : names[i + 1] ? ", " : " or ";
+        buf_fmt(out, "%s%s%s", between, names[i], i == preset ? " (default)" : "");
+    }
 }
 
 void help_option_doc(const struct option *o, struct buf *out)
@@ -66,7 +57,8 @@ void help_option_doc(const struct option *o, struct buf *out)
     must(n && doc[n - 1] == '.');
     buf_add(out, doc, n - 1);
     if (help_option_names(o)) {
-        help_put_names(f, out);
+        buf_str(out, ": ");
+        help_put_names(f->names, f->has_preset ? (int)f->preset : -1, out);
     } else if (f && f->preset_text) {
         buf_fmt(out, " (default: %s)", f->preset_text);
     } else if (f && f->has_preset && f->type != FIELD_BOOL) {
@@ -98,6 +90,7 @@ static void help_put_option(const struct option *o, struct buf *out)
     buf_done(&doc);
 }
 
+/* One paragraph a line of the table, a blank line before each. */
 static void help_put_paragraphs(const char *text, struct buf *out)
 {
     while (*text) {
@@ -111,6 +104,7 @@ static void help_put_paragraphs(const char *text, struct buf *out)
     }
 }
 
+/* Examples stand as they are: a shell takes them by copy and paste, with their backslashes. */
 static void help_put_lines(const char *text, struct buf *out)
 {
     while (*text) {

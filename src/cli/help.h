@@ -27,8 +27,8 @@ void help_option_doc(const struct option *o, struct buf *out);
 /* The names that an option takes, null-terminated; null: it takes anything. */
 const char *const *help_option_names(const struct option *o);
 
-/* "text, json or csv". */
-const char *help_names(const char *const *names, struct arena *a);
+/* "text (default), json or csv"; `preset` is the default's place, -1: none. */
+void help_put_names(const char *const *names, int preset, struct buf *out);
 
 /* Can a command end with this code? Every one can with "done", "usage" and "system". */
 bool help_exits(const struct command *c, enum exit_code code);

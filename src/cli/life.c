@@ -26,6 +26,7 @@ static void notify_folder(void *self, const char *folder)
     buf_done(&line);
 }
 
+/* What went wrong in the run first, then what came of it: the second often follows from the first. */
 static enum exit_code notify_no_result(const struct measurement *m)
 {
     if (m->outcome.failure.kind != ERR_NONE)
@@ -33,6 +34,7 @@ static enum exit_code notify_no_result(const struct measurement *m)
     return exit_with(&m->no_result);
 }
 
+/* A stdout that takes nothing is not a failure of the run: its result is stored. */
 static void print_result(const struct result *r, const char *folder, enum format format)
 {
     struct err e = {0};
@@ -43,6 +45,7 @@ static void print_result(const struct result *r, const char *folder, enum format
     buf_done(&text);
 }
 
+/* An interruption comes before the failure that it caused. */
 static enum exit_code ending(const struct life *l, const struct measurement *m, struct arena *a)
 {
     must(m->evaluation);

@@ -36,6 +36,7 @@ static void man_sentences(const char *text, struct buf *out)
     }
 }
 
+/* One paragraph a line of the table. */
 static void man_paragraphs(const char *text, struct buf *out)
 {
     while (*text) {
@@ -49,6 +50,7 @@ static void man_paragraphs(const char *text, struct buf *out)
     }
 }
 
+/* The date stays as a keyword, for a page says the same whenever it is made; readers show the day. */
 static void man_head(const char *name, const char *title, const char *brief, struct buf *out)
 {
     buf_fmt(out, ".Dd $Mdocdate$\n.Dt %s 1\n.Os jtok " JTOK_VERSION "\n.Sh NAME\n.Nm %s\n.Nd ", title, name);

@@ -14,6 +14,7 @@ struct set_keys {
     size_t count;
 };
 
+/* Of two values the user meant one, and only the user knows which. */
 static bool set_once(struct set_keys *k, struct span key, const char *words, struct problems *problems)
 {
     for (size_t i = 0; i < k->count; i++)
@@ -63,6 +64,7 @@ void plan_args_set(const struct command *c, const struct args *args, struct plan
         set_argument(args->many.items[i], plan, &keys, problems);
 }
 
+/* The command wins over the file's, as options do. */
 static void take_command(struct plan *p, const struct args *args, struct arena *a)
 {
     p->engine.command = arena_array(a, args->rest_count, sizeof *p->engine.command);
