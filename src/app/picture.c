@@ -1,5 +1,6 @@
 #include "app/picture.h"
 
+#include "analysis/picture.h"
 #include "app/evaluate.h"
 #include "base/must.h"
 #include "report/number.h"
@@ -9,17 +10,23 @@
 /* "15 057 J" below each stage's name, where there is a stored result to take it from. */
 static struct svg_notes stage_notes(const char *folder, struct arena *a)
 {
-    static const int stages[SVG_STAGES] = {STAGE_BASELINE, STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE, -1};
+    static const struct {
+        enum power_stage drawn;
+        enum stage_id stage;
+    } stages[] = {{POWER_BASELINE, STAGE_BASELINE},
+                  {POWER_STARTUP, STAGE_STARTUP},
+                  {POWER_FORMAL, STAGE_FORMAL},
+                  {POWER_RELEASE, STAGE_RELEASE}};
     struct svg_notes notes = {0};
     struct result *r = arena_alloc(a, sizeof *r);
     struct err none;
     if (!evaluate_stored(folder, a, r, &none))
         return notes;
-    for (size_t i = 0; i < SVG_STAGES; i++)
-        if (stages[i] >= 0 && (size_t)stages[i] < r->stage_count) {
-            const struct quantity *q = &result_stage_of(r, stages[i])->energy.headline;
-            notes.stage[i] = quantity_has_value(q) ? arena_format(a, "%s J", number_text_quantity(a, q)) : NULL;
-        }
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        const struct quantity *q = &result_stage_of(r, stages[i].stage)->energy.headline;
+        if (quantity_has_value(q))
+            notes.stage[stages[i].drawn] = arena_format(a, "%s J", number_text_quantity(a, q));
+    }
     return notes;
 }
 
@@ -35,5 +42,9 @@ bool picture_draw(const char *folder, bool unsealed, struct arena *a, struct buf
     if (sealed && r->damage)
         return err_set(e, ERR_RECORDS, "%s is damaged, so its power is not drawn: %s", folder, r->damage);
     struct svg_notes notes = stage_notes(folder, a);
-    return svg_power(r, &notes, a, out, e);
+    struct power_series series;
+    if (!picture_series(r, SVG_COLUMNS, a, &series, e))
+        return false;
+    svg_power(&series, &notes, out);
+    return true;
 }

@@ -2,22 +2,20 @@
 #ifndef JTOK_REPORT_SVG_H
 #define JTOK_REPORT_SVG_H
 
-#include <stdbool.h>
-#include "base/arena.h"
 #include "base/buf.h"
-#include "base/err.h"
-#include "model/record.h"
+#include "model/power_series.h"
 
-/* Text under a stage's name, for example its energy; null: none. In order baseline, startup, formal, release, hold. */
-enum { SVG_STAGES = 5 };
+/* Columns of a series that is drawn: one a pixel. */
+enum { SVG_COLUMNS = 1113 };
+
+/* Text under a stage's name, for example its energy; null: none. */
 struct svg_notes {
-    const char *stage[SVG_STAGES];
+    const char *stage[POWER_STAGES];
 };
 
-/* Draws the 20 ms buffer of each GPU, or the 1 s instant samples where a GPU has no buffer; which, stands in the
- * legend. More samples than columns are drawn as the band from lowest to highest, so no burst is lost. `notes` may be
- * null. Fails with ERR_RECORDS where no power or no time was recorded. The same records give the same bytes.
- * O(samples). */
-bool svg_power(const struct records *r, const struct svg_notes *notes, struct arena *a, struct buf *out, struct err *e);
+/* Appends the picture of a series of SVG_COLUMNS columns: of each GPU the band from lowest to highest sample and the
+ * means as a line; what was sampled stands in the legend. `notes` may be null. A pure function: the same series gives
+ * the same bytes. O(GPUs * columns). */
+void svg_power(const struct power_series *s, const struct svg_notes *notes, struct buf *out);
 
 #endif

@@ -1,13 +1,18 @@
 #include "check.h"
 #include <stdlib.h>
 #include "whole_life.h"
+#include "analysis/picture.h"
+#include "base/time.h"
+#include "model/record_order.h"
 #include "report/svg.h"
 
 static const char *draw(const struct records *r, const struct svg_notes *notes, struct arena *a)
 {
     struct buf b = {0};
     struct err e = {0};
-    assert_ok(svg_power(r, notes, a, &b, &e), e);
+    struct power_series series;
+    assert_ok(picture_series(r, SVG_COLUMNS, a, &series, &e), e);
+    svg_power(&series, notes, &b);
     const char *text = arena_text(a, buf_text(&b));
     buf_done(&b);
     return text;
@@ -74,9 +79,9 @@ static void without_a_buffer_the_instant_samples_are_drawn(void **state)
     r.gpus[0].buffer_count = 0;
     assert_non_null(strstr(draw(&r, NULL, &a), "1 s instant samples"));
     r.gpus[0].instant_count = 0;
-    struct buf b = {0};
     struct err e = {0};
-    assert_false(svg_power(&r, NULL, &a, &b, &e));
+    struct power_series series;
+    assert_false(picture_series(&r, SVG_COLUMNS, &a, &series, &e));
     assert_string_equal(e.text, "20261130T010000Z-a-test-life: no power was recorded, so there is nothing to draw.");
     arena_done(&a);
 }
@@ -107,6 +112,40 @@ static void a_run_that_broke_off_is_drawn(void **state)
     arena_done(&a);
 }
 
+/* The clock is set back by 2 s in the middle of the run: the picture is that of a run without it, but for the stretch
+ * between the two clock pairs, whose stamps no energy takes either. */
+static void a_clock_step_moves_no_sample(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 200 };
+    struct arena a = {0};
+    struct err e = {0};
+    struct records r = life_records(&a, 1);
+    struct power_series before, after;
+    assert_ok(picture_series(&r, COLUMNS, &a, &before, &e), e);
+    size_t step = r.clock_count / 2;
+    int64_t from_ns = r.clocks[step - 1].t_ns, to_ns = r.clocks[step].t_ns;
+    for (size_t i = step; i < r.clock_count; i++)
+        r.clocks[i].offset_ns -= 2 * SECOND_NS;
+    struct rec_gpu *g = &r.gpus[0];
+    for (size_t i = 0; i < g->buffer_count; i++)
+        if (g->buffer[i].realtime_us * 1000 - r.clocks[0].offset_ns >= to_ns)
+            g->buffer[i].realtime_us -= 2000000;
+    records_order(&r);
+    assert_ok(picture_series(&r, COLUMNS, &a, &after, &e), e);
+    assert_true(after.duration_s == before.duration_s);
+    double begin_s = (double)records_boundary(&r, BOUNDARY_BASELINE_START) / 1e9;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        double t_s = begin_s + before.duration_s * (double)i / (COLUMNS - 1);
+        if (t_s > (double)from_ns / 1e9 - 1 && t_s < (double)to_ns / 1e9 + 1)
+            continue;
+        assert_int_equal(after.gpus[0].columns[i].samples, before.gpus[0].columns[i].samples);
+        assert_true(after.gpus[0].columns[i].low_w == before.gpus[0].columns[i].low_w);
+        assert_true(after.gpus[0].columns[i].high_w == before.gpus[0].columns[i].high_w);
+    }
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +155,7 @@ int main(void)
         cmocka_unit_test(without_a_buffer_the_instant_samples_are_drawn),
         cmocka_unit_test(names_are_escaped_and_simulation_is_said),
         cmocka_unit_test(a_run_that_broke_off_is_drawn),
+        cmocka_unit_test(a_clock_step_moves_no_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
