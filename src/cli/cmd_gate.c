@@ -50,7 +50,7 @@ static bool run_gate(struct call *call, struct err *e)
         text_gate(&g, &base, &candidate, call->arena, call->out);
     else
         show_document(&gate_schema, &g, o->format, call->out);
-    call->code = code_of(g.outcome);
+    call->code = code_of((enum gate_outcome)g.outcome);
     return true;
 }
 

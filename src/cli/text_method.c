@@ -37,12 +37,12 @@ static void put_parameter(void *self, const struct visit *v)
 static void put_codes(struct buf *out)
 {
     buf_str(out, "\nChecks: a run is formal if every check passes or has nothing to judge\n");
-    for (int i = 0; i < CODE_COUNT; i++) {
+    for (enum check_code i = 0; i < CODE_COUNT; i++) {
         buf_fmt(out, "  %-22s ", check_code_names[i]);
         text_wrap(out, check_code_meaning(i), 25, 25, REPORT_COLUMNS);
     }
     buf_str(out, "\nFlags: shown with the result; what a flag affects stays out of comparisons\n");
-    for (int i = 0; i < FLAG_COUNT; i++) {
+    for (enum flag_code i = 0; i < FLAG_COUNT; i++) {
         buf_fmt(out, "  %-22s ", flag_code_names[i]);
         text_wrap(out, flag_code_meaning(i), 25, 25, REPORT_COLUMNS);
     }

@@ -487,7 +487,7 @@ static void the_method_prints_every_decision_and_code(void **state)
     assert_int_equal(call(b, &cmd_method, (const char *const[]){"method", NULL}), EXIT_OK);
     for (size_t i = 0; i < method_decision_count; i++)
         has(&b->out, method_decisions[i].id);
-    for (int i = 0; i < CODE_COUNT; i++)
+    for (enum check_code i = 0; i < CODE_COUNT; i++)
         has(&b->out, check_code_names[i]);
     assert_int_equal(CALL(b, cmd_method, "--format", "json"), EXIT_OK);
     has(&b->out, "\"id\": \"" METHOD_ID "\"");
@@ -513,9 +513,9 @@ static void every_code_is_documented(void **state)
     struct bench *b = *state;
     struct buf text = {0};
     read_whole(JTOK_SOURCE "/docs/CHECKS.md", &text);
-    for (int i = 0; i < CODE_COUNT; i++)
+    for (enum check_code i = 0; i < CODE_COUNT; i++)
         has(&text, arena_format(&b->a, "\n### `%s`\n\n%s\n", check_code_names[i], check_code_meaning(i)));
-    for (int i = 0; i < FLAG_COUNT; i++)
+    for (enum flag_code i = 0; i < FLAG_COUNT; i++)
         has(&text, arena_format(&b->a, "\n### `%s`\n\n%s\n", flag_code_names[i], flag_code_meaning(i)));
     buf_done(&text);
 }

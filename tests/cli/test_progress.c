@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "cli/progress.h"
 
-static struct run_view view(int stage)
+static struct run_view view(enum run_stage stage)
 {
     return (struct run_view){.stage = stage, .elapsed_ns = 12340000000, .watts = NAN, .chunks_per_s = NAN};
 }
