@@ -76,6 +76,11 @@ void buf_i64(struct buf *b, int64_t value)
     char digits[24];
     char *end = digits + sizeof digits, *p = end;
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    for (; rest >= 100; rest /= 100) { /* two digits a division: it is what writing a record costs */
+        uint64_t two = rest % 100;
+        *--p = (char)('0' + two % 10);
+        *--p = (char)('0' + two / 10);
+    }
     do {
         *--p = (char)('0' + rest % 10);
         rest /= 10;

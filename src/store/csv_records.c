@@ -10,21 +10,20 @@
 static const struct file {
     const char *name;
     const struct schema *schema;
-    bool dealt;       /* has the gpu column */
-    const char *time; /* key of the time that its extent is of; null: none */
+    bool dealt; /* has the gpu column */
 } files[CSV_COUNT] = {
-    [CSV_GPUS] = {"gpus.csv", &rec_gpu_schema, false, NULL},
-    [CSV_BOUNDARIES] = {"marks.csv", &rec_boundary_schema, false, "t_ns"},
-    [CSV_CLOCK] = {"clock.csv", &rec_clock_schema, false, "t_ns"},
-    [CSV_FACTS] = {"facts.csv", &rec_fact_schema, false, "t_ns"},
-    [CSV_INSTANT] = {"instant.csv", &rec_instant_schema, true, "t_ns"},
-    [CSV_COUNTER] = {"counter.csv", &rec_counter_schema, true, "t_ns"},
-    [CSV_BUFFER] = {"buffer.csv", &rec_buffer_schema, true, "realtime_us"},
-    [CSV_GPU_STATE] = {"gpu_state.csv", &rec_gpu_state_schema, true, "t_ns"},
-    [CSV_PROCESSES] = {"processes.csv", &rec_process_schema, true, "t_ns"},
-    [CSV_REQUESTS] = {"requests.csv", &rec_request_schema, false, "end_ns"},
-    [CSV_CHUNKS] = {"chunks.csv", &rec_chunk_schema, false, "t_ns"},
-    [CSV_METRICS] = {"metrics.csv", &rec_metrics_schema, false, "t_ns"},
+    [CSV_GPUS] = {"gpus.csv", &rec_gpu_schema, false},
+    [CSV_BOUNDARIES] = {"marks.csv", &rec_boundary_schema, false},
+    [CSV_CLOCK] = {"clock.csv", &rec_clock_schema, false},
+    [CSV_FACTS] = {"facts.csv", &rec_fact_schema, false},
+    [CSV_INSTANT] = {"instant.csv", &rec_instant_schema, true},
+    [CSV_COUNTER] = {"counter.csv", &rec_counter_schema, true},
+    [CSV_BUFFER] = {"buffer.csv", &rec_buffer_schema, true},
+    [CSV_GPU_STATE] = {"gpu_state.csv", &rec_gpu_state_schema, true},
+    [CSV_PROCESSES] = {"processes.csv", &rec_process_schema, true},
+    [CSV_REQUESTS] = {"requests.csv", &rec_request_schema, false},
+    [CSV_CHUNKS] = {"chunks.csv", &rec_chunk_schema, false},
+    [CSV_METRICS] = {"metrics.csv", &rec_metrics_schema, false},
 };
 
 const char *csv_records_file(enum csv_file file)
@@ -46,9 +45,12 @@ const struct schema *csv_records_schema(enum csv_file file)
 
 int64_t csv_records_time(enum csv_file file, const void *record)
 {
-    struct slot time;
-    return files[file].time && slot_find(files[file].schema, record, span_of(files[file].time), &time) ? slot_i64(&time)
-                                                                                                       : ABSENT_I64;
+    if (file == CSV_REQUESTS)
+        return ((const struct rec_request *)record)->end_ns;
+    if (file == CSV_GPUS)
+        return ABSENT_I64;
+    const struct slot time = slot_of(files[file].schema->fields, record);
+    return slot_i64(&time);
 }
 
 void csv_records_header(enum csv_file file, struct buf *b)
