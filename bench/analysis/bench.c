@@ -9,7 +9,7 @@
 #include "analysis/attribution.h"
 #include "base/clock.h"
 #include "base/num.h"
-#include "store/archive.h"
+#include "store/records.h"
 #include "synthetic.h"
 
 static double million_per_s(size_t chunks, int64_t ns)

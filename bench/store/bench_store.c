@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "run/recorder.h"
-#include "store/archive.h"
+#include "store/records.h"
 
 static int fail(const struct err *e)
 {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "analysis/analyze.h"
 #include "base/must.h"
-#include "store/archive.h"
+#include "store/records.h"
 #include "schema/csv.h"
 #include "schema/json.h"
 #include "text/compress.h"

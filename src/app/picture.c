@@ -5,7 +5,7 @@
 #include "base/must.h"
 #include "report/number.h"
 #include "report/svg.h"
-#include "store/archive.h"
+#include "store/records.h"
 
 /* "15 057 J" below each stage's name, where there is a stored result to take it from. */
 static struct svg_notes stage_notes(const char *folder, struct arena *a)

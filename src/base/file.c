@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,4 +41,73 @@ int file_open(const char *path, struct err *e)
         return fd;
     close(fd);
     return refuse(path, st.st_mode, e);
+}
+
+struct path path_in(const char *folder, const char *name)
+{
+    struct path p;
+    if (snprintf(p.text, sizeof p.text, "%s/%s", folder, name) >= (int)sizeof p.text)
+        p.text[0] = 0;
+    return p;
+}
+
+mode_t path_mode(const char *folder, const char *name)
+{
+    struct stat st;
+    return lstat(path_in(folder, name).text, &st) == 0 ? st.st_mode : 0;
+}
+
+bool path_exists(const char *folder, const char *name)
+{
+    struct stat st;
+    return stat(path_in(folder, name).text, &st) == 0;
+}
+
+int file_create(const char *path, struct err *e)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        err_set_errno(e, ERR_SYSTEM, errno, "cannot create %s", path);
+    return fd;
+}
+
+bool file_write(int fd, const char *path, struct span bytes, struct err *e)
+{
+    while (bytes.n) {
+        ssize_t written = write(fd, bytes.p, bytes.n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return err_set_errno(e, ERR_SYSTEM, errno, "cannot write %s", path);
+        bytes.p += written;
+        bytes.n -= (size_t)written;
+    }
+    return true;
+}
+
+bool file_finish(int fd, const char *path, bool good, struct err *e)
+{
+    if (good && fsync(fd) != 0)
+        good = err_set_errno(e, ERR_SYSTEM, errno, "cannot flush %s to the disk", path);
+    if (close(fd) != 0 && good)
+        good = err_set_errno(e, ERR_SYSTEM, errno, "cannot close %s", path);
+    if (!good)
+        unlink(path);
+    return good;
+}
+
+bool file_write_new(const char *path, struct span content, struct err *e)
+{
+    int fd = file_create(path, e);
+    return fd >= 0 && file_finish(fd, path, file_write(fd, path, content, e), e);
+}
+
+bool file_sync_folder(const char *folder, struct err *e)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = fd >= 0 && fsync(fd) == 0;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    return good || err_set_errno(e, ERR_SYSTEM, error, "the folder %s can't be flushed to the disk", folder);
 }

@@ -1,4 +1,5 @@
-/* A run folder: made, sealed, checked, listed, read. Every file and column: docs/FORMAT.md.
+/* A run folder: made (archive_create.c), sealed (archive_seal.c), checked (archive_check.c), listed (archive_list.c);
+ * its records are read by store/records.h. Every file and column: docs/FORMAT.md.
  *
  * Life of a folder: archive_create, files appended by run/recorder, archive_write_* for the documents, archive_seal
  * (big files to .zst, SHA256SUMS), then archive_add for what is derived from the sealed records (result.json). Nothing
@@ -16,8 +17,8 @@
 
 /* Makes RUNS/20261130T005313Z-SLUG, and RUNS with its parents where missing. `label` becomes the slug: lower case,
  * letters, digits and single '-', at most 48 bytes, "run" where nothing is left. Where the name is taken (two runs in
- * one second),
- * "-2", "-3" ... follow. *ret_folder is the path; the id is its last part (archive_id). Texts live in the arena. */
+ * one second), "-2", "-3" ... follow. *ret_folder is the path; the id is its last part (archive_id). Texts live in the
+ * arena. */
 bool archive_create(const char *runs, const char *label, int64_t realtime_ns, struct arena *a, const char **ret_folder,
                     struct err *e);
 
@@ -44,8 +45,8 @@ bool archive_seal(const char *folder, struct err *e);
 bool archive_is_sealed(const char *folder);
 
 /* Files that follow from the records alone: result.json, result_requests.csv, windows.csv, and the same with "-jtok-N"
- * before the ending, of an evaluation under a later method. They are made from the
- * sealed folder, so they come after the seal and have no say in whether the records are whole. */
+ * before the ending, of an evaluation under a later method. They are made from the sealed folder, so they come after
+ * the seal and have no say in whether the records are whole. */
 bool archive_is_derived(struct span name);
 
 /* The most that a file of this name may hold, packed or not: 64 MiB of a document, 8 GiB of any other. */
@@ -69,12 +70,6 @@ struct archive_check {
 
 /* Compares every file with SHA256SUMS. False only where the folder can't be read. O(bytes). */
 bool archive_verify(const char *folder, struct arena *a, struct archive_check *ret_check, struct err *e);
-
-/* Reads a run folder, sealed or not, whole or broken off. A half-written last line of a folder that isn't sealed is
- * left out and is no damage; anything else that doesn't fit is told in records.damage, and the rest is read. Series are
- * put in order of time, chunks in order of (t, request, place in the file), requests in order of id. False when it is
- * no run folder, or its plan.json can't be read. O(bytes + n log n). */
-bool records_load(const char *folder, struct arena *a, struct records *ret_records, struct err *e);
 
 /* One run of a listing: its small documents only. */
 struct archive_entry {

@@ -3,11 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/file.h"
+#include "base/must.h"
+#include "base/sort.h"
 #include "model/method.h"
 #include "model/record_order.h"
 #include "schema/json.h"
+#include "store/csv_records.h"
 #include "store/records.h"
-#include "base/sort.h"
+#include "store/records_check.h"
 #include "text/compress.h"
 #include "text/digest.h"
 
@@ -136,44 +140,45 @@ static void load_series(struct loader *l, enum csv_file t, void *ret_items, size
     *ret_count = rows.count;
 }
 
-/* Where a GPU keeps one of its series. */
-struct gpu_series {
-    enum csv_file table;
-    size_t items, count;
-};
-
-static const struct gpu_series gpu_series[] = {
-    {CSV_INSTANT, offsetof(struct rec_gpu, instant), offsetof(struct rec_gpu, instant_count)},
-    {CSV_COUNTER, offsetof(struct rec_gpu, counter), offsetof(struct rec_gpu, counter_count)},
-    {CSV_BUFFER, offsetof(struct rec_gpu, buffer), offsetof(struct rec_gpu, buffer_count)},
-    {CSV_GPU_STATE, offsetof(struct rec_gpu, state), offsetof(struct rec_gpu, state_count)},
-    {CSV_PROCESSES, offsetof(struct rec_gpu, process), offsetof(struct rec_gpu, process_count)},
-};
-
-/* Deals the rows of one table out to their GPUs. */
-static void deal(struct loader *l, const struct gpu_series *s, const struct csv_records *rows)
+static void set_series(struct rec_gpu *g, enum csv_file file, void *items, size_t count)
 {
-    struct records *r = l->r;
-    size_t size = csv_records_size(s->table);
-
-    for (size_t i = 0; i < rows->count; i++)
-        ++*(size_t *)((char *)&r->gpus[rows->gpus[i]] + s->count);
-    for (size_t g = 0; g < r->gpu_count; g++) {
-        size_t *count = (size_t *)((char *)&r->gpus[g] + s->count);
-
-        *(void **)((char *)&r->gpus[g] + s->items) = arena_array(l->a, *count, size);
-        *count = 0;
+    if (file == CSV_INSTANT) {
+        g->instant = items;
+        g->instant_count = count;
+    } else if (file == CSV_COUNTER) {
+        g->counter = items;
+        g->counter_count = count;
+    } else if (file == CSV_BUFFER) {
+        g->buffer = items;
+        g->buffer_count = count;
+    } else if (file == CSV_GPU_STATE) {
+        g->state = items;
+        g->state_count = count;
+    } else {
+        must(file == CSV_PROCESSES);
+        g->process = items;
+        g->process_count = count;
     }
-    for (size_t i = 0; i < rows->count; i++) {
-        char *gpu = (char *)&r->gpus[rows->gpus[i]];
+}
 
-        memcpy(*(char **)(gpu + s->items) + (*(size_t *)(gpu + s->count))++ * size, (char *)rows->records + i * size,
-               size);
+/* Deals the rows of one file out to their GPUs, each in order of time. */
+static void deal(struct loader *l, enum csv_file file)
+{
+    const struct csv_records rows = load(l, file);
+    size_t size = csv_records_size(file), gpus = l->r->gpu_count;
+    size_t *counts = arena_array(l->a, gpus, sizeof *counts), *dealt = arena_array(l->a, gpus, sizeof *dealt);
+    char **items = arena_array(l->a, gpus, sizeof *items);
+    for (size_t i = 0; i < rows.count; i++)
+        counts[rows.gpus[i]]++;
+    for (size_t g = 0; g < gpus; g++)
+        items[g] = arena_array(l->a, counts[g], size);
+    for (size_t i = 0; i < rows.count; i++) {
+        uint32_t g = rows.gpus[i];
+        memcpy(items[g] + dealt[g]++ * size, (char *)rows.records + i * size, size);
     }
-    for (size_t g = 0; g < r->gpu_count; g++) {
-        char *gpu = (char *)&r->gpus[g];
-
-        sort_stable(*(void **)(gpu + s->items), *(size_t *)(gpu + s->count), size, before_i64);
+    for (size_t g = 0; g < gpus; g++) {
+        sort_stable(items[g], counts[g], size, before_i64);
+        set_series(&l->r->gpus[g], file, items[g], counts[g]);
     }
 }
 
@@ -185,11 +190,9 @@ static void load_gpus(struct loader *l)
     l->r->gpus = gpus.records;
     l->r->gpu_count = gpus.bad_count ? 0 : gpus.count;
     check_gpus(l->r, &l->damage);
-    for (size_t i = 0; i < sizeof gpu_series / sizeof *gpu_series && l->r->gpu_count; i++) {
-        struct csv_records rows = load(l, gpu_series[i].table);
-
-        deal(l, &gpu_series[i], &rows);
-    }
+    static const enum csv_file series[] = {CSV_INSTANT, CSV_COUNTER, CSV_BUFFER, CSV_GPU_STATE, CSV_PROCESSES};
+    for (size_t i = 0; i < sizeof series / sizeof *series && l->r->gpu_count; i++)
+        deal(l, series[i]);
 }
 
 /* True when no request was left out. */
@@ -283,7 +286,7 @@ bool records_read(const struct record_files *files, const char *folder, const st
     load_gpus(&l);
     bool whole = load_requests(&l);
     load_client(&l);
-    check_course(&r, whole, &l.damage);
+    check_sequence(&r, whole, &l.damage);
     if (l.damage.lines.n)
         r.damage = arena_copy(a, l.damage.lines.p, l.damage.lines.n - 1);
     buf_done(&l.damage.lines);
@@ -298,16 +301,15 @@ bool records_read(const struct record_files *files, const char *folder, const st
 static bool read_file(void *self, const char *name, struct buf *b, bool *ret_there, struct err *e)
 {
     static const char *const endings[] = {"", ".zst"};
-    char path[4200];
-
-    *ret_there = false;
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s%s", (const char *)self, name, endings[i]);
-        *ret_there = access(path, F_OK) == 0;
+    const char *folder = self;
+    for (size_t i = 0; i < 2; i++) {
+        struct path path = path_in(folder, name);
+        strncat(path.text, endings[i], sizeof path.text - strlen(path.text) - 1);
+        *ret_there = access(path.text, F_OK) == 0;
         if (*ret_there)
-            return file_read(path, archive_most_bytes(name), b, e);
+            return file_read(path.text, archive_most_bytes(name), b, e);
     }
-    return err_set(e, ERR_RECORDS, "%s/%s is missing", (const char *)self, name);
+    return err_set(e, ERR_RECORDS, "%s/%s is missing", folder, name);
 }
 
 bool records_load(const char *folder, struct arena *a, struct records *ret_records, struct err *e)

@@ -1,12 +1,17 @@
-/* Private to store and its tests: the records of a run from wherever their files are. */
+/* The records of a run: read from its folder, put in order, and checked against each other. */
 #ifndef JTOK_STORE_RECORDS_H
 #define JTOK_STORE_RECORDS_H
 
 #include "store/archive.h"
-#include "store/csv_records.h"
 
-/* The files of a run. `read` appends the text of one, packed or not, to `b`; false with *ret_there false where there is
- * none, and with a reason in `e` where it can't be read. */
+/* Reads a run folder, sealed or not, whole or broken off. A half-written last line of a folder that isn't sealed is
+ * left out and is no damage; anything else that doesn't fit is told in records.damage, and the rest is read. Series are
+ * put in order of time, chunks in order of (t, request, place in the file), requests in order of id. False when it is
+ * no run folder, or its plan.json can't be read. O(bytes + n log n). */
+bool records_load(const char *folder, struct arena *a, struct records *ret_records, struct err *e);
+
+/* The files of a run, wherever they are. `read` appends the text of one, packed or not, to `b`; false with *ret_there
+ * false where there is none, and with a reason in `e` where it can't be read. */
 struct record_files {
     void *self;
     bool (*read)(void *self, const char *name, struct buf *b, bool *ret_there, struct err *e);
@@ -15,25 +20,5 @@ struct record_files {
 /* As records_load, of the files that `seal` was compared with. `folder` is the run's name in messages. */
 bool records_read(const struct record_files *files, const char *folder, const struct archive_check *seal,
                   struct arena *a, struct records *ret_records, struct err *e);
-
-/* What is wrong with records: lines to append to, one a fault. */
-struct damage {
-    struct buf lines;
-};
-void damage_add(struct damage *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Contradictions between what was read, each table being right in itself. What can't be right is left out of *r: GPUs
- * that can't be told apart, rows beyond the run's length, power beyond the board, requests that are not the plan's,
- * whose times are in no order, or that their chunks contradict. Marks and clocks are named and stay. */
-
-/* gpus.csv, before its series are dealt out. */
-void check_gpus(struct records *r, struct damage *d);
-
-/* Requests, marks read and requests in order; `chunks` as they stand in the file. `all`: every request that
- * was recorded is there, so that a chunk of another one is none of this run's. O(chunks + requests). */
-void check_requests(struct records *r, const struct rec_chunk *chunks, size_t count, bool all, struct damage *d);
-
-/* Marks, clock pairs and series; requests checked, all in order of time. `whole`: no request was left out. */
-void check_course(struct records *r, bool whole, struct damage *d);
 
 #endif

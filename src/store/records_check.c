@@ -1,5 +1,6 @@
 /* Tables that are right each by itself and contradict each other. Pure. */
-#include "store/records.h"
+#include "store/csv_records.h"
+#include "store/records_check.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -499,7 +500,7 @@ static void cut_beyond(struct records *r, struct damage *d)
     }
 }
 
-void check_course(struct records *r, bool whole, struct damage *d)
+void check_sequence(struct records *r, bool whole, struct damage *d)
 {
     check_marks(r, whole, d);
     cut_beyond(r, d);

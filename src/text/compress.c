@@ -250,20 +250,6 @@ bool file_read_input(const char *path, uint64_t max, int stop_fd, struct buf *b,
     return read;
 }
 
-static bool write_all(int fd, const char *path, const void *bytes, size_t n, struct err *e)
-{
-    for (const char *p = bytes; n;) {
-        ssize_t written = write(fd, p, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return err_set_errno(e, ERR_SYSTEM, errno, "cannot write %s", path);
-        p += written;
-        n -= (size_t)written;
-    }
-    return true;
-}
-
 static bool compress_all(struct source *s, ZSTD_CCtx *z, int fd, const char *path, unsigned char *room, struct err *e)
 {
     for (;;) {
@@ -277,7 +263,7 @@ static bool compress_all(struct source *s, ZSTD_CCtx *z, int fd, const char *pat
             left = ZSTD_compressStream2(z, &out, &in, directive);
             if (ZSTD_isError(left))
                 return err_set(e, ERR_SYSTEM, "cannot compress %s (%s)", s->path, ZSTD_getErrorName(left));
-            if (!write_all(fd, path, room, out.pos, e))
+            if (!file_write(fd, path, (struct span){(const char *)room, out.pos}, e))
                 return false;
         } while (directive == ZSTD_e_end ? left > 0 : in.pos < in.size);
         s->at = s->n;
@@ -286,32 +272,12 @@ static bool compress_all(struct source *s, ZSTD_CCtx *z, int fd, const char *pat
     }
 }
 
-static int create_new(const char *path, struct err *e)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0)
-        err_set_errno(e, ERR_SYSTEM, errno, "cannot create %s", path);
-    return fd;
-}
-
-/* Flushes and closes a new file; removes it when that or what came before failed. */
-static bool finish_new(int fd, const char *path, bool ok, struct err *e)
-{
-    if (ok && fsync(fd) != 0)
-        ok = err_set_errno(e, ERR_SYSTEM, errno, "cannot flush %s to the disk", path);
-    if (close(fd) != 0 && ok)
-        ok = err_set_errno(e, ERR_SYSTEM, errno, "cannot close %s", path);
-    if (!ok)
-        unlink(path);
-    return ok;
-}
-
 bool file_compress(const char *from, const char *to, struct err *e)
 {
     struct source s;
     if (!source_open(&s, from, e))
         return false;
-    int fd = create_new(to, e);
+    int fd = file_create(to, e);
     bool ok = fd >= 0;
     if (ok) {
         ZSTD_CCtx *z = ZSTD_createCCtx();
@@ -323,16 +289,8 @@ bool file_compress(const char *from, const char *to, struct err *e)
         ok = ok && compress_all(&s, z, fd, to, room, e);
         free(room);
         ZSTD_freeCCtx(z);
-        ok = finish_new(fd, to, ok, e);
+        ok = file_finish(fd, to, ok, e);
     }
     source_close(&s);
     return ok;
-}
-
-bool file_write_new(const char *path, struct span content, struct err *e)
-{
-    int fd = create_new(path, e);
-    if (fd < 0)
-        return false;
-    return finish_new(fd, path, write_all(fd, path, content.p, content.n, e), e);
 }

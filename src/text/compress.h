@@ -1,4 +1,4 @@
-/* Whole files, compressed or not. */
+/* Whole files, compressed or not, as they are read; and the compressed form that jtok writes. */
 #ifndef JTOK_TEXT_COMPRESS_H
 #define JTOK_TEXT_COMPRESS_H
 
@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "text/digest.h"
 
 /* Appends a regular file's content to b (anything else is refused, base/file.h): plain, gzip (.gz, by its magic bytes)
@@ -19,11 +20,8 @@ bool file_read(const char *path, uint64_t max, struct buf *b, struct err *e);
 bool file_read_input(const char *path, uint64_t max, int stop_fd, struct buf *b, char ret_sha256[DIGEST_HEX],
                      struct err *e);
 
-/* Compresses `from` into the new file `to` (must not exist) with zstd level 9 and a checksum, and flushes it to the
+/* Compresses `from` into the new file `to` (must not exist) with zstd level 1 and a checksum, and flushes it to the
  * disk. Leaves no `to` behind on failure. */
 bool file_compress(const char *from, const char *to, struct err *e);
-
-/* Writes a new file (must not exist) and flushes it. Leaves nothing behind on failure. */
-bool file_write_new(const char *path, struct span content, struct err *e);
 
 #endif

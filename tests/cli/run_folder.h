@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "whole_life.h"
-#include "store/archive.h"
+#include "store/records.h"
 #include "store/csv_records.h"
 
 struct row_set {

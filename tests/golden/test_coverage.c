@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "golden/coverage.h"
 #include "golden/recording.h"
-#include "store/archive.h"
+#include "store/records.h"
 
 enum { PHASES = 50, SYNTHETIC_RUNS = 200 };
 

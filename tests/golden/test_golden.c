@@ -7,7 +7,7 @@
 #include "analysis/energy.h"
 #include "analysis/verify.h"
 #include "golden/recording.h"
-#include "store/archive.h"
+#include "store/records.h"
 
 struct golden {
     struct arena arena;

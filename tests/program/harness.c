@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "check.h"
-#include "store/archive.h"
+#include "store/records.h"
 #include "schema/json.h"
 #include "text/compress.h"
 

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "run/recorder.h"
-#include "store/archive.h"
+#include "store/records.h"
 #include "text/compress.h"
 
 struct fixture {
