@@ -3,6 +3,7 @@
 #include "analysis/order.h"
 #include "base/must.h"
 #include "base/sort.h"
+#include "base/time.h"
 
 /* ---- walking the energy curve ---- */
 
@@ -37,7 +38,7 @@ static struct walk walk_from(const struct energy_curve *c, int64_t start_ns, int
 /* From t to `to` within the segment. */
 static inline double piece(const struct walk *w, int64_t to)
 {
-    double from_s = (double)(w->t_ns - w->from_ns) * 1e-9, step_s = (double)(to - w->t_ns) * 1e-9;
+    double from_s = time_s(w->t_ns - w->from_ns), step_s = time_s(to - w->t_ns);
     return step_s * (w->w + w->slope * (from_s + 0.5 * step_s));
 }
 

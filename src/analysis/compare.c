@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/sort.h"
 #include "model/limits.h"
+#include "schema/table.h"
 
 const char *const compare_verdict_names[] = {"none", "no_difference", "lower", "higher", NULL};
 
@@ -392,81 +393,62 @@ void compare_sides(const struct compare_run *x, size_t n, const struct compare_r
 
 /* ---- as a document ---- */
 
-#define AT(member) .offset = offsetof(struct sample, member)
 static const struct field sample_fields[] = {
-    {"n", FIELD_I64, AT(n), .doc = "Runs."},
-    {"mean", FIELD_F64, AT(mean), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Mean."},
-    {"sd", FIELD_F64, AT(sd), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Sample standard deviation; null: one run."},
-    {"low", FIELD_F64, AT(low), .flags = FIELD_UNIT_OF_OBJECT,
-     .doc = "Lower end of Student's 95 % interval of the mean; null: one run."},
-    {"high", FIELD_F64, AT(high), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Upper end."},
+    I64(sample, n, "Runs."),
+    F64(sample, mean, "Mean.", FLAGS(FIELD_UNIT_OF_OBJECT)),
+    F64(sample, sd, "Sample standard deviation; null: one run.", FLAGS(FIELD_UNIT_OF_OBJECT)),
+    F64(sample, low, "Lower end of Student's 95 % interval of the mean; null: one run.", FLAGS(FIELD_UNIT_OF_OBJECT)),
+    F64(sample, high, "Upper end.", FLAGS(FIELD_UNIT_OF_OBJECT)),
 };
-static const struct schema sample_schema = {"sample", sizeof(struct sample), sample_fields, SCHEMA_COUNT(sample_fields),
-                                            "One metric over the runs of a side."};
-#undef AT
+static const struct schema sample_schema = SCHEMA(sample, "One metric over the runs of a side.");
 
-#define AT(member) .offset = offsetof(struct between_runs, member)
-static const struct field between_fields[] = {
-    {"low", FIELD_F64, AT(low), .doc = "Lower end of Welch's 95 % interval of b / a; null: under two runs a side."},
-    {"high", FIELD_F64, AT(high), .doc = "Upper end."},
-    {"degrees", FIELD_I64, AT(degrees), .doc = "Degrees of freedom, by Welch and Satterthwaite, rounded down."},
-    {"p", FIELD_F64, AT(p), .doc = "Two-sided permutation test of the means; decides nothing."},
-    {"p_least", FIELD_F64, AT(p_least), .doc = "The least that p can be with so many runs."},
+static const struct field between_runs_fields[] = {
+    F64(between_runs, low, "Lower end of Welch's 95 % interval of b / a; null: under two runs a side."),
+    F64(between_runs, high, "Upper end."),
+    I64(between_runs, degrees, "Degrees of freedom, by Welch and Satterthwaite, rounded down."),
+    F64(between_runs, p, "Two-sided permutation test of the means; decides nothing."),
+    F64(between_runs, p_least, "The least that p can be with so many runs."),
 };
-static const struct schema between_schema = {"between_runs", sizeof(struct between_runs), between_fields,
-                                             SCHEMA_COUNT(between_fields), "The doubt between runs, of b / a."};
-#undef AT
+static const struct schema between_runs_schema = SCHEMA(between_runs, "The doubt between runs, of b / a.");
 
-#define AT(member) .offset = offsetof(struct comparison_row, member)
-static const struct field row_fields[] = {
-    {"key", FIELD_TEXT, AT(key), .flags = FIELD_NAMES_ITEM,
-     .doc = "Key of the metric; it stays the same in later versions."},
-    {"metric", FIELD_TEXT, AT(metric), .doc = "The same in English."},
-    {"unit", FIELD_TEXT, AT(unit), .doc = "Its unit."},
-    {"a", FIELD_QUANTITY, AT(a), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Of the first side: mean over its runs."},
-    {"b", FIELD_QUANTITY, AT(b), .flags = FIELD_UNIT_OF_OBJECT, .doc = "Of the second side: mean over its runs."},
-    {"a_runs", FIELD_OBJECT, AT(a_runs), .sub = &sample_schema, .doc = "Spread of the first side."},
-    {"b_runs", FIELD_OBJECT, AT(b_runs), .sub = &sample_schema, .doc = "Spread of the second side."},
-    {"difference", FIELD_QUANTITY, AT(difference), .flags = FIELD_UNIT_OF_OBJECT, .doc = "b - a."},
-    {"ratio", FIELD_QUANTITY, AT(ratio), .doc = "b / a; with several runs, of the geometric means."},
-    {"between_runs", FIELD_OBJECT, AT(between), .sub = &between_schema, .doc = "The doubt between runs."},
-    {"verdict", FIELD_ENUM, AT(verdict), .names = compare_verdict_names,
-     .doc = "b against a, by Welch's interval from three runs a side on; none: fewer, or no value."},
-    {"why", FIELD_TEXT, AT(why), .doc = "Why this metric is not compared; null: it is."},
+static const struct field comparison_row_fields[] = {
+    TEXT(comparison_row, key, "Key of the metric; it stays the same in later versions.", FLAGS(FIELD_NAMES_ITEM)),
+    TEXT(comparison_row, metric, "The same in English."),
+    TEXT(comparison_row, unit, "Its unit."),
+    QUANTITY(comparison_row, a, "Of the first side: mean over its runs.", FLAGS(FIELD_UNIT_OF_OBJECT)),
+    QUANTITY(comparison_row, b, "Of the second side: mean over its runs.", FLAGS(FIELD_UNIT_OF_OBJECT)),
+    OBJECT(comparison_row, a_runs, sample, "Spread of the first side."),
+    OBJECT(comparison_row, b_runs, sample, "Spread of the second side."),
+    QUANTITY(comparison_row, difference, "b - a.", FLAGS(FIELD_UNIT_OF_OBJECT)),
+    QUANTITY(comparison_row, ratio, "b / a; with several runs, of the geometric means."),
+    OBJECT_AS("between_runs", comparison_row, between, between_runs, "The doubt between runs."),
+    ENUM(comparison_row, verdict, compare_verdict,
+         "b against a, by Welch's interval from three runs a side on; none: fewer, or no value."),
+    TEXT(comparison_row, why, "Why this metric is not compared; null: it is."),
 };
-static const struct schema row_schema = {"comparison_row", sizeof(struct comparison_row), row_fields,
-                                         SCHEMA_COUNT(row_fields), "One metric of both sides."};
-#undef AT
+static const struct schema comparison_row_schema = SCHEMA(comparison_row, "One metric of both sides.");
 
-#define AT(member) .offset = offsetof(struct plan_difference, member)
-static const struct field difference_fields[] = {
-    {"key", FIELD_TEXT, AT(key), .flags = FIELD_NAMES_ITEM, .doc = "Key of the plan, or environment.NAME."},
-    {"a", FIELD_TEXT, AT(a), .doc = "Of the first side's first run."},
-    {"b", FIELD_TEXT, AT(b), .doc = "Of the second side's first run."},
+static const struct field plan_difference_fields[] = {
+    TEXT(plan_difference, key, "Key of the plan, or environment.NAME.", FLAGS(FIELD_NAMES_ITEM)),
+    TEXT(plan_difference, a, "Of the first side's first run."),
+    TEXT(plan_difference, b, "Of the second side's first run."),
 };
-static const struct schema difference_schema = {"plan_difference", sizeof(struct plan_difference), difference_fields,
-                                                SCHEMA_COUNT(difference_fields), "One difference of the plans."};
-#undef AT
+static const struct schema plan_difference_schema = SCHEMA(plan_difference, "One difference of the plans.");
 
-#define AT(member)    .offset = offsetof(struct comparison, member)
-#define COUNT(member) .count_offset = offsetof(struct comparison, member)
 static const struct field comparison_fields[] = {
-    {"a_runs", FIELD_LIST, AT(a_ids), COUNT(a_count), .item = FIELD_TEXT, .doc = "Runs of the first side."},
-    {"b_runs", FIELD_LIST, AT(b_ids), COUNT(b_count), .item = FIELD_TEXT, .doc = "Runs of the second side."},
-    {"reasons", FIELD_LIST, AT(reasons.items), COUNT(reasons.count), .item = FIELD_TEXT,
-     .doc = "Why they are not compared; empty: they are."},
-    {"notes", FIELD_LIST, AT(notes.items), COUNT(notes.count), .item = FIELD_TEXT, .doc = "What a reader must know."},
-    {"same_boards", FIELD_BOOL, AT(same_boards), .doc = "Same GPUs by UUID: the calibration cancels in ratios."},
-    {"tokens_difference", FIELD_QUANTITY, AT(tokens_difference),
-     .doc = "|T1 - T2| / max(T1, T2) of the output tokens, of the two runs farthest apart."},
-    {"order", FIELD_TEXT, AT(order), .doc = "The runs in order of time, a letter each; null: not recorded."},
-    {"in_turn", FIELD_BOOL, AT(in_turn), .doc = "They were taken in turn, so that a drift of the machine cancels."},
-    {"differences", FIELD_LIST, AT(differences.items), COUNT(differences.count), .item = FIELD_OBJECT,
-     .sub = &difference_schema, .doc = "Where the plans of both sides differ."},
-    {"compared", FIELD_I64, AT(compared), .doc = "Metrics with a verdict."},
-    {"chance", FIELD_F64, AT(chance), .doc = "1 - 0.95^compared: of a false difference among them, at most."},
-    {"rows", FIELD_LIST, AT(rows), COUNT(row_count), .item = FIELD_OBJECT, .sub = &row_schema,
-     .doc = "The metrics; none where refused."},
+    TEXTS_AS("a_runs", comparison, a_ids, a_count, "Runs of the first side."),
+    TEXTS_AS("b_runs", comparison, b_ids, b_count, "Runs of the second side."),
+    TEXTS_AS("reasons", comparison, reasons.items, reasons.count, "Why they are not compared; empty: they are."),
+    TEXTS_AS("notes", comparison, notes.items, notes.count, "What a reader must know."),
+    BOOL(comparison, same_boards, "Same GPUs by UUID: the calibration cancels in ratios."),
+    QUANTITY(comparison, tokens_difference,
+             "|T1 - T2| / max(T1, T2) of the output tokens, of the two runs farthest apart."),
+    TEXT(comparison, order, "The runs in order of time, a letter each; null: not recorded."),
+    BOOL(comparison, in_turn, "They were taken in turn, so that a drift of the machine cancels."),
+    OBJECTS_AS("differences", comparison, differences.items, differences.count, plan_difference,
+               "Where the plans of both sides differ."),
+    I64(comparison, compared, "Metrics with a verdict."),
+    F64(comparison, chance, "1 - 0.95^compared: of a false difference among them, at most."),
+    OBJECTS(comparison, rows, row_count, comparison_row, "The metrics; none where refused."),
 };
-const struct schema comparison_schema = {"comparison", sizeof(struct comparison), comparison_fields,
-                                         SCHEMA_COUNT(comparison_fields), "Two set-ups side by side."};
+const struct schema comparison_schema = SCHEMA(comparison, "Two set-ups side by side.");

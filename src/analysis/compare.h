@@ -46,7 +46,7 @@ struct comparison_row {
     struct quantity difference;   /* b - a */
     struct quantity ratio;        /* b / a; with several runs of the geometric means */
     struct between_runs between;
-    int verdict;     /* enum compare_verdict */
+    enum compare_verdict verdict;
     const char *why; /* not compared: the reason; null: it is compared */
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analysis/order.h"
 #include "base/sort.h"
+#include "schema/table.h"
 
 const char *const size_group_names[] = {"unknown", "up to 50e9", "above 50e9, below 200e9", "from 200e9", NULL};
 
@@ -369,87 +370,63 @@ void rank_runs(const struct compare_run *runs, size_t n, struct arena *a, struct
 
 /* ---- as a document ---- */
 
-#define AT(member)    .offset = offsetof(struct ranking_entry, member)
-#define COUNT(member) .count_offset = offsetof(struct ranking_entry, member)
-static const struct field entry_fields[] = {
-    {"runs", FIELD_LIST, AT(ids), COUNT(id_count), .item = FIELD_TEXT,
-     .doc = "The runs in the mean; of a model without a formal run, its runs."},
-    {"model", FIELD_TEXT, AT(model), .doc = "Its model."},
-    {"engine", FIELD_TEXT, AT(engine), .doc = "Engine and version."},
-    {"total_parameters", FIELD_F64, AT(total_parameters), .doc = "Of the model; null: unknown."},
-    {"n", FIELD_I64, AT(n), .doc = "Runs in the mean; 0: none is formal."},
-    {"lifecycle_rank", FIELD_F64, AT(lifecycle_rank),
-     .doc = "By full-lifecycle energy, from 1; ties share a place; null: not formal, no value, or size unknown."},
-    {"lifecycle_j_per_token", FIELD_QUANTITY, AT(lifecycle), .unit = "J/token", .doc = "Full-lifecycle energy, mean."},
-    {"steady_rank", FIELD_F64, AT(steady_rank), .doc = "By steady-state energy, likewise."},
-    {"steady_j_per_token", FIELD_QUANTITY, AT(steady), .unit = "J/token", .doc = "Steady-state energy, mean."},
-    {"why", FIELD_TEXT, AT(why), .doc = "Why it has no rank or is in no median; null: neither."},
+static const struct field ranking_entry_fields[] = {
+    TEXTS_AS("runs", ranking_entry, ids, id_count, "The runs in the mean; of a model without a formal run, its runs."),
+    TEXT(ranking_entry, model, "Its model."),
+    TEXT(ranking_entry, engine, "Engine and version."),
+    F64(ranking_entry, total_parameters, "Of the model; null: unknown."),
+    I64(ranking_entry, n, "Runs in the mean; 0: none is formal."),
+    F64(ranking_entry, lifecycle_rank,
+        "By full-lifecycle energy, from 1; ties share a place; null: not formal, no value, or size unknown."),
+    QUANTITY_AS("lifecycle_j_per_token", ranking_entry, lifecycle, "Full-lifecycle energy, mean.", UNIT("J/token")),
+    F64(ranking_entry, steady_rank, "By steady-state energy, likewise."),
+    QUANTITY_AS("steady_j_per_token", ranking_entry, steady, "Steady-state energy, mean.", UNIT("J/token")),
+    TEXT(ranking_entry, why, "Why it has no rank or is in no median; null: neither."),
 };
-static const struct schema entry_schema = {"ranking_entry", sizeof(struct ranking_entry), entry_fields,
-                                           SCHEMA_COUNT(entry_fields), "One model on one engine."};
-#undef AT
-#undef COUNT
+static const struct schema ranking_entry_schema = SCHEMA(ranking_entry, "One model on one engine.");
 
-#define AT(member) .offset = offsetof(struct rank_figures, member)
-static const struct field figures_fields[] = {
-    {"n", FIELD_I64, AT(n), .doc = "Models with both values."},
-    {"median_lifecycle", FIELD_F64, AT(median_lifecycle), .unit = "J/token", .doc = "Median over these n."},
-    {"median_steady", FIELD_F64, AT(median_steady), .unit = "J/token", .doc = "Median over these n."},
-    {"ratio", FIELD_F64, AT(ratio), .doc = "Median of the full lifecycle over median of the steady state."},
-    {"rho", FIELD_F64, AT(rho),
-     .doc = "Spearman's rho between the two orders; null where n is below 2, or all of one order tie."},
+static const struct field rank_figures_fields[] = {
+    I64(rank_figures, n, "Models with both values."),
+    F64(rank_figures, median_lifecycle, "Median over these n.", UNIT("J/token")),
+    F64(rank_figures, median_steady, "Median over these n.", UNIT("J/token")),
+    F64(rank_figures, ratio, "Median of the full lifecycle over median of the steady state."),
+    F64(rank_figures, rho, "Spearman's rho between the two orders; null where n is below 2, or all of one order tie."),
 };
-static const struct schema figures_schema = {"rank_figures", sizeof(struct rank_figures), figures_fields,
-                                             SCHEMA_COUNT(figures_fields), "Figures over several models."};
-#undef AT
+static const struct schema rank_figures_schema = SCHEMA(rank_figures, "Figures over several models.");
 
-#define AT(member)    .offset = offsetof(struct ranking, member)
-#define COUNT(member) .count_offset = offsetof(struct ranking, member)
 static const struct field ranking_fields[] = {
-    {"group", FIELD_ENUM, AT(group), .flags = FIELD_NAMES_ITEM, .names = size_group_names,
-     .doc = "Size group, by total parameters."},
-    {"n", FIELD_I64, AT(figures.n), .doc = "Models with both values."},
-    {"median_lifecycle", FIELD_F64, AT(figures.median_lifecycle), .unit = "J/token", .doc = "Median over these n."},
-    {"median_steady", FIELD_F64, AT(figures.median_steady), .unit = "J/token", .doc = "Median over these n."},
-    {"ratio", FIELD_F64, AT(figures.ratio), .doc = "Median of the full lifecycle over median of the steady state."},
-    {"rho", FIELD_F64, AT(figures.rho),
-     .doc = "Spearman's rho between the two orders; null where n is below 2, or all of one order tie."},
-    {"models", FIELD_LIST, AT(entries), COUNT(count), .item = FIELD_OBJECT, .sub = &entry_schema,
-     .doc = "By full-lifecycle rank; those without one last."},
+    ENUM(ranking, group, size_group, "Size group, by total parameters.", FLAGS(FIELD_NAMES_ITEM)),
+    I64_AS("n", ranking, figures.n, "Models with both values."),
+    F64_AS("median_lifecycle", ranking, figures.median_lifecycle, "Median over these n.", UNIT("J/token")),
+    F64_AS("median_steady", ranking, figures.median_steady, "Median over these n.", UNIT("J/token")),
+    F64_AS("ratio", ranking, figures.ratio, "Median of the full lifecycle over median of the steady state."),
+    F64_AS("rho", ranking, figures.rho,
+           "Spearman's rho between the two orders; null where n is below 2, or all of one order tie."),
+    OBJECTS_AS("models", ranking, entries, count, ranking_entry, "By full-lifecycle rank; those without one last."),
 };
-static const struct schema ranking_schema = {"ranking", sizeof(struct ranking), ranking_fields,
-                                             SCHEMA_COUNT(ranking_fields), "The models of one size group."};
-#undef AT
-#undef COUNT
+static const struct schema ranking_schema = SCHEMA(ranking, "The models of one size group.");
 
-#define AT(member) .offset = offsetof(struct ranking_drop, member)
-static const struct field drop_fields[] = {
-    {"run", FIELD_TEXT, AT(run_id), .doc = "The run."},
-    {"model", FIELD_TEXT, AT(model), .doc = "Its model."},
-    {"why", FIELD_TEXT, AT(why), .doc = "Why it is in no median."},
+static const struct field ranking_drop_fields[] = {
+    TEXT_AS("run", ranking_drop, run_id, "The run."),
+    TEXT(ranking_drop, model, "Its model."),
+    TEXT(ranking_drop, why, "Why it is in no median."),
 };
-static const struct schema drop_schema = {"ranking_drop", sizeof(struct ranking_drop), drop_fields,
-                                          SCHEMA_COUNT(drop_fields), "A run that is in no median."};
-#undef AT
+static const struct schema ranking_drop_schema = SCHEMA(ranking_drop, "A run that is in no median.");
 
-#define AT(member)    .offset = offsetof(struct ranked_runs, member)
-#define COUNT(member) .count_offset = offsetof(struct ranked_runs, member)
 static const struct field ranked_runs_fields[] = {
-    {"scenario", FIELD_TEXT, AT(scenario), .doc = "Scenario of all runs."},
-    {"hardware", FIELD_TEXT, AT(hardware), .doc = "GPUs of all runs."},
-    {"simulated", FIELD_BOOL, AT(simulated), .doc = "The runs are simulated."},
-    {"reasons", FIELD_LIST, AT(reasons.items), COUNT(reasons.count), .item = FIELD_TEXT,
-     .doc = "Why they are not ranked; empty: they are."},
-    {"notes", FIELD_LIST, AT(notes.items), COUNT(notes.count), .item = FIELD_TEXT, .doc = "What a reader must know."},
-    {"caveat", FIELD_TEXT, AT(caveat), .doc = "Holds for every ranking."},
-    {"ranked", FIELD_I64, AT(ranked), .doc = "Models with a rank."},
-    {"all", FIELD_OBJECT, AT(all), .sub = &figures_schema,
-     .doc = "Over all models of the scenario, those of unknown size too."},
-    {"groups", FIELD_LIST, AT(groups), COUNT(group_count), .item = FIELD_OBJECT, .sub = &ranking_schema,
-     .doc = "The size groups that have runs; none where refused."},
-    {"dropped", FIELD_LIST, AT(dropped), COUNT(dropped_count), .item = FIELD_OBJECT, .sub = &drop_schema,
-     .doc = "Runs that are in no median."},
+    TEXT(ranked_runs, scenario, "Scenario of all runs."),
+    TEXT(ranked_runs, hardware, "GPUs of all runs."),
+    BOOL(ranked_runs, simulated, "The runs are simulated."),
+    TEXTS_AS("reasons", ranked_runs, reasons.items, reasons.count, "Why they are not ranked; empty: they are."),
+    TEXTS_AS("notes", ranked_runs, notes.items, notes.count, "What a reader must know."),
+    TEXT(ranked_runs, caveat, "Holds for every ranking."),
+    I64(ranked_runs, ranked, "Models with a rank."),
+    OBJECT(ranked_runs, all, rank_figures, "Over all models of the scenario, those of unknown size too."),
+    OBJECTS(ranked_runs, groups, group_count, ranking, "The size groups that have runs; none where refused."),
+    OBJECTS(ranked_runs, dropped, dropped_count, ranking_drop, "Runs that are in no median."),
 };
-const struct schema ranked_runs_schema = {"ranking", sizeof(struct ranked_runs), ranked_runs_fields,
-                                          SCHEMA_COUNT(ranked_runs_fields),
-                                          "Models ranked by energy per output token."};
+const struct schema ranked_runs_schema = {.name = "ranking",
+                                          .size = sizeof(struct ranked_runs),
+                                          .fields = ranked_runs_fields,
+                                          .count = SCHEMA_COUNT(ranked_runs_fields),
+                                          .doc = "Models ranked by energy per output token."};

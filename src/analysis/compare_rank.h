@@ -43,7 +43,7 @@ struct rank_figures {
 
 /* The models of one size group. In the group of unknown size none has a rank, and there are no figures. */
 struct ranking {
-    int group;                     /* enum size_group */
+    enum size_group group;
     struct ranking_entry *entries; /* by lifecycle rank, those without one last */
     size_t count;
     struct rank_figures figures;

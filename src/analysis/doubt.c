@@ -3,16 +3,7 @@
 #include <math.h>
 #include "analysis/order.h"
 #include "model/limits.h"
-
-static double seconds(int64_t ns)
-{
-    return (double)ns * 1e-9;
-}
-
-static double square(double x)
-{
-    return x * x;
-}
+#include "base/time.h"
 
 struct doubt doubt_of(double rest, enum doubt_source from)
 {
@@ -35,7 +26,7 @@ static bool covers_without_gap(const struct curve *c, int64_t a_ns, int64_t b_ns
 
 static double mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns)
 {
-    return (curve_energy(c, b_ns) - curve_energy(c, a_ns)) / seconds(b_ns - a_ns);
+    return (curve_energy(c, b_ns) - curve_energy(c, a_ns)) / time_s(b_ns - a_ns);
 }
 
 /* By the grid, the step of the power is the difference of the two samples around. */
@@ -74,7 +65,7 @@ static double end_term(const struct gpu_series *g, const struct fit *f, int64_t 
         return 0;
     i = i + 1 < c->n ? i : i - 1;
     double point_s = c->locked[i] && c->locked[i + 1] ? METHOD_LOCKED_S : METHOD_UNLOCKED_S;
-    double step_s = seconds(c->t_ns[i + 1] - c->t_ns[i]);
+    double step_s = time_s(c->t_ns[i + 1] - c->t_ns[i]);
     double lag_s = p.by_buffer && quantity_has_value(&f->lag_s) ? fabs(f->lag_s.value) : METHOD_LAG_UNKNOWN_S;
     return square(point_s * (p.before + p.after) / 2) + square((lag_s + step_s / 4) * fabs(p.after - p.before));
 }
@@ -114,7 +105,7 @@ double doubt_successive_j(const struct curve *c, const struct stretch *s, size_t
         }
         inside += within;
         if (touches)
-            sum_add(&sum, square(seconds(c->t_ns[i + 1] - c->t_ns[i]) * (c->w[i + 1] - c->w[i])));
+            sum_add(&sum, square(time_s(c->t_ns[i + 1] - c->t_ns[i]) * (c->w[i + 1] - c->w[i])));
     }
     return inside < METHOD_SUCCESSIVE_LEAST ? (double)NAN : sqrt(2 * sum_value(&sum));
 }

@@ -4,13 +4,9 @@
 #include "analysis/order.h"
 #include "base/must.h"
 #include "model/limits.h"
+#include "base/time.h"
 
 enum { PARTS_MAX = 3 };
-
-static double seconds(int64_t ns)
-{
-    return (double)ns * 1e-9;
-}
 
 /* ---- one series ---- */
 
@@ -102,7 +98,7 @@ static struct gauge gauge_read(const struct meters *m, size_t i, int64_t a_ns, i
     doubt_gauge(g, &m->fits[i], &s, &x);
     for (int k = 0; k < SERIES_COUNT; k++)
         if (quantity_has_value(&x.q[k]))
-            x.q[k].calibration = calibration_j(m, x.q[k].value, seconds(b_ns - a_ns));
+            x.q[k].calibration = calibration_j(m, x.q[k].value, time_s(b_ns - a_ns));
     return x;
 }
 
@@ -167,7 +163,7 @@ static struct result_stage_gpu row_of(const struct meters *m, size_t i, const st
     return (struct result_stage_gpu){
         .gpu = (int64_t)i,
         .energy = energy,
-        .average_w = quantity_over(&energy.headline, seconds(what->to_ns - what->from_ns), "the stage has no duration"),
+        .average_w = quantity_over(&energy.headline, time_s(what->to_ns - what->from_ns), "the stage has no duration"),
         .grid_gap_s = grid_gap_s,
         .buffer_gap_s = buffer_gap_s,
         .counter_gap_s = counter_gap_s(&g->counter, what->from_ns, what->to_ns),
@@ -256,7 +252,7 @@ struct quantity meters_parts(const struct meters *m, const struct part *parts, s
     size_t first = gpu < m->gpu_count ? gpu : 0, end = gpu < m->gpu_count ? gpu + 1 : m->gpu_count;
     double duration_s = 0;
     for (size_t k = 0; k < n; k++)
-        duration_s += seconds(parts[k].to_ns - parts[k].from_ns);
+        duration_s += time_s(parts[k].to_ns - parts[k].from_ns);
     for (size_t i = first; i < end; i++) {
         struct gauge x[PARTS_MAX];
         struct quantity own = quantity_of(0);

@@ -3,18 +3,9 @@
 #include <math.h>
 #include "analysis/order.h"
 #include "model/limits.h"
+#include "base/time.h"
 
 enum { LAG_STEPS = (METHOD_COUNTER_DELAY_MAX_NS - METHOD_LAG_FIRST_NS) / METHOD_LAG_STEP_NS };
-
-static double seconds(int64_t ns)
-{
-    return (double)ns * 1e-9;
-}
-
-static double square(double x)
-{
-    return x * x;
-}
 
 struct fit fit_absent(const char *why)
 {
@@ -37,7 +28,7 @@ static double residual(const struct gpu_series *g, size_t first, size_t last, in
         int64_t t = c->t_ns[i] - lag_ns;
         while (k + 2 < b->n && b->t_ns[k + 1] <= t)
             k++;
-        double dt = seconds(t - b->t_ns[k]), step = seconds(b->t_ns[k + 1] - b->t_ns[k]);
+        double dt = time_s(t - b->t_ns[k]), step = time_s(b->t_ns[k + 1] - b->t_ns[k]);
         double at = b->j[k] + dt * (b->w[k] + 0.5 * dt / step * (b->w[k + 1] - b->w[k]));
         if (i > first)
             sum_add(&sum, square((double)(c->mj[i] - c->mj[i - 1]) / 1000 - (at - before)));
@@ -77,7 +68,7 @@ static struct quantity find_lag(const struct gpu_series *g, size_t first, size_t
                                "found and 0 is used");
     double bend = r[best - 1] - 2 * r[best] + r[best + 1];
     double shift = bend > 0 ? 0.5 * (r[best - 1] - r[best + 1]) / bend : 0;
-    return quantity_of(seconds(METHOD_LAG_FIRST_NS + best * METHOD_LAG_STEP_NS) + shift * seconds(METHOD_LAG_STEP_NS));
+    return quantity_of(time_s(METHOD_LAG_FIRST_NS + best * METHOD_LAG_STEP_NS) + shift * time_s(METHOD_LAG_STEP_NS));
 }
 
 /* ---- all of it ---- */

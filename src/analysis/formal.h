@@ -7,6 +7,7 @@
 #include "model/method.h"
 #include "model/record.h"
 #include "model/result.h"
+#include "base/time.h"
 
 struct formal {
     const struct records *records;
@@ -22,7 +23,7 @@ struct formal {
 /* From formal_start. */
 static inline double formal_s(const struct formal *f, int64_t t_ns)
 {
-    return (double)(t_ns - f->start_ns) * 1e-9;
+    return time_s(t_ns - f->start_ns);
 }
 
 #endif

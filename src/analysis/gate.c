@@ -1,4 +1,5 @@
 #include "analysis/gate.h"
+#include "schema/table.h"
 
 #include <math.h>
 #include <string.h>
@@ -85,20 +86,17 @@ void gate_judge(struct gate *g, struct arena *a)
 
 /* ---- as a document ---- */
 
-#define AT(member) .offset = offsetof(struct gate, member)
 static const struct field gate_fields[] = {
-    {"outcome", FIELD_ENUM, AT(outcome), .names = gate_outcome_names, .doc = "What came out."},
-    {"metric", FIELD_TEXT, AT(metric), .doc = "Key of the metric, named beforehand."},
-    {"change", FIELD_ENUM, AT(change), .names = gate_change_names, .doc = "What is limited: its rise or its fall."},
-    {"limit", FIELD_F64, AT(limit), .doc = "The limit, as a share of the base."},
-    {"spread", FIELD_F64, AT(spread), .doc = "Spread between runs that was stated (k = 1), as a share; null: none."},
-    {"value", FIELD_F64, AT(value), .doc = "The rise or fall, as a share; null: not compared."},
-    {"low", FIELD_F64, AT(low), .doc = "Lower end of its interval; null: there is none."},
-    {"high", FIELD_F64, AT(high), .doc = "Upper end."},
-    {"interval", FIELD_TEXT, AT(interval), .doc = "Which interval it is."},
-    {"why", FIELD_TEXT, AT(why), .doc = "Why this came out."},
-    {"comparison", FIELD_OBJECT, AT(comparison), .sub = &comparison_schema,
-     .doc = "The comparison behind it: a is the base, b the candidate."},
+    ENUM(gate, outcome, gate_outcome, "What came out."),
+    TEXT(gate, metric, "Key of the metric, named beforehand."),
+    ENUM(gate, change, gate_change, "What is limited: its rise or its fall."),
+    F64(gate, limit, "The limit, as a share of the base."),
+    F64(gate, spread, "Spread between runs that was stated (k = 1), as a share; null: none."),
+    F64(gate, value, "The rise or fall, as a share; null: not compared."),
+    F64(gate, low, "Lower end of its interval; null: there is none."),
+    F64(gate, high, "Upper end."),
+    TEXT(gate, interval, "Which interval it is."),
+    TEXT(gate, why, "Why this came out."),
+    OBJECT(gate, comparison, comparison, "The comparison behind it: a is the base, b the candidate."),
 };
-const struct schema gate_schema = {"gate", sizeof(struct gate), gate_fields, SCHEMA_COUNT(gate_fields),
-                                   "One metric of a candidate against a base, and a limit."};
+const struct schema gate_schema = SCHEMA(gate, "One metric of a candidate against a base, and a limit.");

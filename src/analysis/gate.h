@@ -12,12 +12,12 @@ extern const char *const gate_outcome_names[5];
 
 struct gate {
     /* the rule */
-    const char *metric; /* key of one of compare_metrics */
-    int change;         /* enum gate_change: of the candidate against the base */
-    double limit;       /* 0.05: by 5 % */
-    double spread;      /* stated spread between runs, k = 1, as a share; NaN: none is stated */
+    const char *metric;      /* key of one of compare_metrics */
+    enum gate_change change; /* of the candidate against the base */
+    double limit;            /* 0.05: by 5 % */
+    double spread;           /* stated spread between runs, k = 1, as a share; NaN: none is stated */
     /* what came out */
-    int outcome;          /* enum gate_outcome */
+    enum gate_outcome outcome;
     double value;         /* the change as a share; NaN: not compared */
     double low, high;     /* its interval; NaN: there is none */
     const char *interval; /* how that came about; null: there is none */

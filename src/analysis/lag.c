@@ -5,6 +5,7 @@
 #include "analysis/order.h"
 #include "base/must.h"
 #include "model/limits.h"
+#include "base/time.h"
 
 /* Lowest mean over all stretches of `width` inside [a, b], W; NaN where it is not covered. It is lowest where an end
  * meets a sample, or between two where the powers at both ends are equal: it is enough to look at stretches that begin
@@ -21,7 +22,7 @@ static double lowest_mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns, i
             from = from < a_ns ? a_ns : from > b_ns - width_ns ? b_ns - width_ns : from;
             if (curve_gap_s(c, from, from + width_ns) > METHOD_BUFFER_GAP_S) /* a guess, not a level */
                 continue;
-            double w = (curve_energy(c, from + width_ns) - curve_energy(c, from)) / ((double)width_ns * 1e-9);
+            double w = (curve_energy(c, from + width_ns) - curve_energy(c, from)) / (time_s(width_ns));
             if (!(w >= lowest))
                 lowest = w;
         }
@@ -85,7 +86,7 @@ static bool gap_is_idle(const struct gpu_series *series, const struct gpu_level 
         const struct curve *c = &series[g].buffer;
         if (curve_gap_s(c, from, to) > METHOD_BUFFER_GAP_S)
             return false;
-        double w = (curve_energy(c, to) - curve_energy(c, from)) / ((double)(to - from) * 1e-9);
+        double w = (curve_energy(c, to) - curve_energy(c, from)) / (time_s(to - from));
         if (!(w < METHOD_LAG_FACTOR * levels[g].ready_w.value))
             return false;
     }
@@ -113,8 +114,7 @@ struct levels lag_levels(const struct run_series *s, const struct records *r, in
             continue;
         }
         level->ready_w = quantity_of(ready_w);
-        level->formal_mean_w =
-            (curve_energy(c, end_ns) - curve_energy(c, start_ns)) / ((double)(end_ns - start_ns) * 1e-9);
+        level->formal_mean_w = (curve_energy(c, end_ns) - curve_energy(c, start_ns)) / (time_s(end_ns - start_ns));
         if (!x.why && ready_w > METHOD_MEASURABLE_SHARE * level->formal_mean_w)
             x.why = arena_format(
                 a, "GPU %lld idles at %.1f W when ready, over half of its mean of %.1f W in the formal stage",
@@ -184,7 +184,7 @@ struct result_lag lag_judge(const struct token_chains *c, const struct run_serie
             sum_add(&j, curve_energy(&s->gpus[g].buffer, idle.x[i].to_ns) -
                             curve_energy(&s->gpus[g].buffer, idle.x[i].from_ns));
     }
-    lag.idle_owed_s = quantity_of((double)idle_ns * 1e-9);
+    lag.idle_owed_s = quantity_of(time_s(idle_ns));
     lag.idle_owed_j = quantity_of(sum_value(&j));
     lag.idle_owed_share = quantity_of((double)idle_ns / (double)(end_ns - start_ns));
     lag.delivery_lag = lag.idle_owed_share.value > lag_share;

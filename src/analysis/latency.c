@@ -5,10 +5,11 @@
 #include "analysis/order.h"
 #include "base/must.h"
 #include "base/sort.h"
+#include "base/time.h"
 
 static double offset_s(int64_t t_ns, int64_t from_ns)
 {
-    return t_ns == ABSENT_I64 || from_ns == ABSENT_I64 ? (double)NAN : (double)(t_ns - from_ns) * 1e-9;
+    return t_ns == ABSENT_I64 || from_ns == ABSENT_I64 ? (double)NAN : time_s(t_ns - from_ns);
 }
 
 /* ---- the table ---- */
@@ -31,7 +32,7 @@ static double tpot_s(const struct token_chain *q, int64_t first_ns, int64_t last
     int64_t divisor = q->tokens - (q->first_tokens > 1 ? q->first_tokens : 1);
     if (q->tokens < 2 || divisor < 1 || first_ns == ABSENT_I64 || last_ns == ABSENT_I64 || last_ns <= first_ns)
         return (double)NAN;
-    return (double)(last_ns - first_ns) * 1e-9 / (double)divisor;
+    return time_s(last_ns - first_ns) / (double)divisor;
 }
 
 /* A request's times, absent beside a clock step. */
@@ -177,8 +178,7 @@ static struct quantity submit_window(const struct token_chains *s)
         from = t < from ? t : from;
         to = t > to ? t : to;
     }
-    return from > to ? quantity_absent(Q_NOT_RECORDED, "no request was submitted")
-                     : quantity_of((double)(to - from) * 1e-9);
+    return from > to ? quantity_absent(Q_NOT_RECORDED, "no request was submitted") : quantity_of(time_s(to - from));
 }
 
 /* Percentiles of one column over successful requests. */

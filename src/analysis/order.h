@@ -26,6 +26,11 @@ static inline double sum_value(const struct sum *s)
     return s->high + s->low;
 }
 
+static inline double square(double x)
+{
+    return x * x;
+}
+
 /* a - b, without losing what the high parts have in common. */
 static inline double sum_since(const struct sum *a, const struct sum *b)
 {

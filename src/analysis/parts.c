@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/must.h"
 #include "model/limits.h"
+#include "base/time.h"
 
 enum series_id parts_series(const struct energy_set *e)
 {
@@ -14,11 +15,6 @@ static struct quantity energy_between(const struct meters *m, enum series_id ser
                                       struct arena *a)
 {
     return meters_parts(m, &(struct part){a_ns, b_ns, series}, 1, false, METERS_ALL, a);
-}
-
-static double seconds(int64_t from_ns, int64_t to_ns)
-{
-    return (double)(to_ns - from_ns) * 1e-9;
 }
 
 /* ---- waits ---- */
@@ -47,7 +43,7 @@ static struct wait wait_of(const struct part *wait, const struct part *stage, in
     struct quantity counted = counted_ns == from_ns ? quantity_of(0)
                               : silence_ns          ? energy_between(m, series, from_ns, counted_ns, a)
                                                     : j;
-    return (struct wait){seconds(from_ns, to_ns), j, quantity_share(&counted, whole, "the stage took no energy")};
+    return (struct wait){time_s(to_ns - from_ns), j, quantity_share(&counted, whole, "the stage took no energy")};
 }
 
 struct wait parts_wait_before(int64_t start_ns, int64_t end_ns, const struct energy_set *e, const struct meters *m,
@@ -129,13 +125,13 @@ size_t parts_phases(const struct result_stage *startup, const struct meters *m, 
     for (int p = 0; p < PHASE_COUNT; p++) {
         if (ends[p] == ABSENT_I64 || ends[p] <= from_ns || (p != PHASE_REST && ends[p] >= startup->end_ns))
             continue;
-        double duration_s = seconds(from_ns, ends[p]);
+        double duration_s = time_s(ends[p] - from_ns);
         struct quantity energy_j = energy_between(m, parts_series(&startup->energy), from_ns, ends[p], a);
         list[n++] =
             (struct result_phase){.phase = (enum startup_phase)p,
                                   .start_ns = from_ns,
                                   .end_ns = ends[p],
-                                  .start_s = seconds(startup->start_ns, from_ns),
+                                  .start_s = time_s(from_ns - startup->start_ns),
                                   .duration_s = duration_s,
                                   .energy_j = energy_j,
                                   .average_w = quantity_over(&energy_j, duration_s, "the phase has no duration")};

@@ -3,11 +3,7 @@
 #include <math.h>
 #include "model/limits.h"
 #include "rules/release.h"
-
-static double offset_s(int64_t t_ns, int64_t from_ns)
-{
-    return (double)(t_ns - from_ns) * 1e-9;
-}
+#include "base/time.h"
 
 /* ---- memory ---- */
 
@@ -110,12 +106,7 @@ static struct recovery power_recovered(const struct plan_method *plan, const str
 
 static struct quantity after(int64_t t_ns, int64_t formal_end_ns, const char *why)
 {
-    return t_ns == ABSENT_I64 ? quantity_absent(Q_NOT_REACHED, why) : quantity_of(offset_s(t_ns, formal_end_ns));
-}
-
-static int64_t later(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
+    return t_ns == ABSENT_I64 ? quantity_absent(Q_NOT_REACHED, why) : quantity_of(time_s(t_ns - formal_end_ns));
 }
 
 /* Where the watch ended without a release: the last grid sample that every GPU has, and no later than the run's own
@@ -194,7 +185,7 @@ static struct gpu_release *judge_gpus(const struct records *r, const struct gpu_
     for (size_t i = 0; i < r->gpu_count; i++) {
         const char *why = NULL;
         int64_t t = memory_released(&r->gpus[i], start_ns, end_ns, a, &why);
-        memory_ns = t == ABSENT_I64 || memory_ns == ABSENT_I64 ? ABSENT_I64 : later(memory_ns, t);
+        memory_ns = t == ABSENT_I64 || memory_ns == ABSENT_I64 ? ABSENT_I64 : time_later(memory_ns, t);
         *ret_why = why && !*ret_why ? why : *ret_why;
         struct recovery own = power_recovered(&r->plan.method, &r->gpus[i], &baseline[i], 1, end_ns, INT64_MAX, a);
         list[i] = (struct gpu_release){.memory_released_s = after(t, end_ns, why),
@@ -210,7 +201,7 @@ static struct quantity end_s(int64_t end_ns, int64_t formal_end_ns, const char *
         return after(end_ns, formal_end_ns, NULL);
     struct quantity s = quantity_absent(end_ns == ABSENT_I64 ? Q_NOT_RECORDED : Q_NOT_CLOSED, why);
     if (end_ns != ABSENT_I64)
-        s.value = offset_s(end_ns, formal_end_ns);
+        s.value = time_s(end_ns - formal_end_ns);
     return s;
 }
 
@@ -242,13 +233,14 @@ struct release_verdict release_judge(const struct records *r, const struct gpu_b
     struct ends e = {.exit_ns = records_boundary(r, BOUNDARY_EXIT)};
     struct gpu_release *gpus = judge_gpus(r, baseline, start_ns, formal_end_ns, a, &e.memory_ns, &e.memory_why);
     e.memory_ns = released_by_mark(r, e.memory_ns, formal_end_ns);
-    int64_t gone = e.exit_ns == ABSENT_I64 || e.memory_ns == ABSENT_I64 ? INT64_MAX : later(e.exit_ns, e.memory_ns);
+    int64_t gone =
+        e.exit_ns == ABSENT_I64 || e.memory_ns == ABSENT_I64 ? INT64_MAX : time_later(e.exit_ns, e.memory_ns);
     struct recovery all = power_recovered(&r->plan.method, r->gpus, baseline, r->gpu_count, formal_end_ns, gone, a);
     e.power_ns = all.t11_ns;
     e.power_why = all.why;
     bool timed_out = records_boundary(r, BOUNDARY_RELEASE_TIMEOUT) != ABSENT_I64;
     const char *why = why_open(&e, timed_out);
-    int64_t end_ns = why ? end_of_watch(r, formal_end_ns) : later(later(e.exit_ns, e.memory_ns), e.power_ns);
+    int64_t end_ns = why ? end_of_watch(r, formal_end_ns) : time_later(time_later(e.exit_ns, e.memory_ns), e.power_ns);
     return (struct release_verdict){
         .closed = !why,
         .timed_out = timed_out,

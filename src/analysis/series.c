@@ -5,6 +5,7 @@
 #include "analysis/order.h"
 #include "base/sort.h"
 #include "model/limits.h"
+#include "base/time.h"
 
 size_t stamp_before(const int64_t *t_ns, size_t n, int64_t t)
 {
@@ -51,7 +52,7 @@ static struct curve curve_make(struct sample *s, size_t n, struct arena *a)
         c.t_ns[k] = s[i].t_ns;
         c.w[k] = (double)s[i].mw / 1000;
         if (k)
-            sum_add(&sum, (double)(c.t_ns[k] - c.t_ns[k - 1]) * 1e-9 * 0.5 * (c.w[k] + c.w[k - 1]));
+            sum_add(&sum, time_s(c.t_ns[k] - c.t_ns[k - 1]) * 0.5 * (c.w[k] + c.w[k - 1]));
         c.j[k] = sum_value(&sum);
     }
     return c;
@@ -236,7 +237,7 @@ double curve_energy(const struct curve *c, int64_t t_ns)
     size_t i = stamp_before(c->t_ns, c->n, t_ns);
     if (i >= c->n)
         return c->j[0];
-    return c->j[i] + (double)(t_ns - c->t_ns[i]) * 1e-9 * 0.5 * (c->w[i] + curve_power(c, t_ns));
+    return c->j[i] + time_s(t_ns - c->t_ns[i]) * 0.5 * (c->w[i] + curve_power(c, t_ns));
 }
 
 double curve_gap_s(const struct curve *c, int64_t a_ns, int64_t b_ns)
@@ -297,11 +298,11 @@ static bool power_was_read(const struct gpu_series *g, int64_t from_ns, int64_t 
 static const char *stands_still(const struct gpu_series *g, int64_t from_ns, int64_t to_ns, int64_t a_ns, int64_t b_ns,
                                 struct arena *arena)
 {
-    double still_s = (double)(to_ns - from_ns) * 1e-9;
+    double still_s = time_s(to_ns - from_ns);
     if (from_ns >= b_ns || to_ns <= a_ns || still_s <= METHOD_STILL_S || !power_was_read(g, from_ns, to_ns))
         return NULL;
     return arena_format(arena, "the counter stood still for %.2f s at %.3f s of the run while power was read above 1 W",
-                        still_s, (double)from_ns * 1e-9);
+                        still_s, time_s(from_ns));
 }
 
 const char *counter_fault(const struct gpu_series *g, int64_t a_ns, int64_t b_ns, struct arena *arena)
@@ -354,7 +355,7 @@ static void energy_curve_integrate(struct energy_curve *c)
 {
     struct sum sum = {0};
     for (size_t i = 0; i + 1 < c->n; i++) {
-        double dt = (double)(c->t_ns[i + 1] - c->t_ns[i]) * 1e-9;
+        double dt = time_s(c->t_ns[i + 1] - c->t_ns[i]);
         sum_add(&sum, dt * (c->w[i] + 0.5 * dt * c->slope[i]));
         c->j[i + 1] = sum_value(&sum);
     }
@@ -384,7 +385,7 @@ struct energy_curve energy_curve_of_power(const struct curve *const *curves, siz
         }
     }
     for (size_t k = 0; k + 1 < c.n; k++)
-        c.slope[k] = (c.w[k + 1] - c.w[k]) / ((double)(c.t_ns[k + 1] - c.t_ns[k]) * 1e-9);
+        c.slope[k] = (c.w[k + 1] - c.w[k]) / (time_s(c.t_ns[k + 1] - c.t_ns[k]));
     energy_curve_integrate(&c);
     return c;
 }
@@ -405,8 +406,7 @@ struct energy_curve energy_curve_of_counters(const struct counter *const *counte
         for (size_t k = 0, i = 0; from->n && k + 1 < c.n; k++) {
             while (i + 2 < from->n && from->t_ns[i + 1] <= c.t_ns[k])
                 i++;
-            c.w[k] +=
-                (double)(from->mj[i + 1] - from->mj[i]) / 1000 / ((double)(from->t_ns[i + 1] - from->t_ns[i]) * 1e-9);
+            c.w[k] += (double)(from->mj[i + 1] - from->mj[i]) / 1000 / (time_s(from->t_ns[i + 1] - from->t_ns[i]));
         }
     }
     energy_curve_integrate(&c);

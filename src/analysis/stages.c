@@ -4,14 +4,10 @@
 #include "analysis/parts.h"
 #include "base/must.h"
 #include "model/limits.h"
+#include "base/time.h"
 
 const char NO_FORMAL[] = "the run did not reach the formal stage";
 const char NO_GENERATION[] = "no request has a generation interval";
-
-static double seconds(int64_t ns)
-{
-    return (double)ns * 1e-9;
-}
 
 static bool happened(const struct bounds *b)
 {
@@ -156,7 +152,7 @@ static struct result_stage stage_there(const struct meters *m, enum stage_id sta
         buffer_gap |= gpus[i].buffer_gap;
         counter_void |= gpus[i].counter_void != NULL;
     }
-    double duration_s = seconds(b.to_ns - b.from_ns);
+    double duration_s = time_s(b.to_ns - b.from_ns);
     return (struct result_stage){.stage = stage,
                                  .start_ns = b.from_ns,
                                  .end_ns = b.to_ns,

@@ -4,6 +4,7 @@
 #include "analysis/order.h"
 #include "base/must.h"
 #include "base/sort.h"
+#include "base/time.h"
 
 /* Rows are in order of id, so a stable sort by time keeps ids in order at equal times. */
 struct completion {
@@ -56,8 +57,8 @@ static struct result_window window_of(const struct rec_request *first, const str
     return (struct result_window){.window = (int64_t)number,
                                   .first_request = first->id,
                                   .last_request = last->id,
-                                  .start_s = (double)(first->end_ns - formal_start_ns) * 1e-9,
-                                  .end_s = (double)(last->end_ns - formal_start_ns) * 1e-9};
+                                  .start_s = time_s(first->end_ns - formal_start_ns),
+                                  .end_s = time_s(last->end_ns - formal_start_ns)};
 }
 
 struct window_list steady_windows(const struct token_chains *s, const struct completions *c, int64_t window,

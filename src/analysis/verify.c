@@ -8,6 +8,7 @@
 
 void verify_set(struct verify *v, enum check_code code, enum check_outcome outcome, const char *format, ...)
 {
+    must(code < CODE_COUNT && outcome < CHECK_OUTCOME_COUNT);
     va_list arguments;
     va_start(arguments, format);
     v->checks[code] =
@@ -15,22 +16,32 @@ void verify_set(struct verify *v, enum check_code code, enum check_outcome outco
     va_end(arguments);
 }
 
+static void set_flag(struct verify *v, struct result_flag flag)
+{
+    must(flag.code < FLAG_COUNT && flag.outcome < CHECK_OUTCOME_COUNT);
+    v->flags[flag.code] = flag;
+}
+
 void verify_flag(struct verify *v, enum flag_code code, enum check_outcome outcome, double value, double limit,
                  const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    v->flags[code] = (struct result_flag){.code = code,
-                                          .outcome = outcome,
-                                          .why = arena_vformat(v->a, format, arguments),
-                                          .value = value,
-                                          .limit = limit};
+    set_flag(v, (struct result_flag){code, outcome, arena_vformat(v->a, format, arguments), value, limit});
+    va_end(arguments);
+}
+
+void verify_flag_bare(struct verify *v, enum flag_code code, enum check_outcome outcome, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    set_flag(v, (struct result_flag){code, outcome, arena_vformat(v->a, format, arguments), NO_NUMBER, NO_NUMBER});
     va_end(arguments);
 }
 
 double verify_seconds(int64_t t_ns)
 {
-    return t_ns == ABSENT_I64 ? __builtin_nan("") : (double)t_ns / 1e9;
+    return t_ns == ABSENT_I64 ? NO_NUMBER : (double)t_ns / 1e9;
 }
 
 const char *verify_gpu_name(struct verify *v, size_t gpu)
@@ -102,8 +113,12 @@ struct verdicts verify_run(const struct records *r, const struct method *m, cons
     verify_requests(&v);
     verify_sequence(&v);
     verify_flags(&v);
-    for (size_t i = 0; i < CODE_COUNT; i++)
+    for (size_t i = 0; i < CODE_COUNT; i++) {
+        must(x.checks[i].code == i && x.checks[i].why); /* somebody decided it */
         x.formal = x.formal && !check_excludes(x.checks[i].outcome);
+    }
+    for (size_t i = 0; i < FLAG_COUNT; i++)
+        must(x.flags[i].code == i && x.flags[i].why);
     return x;
 }
 

@@ -221,8 +221,7 @@ static const char *range_fault(struct verify *v, const struct result_stage *s, c
                                bool *ret_judged)
 {
     const struct result_gpu *g = &v->result->gpus[sg->gpu];
-    *ret_judged =
-        quantity_has_value(&sg->average_w) && quantity_has_value(&g->baseline_w) && !__builtin_isnan(g->power_limit_w);
+    *ret_judged = quantity_has_value(&sg->average_w) && quantity_has_value(&g->baseline_w) && !isnan(g->power_limit_w);
     if (!*ret_judged)
         return NULL;
     double w = sg->average_w.value, idle = g->baseline_w.value, high = METHOD_POWER_FACTOR * g->power_limit_w;
@@ -305,7 +304,6 @@ static void check_power(struct verify *v)
 
 static void flag_averaged(struct verify *v)
 {
-    const double none = __builtin_nan("");
     const struct result *x = v->result;
     const char *averaged = NULL, *unknown = NULL;
     for (size_t g = 0; g < x->gpu_count; g++) {
@@ -316,22 +314,22 @@ static void flag_averaged(struct verify *v)
             averaged = averaged ? averaged : verify_gpu_name(v, g);
     }
     if (averaged)
-        verify_flag(v, FLAG_AVERAGED_POWER, CHECK_FAILED, none, none,
-                    "%s does not give its power of the moment: a mean over about one second stands in, so startup and "
-                    "release by "
-                    "the grid lag by about a second.",
-                    averaged);
+        verify_flag_bare(
+            v, FLAG_AVERAGED_POWER, CHECK_FAILED,
+            "%s does not give its power of the moment: a mean over about one second stands in, so startup and "
+            "release by "
+            "the grid lag by about a second.",
+            averaged);
     else if (unknown || !x->gpu_count)
-        verify_flag(v, FLAG_AVERAGED_POWER, CHECK_NOT_RECORDED, none, none, "%s.",
-                    unknown ? arena_format(v->a, "Which reading the grid of %s holds was not recorded", unknown)
-                            : "No GPU was recorded");
+        verify_flag_bare(v, FLAG_AVERAGED_POWER, CHECK_NOT_RECORDED, "%s.",
+                         unknown ? arena_format(v->a, "Which reading the grid of %s holds was not recorded", unknown)
+                                 : "No GPU was recorded");
     else
-        verify_flag(v, FLAG_AVERAGED_POWER, CHECK_PASSED, none, none, "The grid holds instantaneous power.");
+        verify_flag_bare(v, FLAG_AVERAGED_POWER, CHECK_PASSED, "The grid holds instantaneous power.");
 }
 
 static void flag_no_buffer(struct verify *v)
 {
-    const double none = __builtin_nan("");
     size_t lacking = 0, first = 0;
     for (size_t g = v->r->gpu_count; g-- > 0;)
         if (!has_buffer(v, g)) {
@@ -344,7 +342,7 @@ static void flag_no_buffer(struct verify *v)
                     "checks them.",
                     verify_gpu_name(v, first), lacking > 1 ? arena_format(v->a, " and %zu more", lacking - 1) : "");
     else if (!v->r->gpu_count)
-        verify_flag(v, FLAG_NO_BUFFER, CHECK_NOT_RECORDED, none, none, "No GPU was recorded.");
+        verify_flag_bare(v, FLAG_NO_BUFFER, CHECK_NOT_RECORDED, "No GPU was recorded.");
     else
         verify_flag(v, FLAG_NO_BUFFER, CHECK_PASSED, 0, 0, "Every GPU has its power buffer.");
 }

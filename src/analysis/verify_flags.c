@@ -5,13 +5,12 @@
 
 static void flag_simulated(struct verify *v)
 {
-    const double none = __builtin_nan("");
     bool gpu = v->r->run.gpu_simulated, engine = v->r->run.engine_simulated || v->r->plan.engine.simulated;
     const char *what = gpu && engine ? "GPU and engine are simulated"
                        : gpu         ? "The GPU is simulated"
                        : engine      ? "The engine is simulated"
                                      : "Nothing is simulated";
-    verify_flag(v, FLAG_SIMULATED, gpu || engine ? CHECK_FAILED : CHECK_PASSED, none, none, "%s.", what);
+    verify_flag_bare(v, FLAG_SIMULATED, gpu || engine ? CHECK_FAILED : CHECK_PASSED, "%s.", what);
 }
 
 static void flag_steady(struct verify *v)
@@ -32,7 +31,7 @@ static void flag_steady(struct verify *v)
 static void flag_lag(struct verify *v)
 {
     const struct result_lag *l = &v->result->lag;
-    double share = quantity_has_value(&l->idle_owed_share) ? l->idle_owed_share.value : __builtin_nan("");
+    double share = quantity_has_value(&l->idle_owed_share) ? l->idle_owed_share.value : NO_NUMBER;
     if (!l->measurable)
         verify_flag(v, FLAG_DELIVERY_LAG, CHECK_NOT_RECORDED, share, v->m->lag_share, "Not measurable: %s.",
                     l->why ? l->why : "no power buffer");
@@ -48,10 +47,8 @@ static void flag_lag(struct verify *v)
 static void flag_client(struct verify *v)
 {
     const struct rec_client *c = &v->r->client;
-    const double none = __builtin_nan("");
     if (c->wall_ns <= 0 || c->cpu_ns < 0 || c->handle_p99_ns < 0 || c->submit_spread_ns < 0) {
-        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_NOT_RECORDED, none, none,
-                    "The client's own condition was not recorded.");
+        verify_flag_bare(v, FLAG_CLIENT_LIMITED, CHECK_NOT_RECORDED, "The client's own condition was not recorded.");
         return;
     }
     double cpu = (double)c->cpu_ns / (double)c->wall_ns, handle_s = verify_seconds(c->handle_p99_ns);
@@ -80,7 +77,7 @@ static void flag_merged(struct verify *v)
 {
     const struct result_load *l = &v->result->load;
     if (l->merged_tokens == ABSENT_I64) {
-        verify_flag(v, FLAG_ARRIVALS_MERGED, CHECK_NOT_RECORDED, __builtin_nan(""), METHOD_MERGED_SHARE,
+        verify_flag(v, FLAG_ARRIVALS_MERGED, CHECK_NOT_RECORDED, NO_NUMBER, METHOD_MERGED_SHARE,
                     "No token chunk of a successful request was recorded.");
         return;
     }
@@ -100,15 +97,14 @@ static void flag_merged(struct verify *v)
 static void flag_hold(struct verify *v)
 {
     const struct result_release *x = &v->result->release;
-    const double none = __builtin_nan("");
     if (x->hold_restarts == ABSENT_I64)
-        verify_flag(v, FLAG_HOLD_RESTARTED, CHECK_NOT_RECORDED, none, 0, "The run did not come to its release.");
+        verify_flag(v, FLAG_HOLD_RESTARTED, CHECK_NOT_RECORDED, NO_NUMBER, 0, "The run did not come to its release.");
     else if (x->hold_restarts)
         verify_flag(v, FLAG_HOLD_RESTARTED, CHECK_FAILED, (double)x->hold_restarts, 0,
                     "Power left its band again, or was not read, %lld time%s after the engine was gone and its memory "
                     "free; up to the first sample in band the release took %.4g J.",
                     (long long)x->hold_restarts, x->hold_restarts == 1 ? "" : "s",
-                    quantity_has_value(&x->first_in_band_j) ? x->first_in_band_j.value : none);
+                    quantity_has_value(&x->first_in_band_j) ? x->first_in_band_j.value : NO_NUMBER);
     else
         verify_flag(v, FLAG_HOLD_RESTARTED, CHECK_PASSED, 0, 0, "Power stayed in its band once the engine was gone.");
 }
@@ -116,9 +112,9 @@ static void flag_hold(struct verify *v)
 static void flag_repeats(struct verify *v)
 {
     int64_t repeated = v->result->load.repeated_prompts, cache = v->r->run.prefix_cache;
-    const double none = __builtin_nan("");
     if (repeated == ABSENT_I64)
-        verify_flag(v, FLAG_REPEATED_PROMPTS, CHECK_NOT_RECORDED, none, 0, "The prompts' digests were not recorded.");
+        verify_flag(v, FLAG_REPEATED_PROMPTS, CHECK_NOT_RECORDED, NO_NUMBER, 0,
+                    "The prompts' digests were not recorded.");
     else if (!repeated)
         verify_flag(v, FLAG_REPEATED_PROMPTS, CHECK_PASSED, 0, 0, "No prompt repeats.");
     else if (cache == ABSENT_I64)
@@ -155,7 +151,7 @@ static void flag_throttled(struct verify *v)
             share = (double)slow / (double)n;
     }
     if (!read)
-        verify_flag(v, FLAG_THROTTLED, CHECK_NOT_RECORDED, __builtin_nan(""), 0,
+        verify_flag(v, FLAG_THROTTLED, CHECK_NOT_RECORDED, NO_NUMBER, 0,
                     "Why the clock was reduced, if it was, was not recorded in the formal stage.");
     else if (share > 0)
         verify_flag(v, FLAG_THROTTLED, CHECK_FAILED, share, 0, "%.3g %% of the formal stage under%s%s%s%s.",
@@ -170,9 +166,8 @@ static void flag_throttled(struct verify *v)
 static void flag_identity(struct verify *v)
 {
     struct fact_group g = verify_facts(v, "identity");
-    const double none = __builtin_nan("");
     if (!g.count)
-        verify_flag(v, FLAG_IDENTITY_NOT_VERIFIABLE, CHECK_NOT_RECORDED, none, none, "The engine was not asked.");
+        verify_flag_bare(v, FLAG_IDENTITY_NOT_VERIFIABLE, CHECK_NOT_RECORDED, "The engine was not asked.");
     else if (g.unjudged)
         verify_flag(v, FLAG_IDENTITY_NOT_VERIFIABLE, CHECK_FAILED, (double)g.by_outcome[CHECK_NOT_JUDGED], 0,
                     "The engine gives no way to check %s; %zu other properties were checked.", g.unjudged,
@@ -184,26 +179,25 @@ static void flag_identity(struct verify *v)
 /* The page cache between the look at the snapshot and the engine's start. */
 static void flag_warmed(struct verify *v)
 {
-    const double none = __builtin_nan("");
     const struct rec_fact *f = NULL;
     for (size_t i = 0; i < v->r->fact_count; i++)
         if (v->r->facts[i].name && strcmp(v->r->facts[i].name, "snapshot.page_cache") == 0)
             f = &v->r->facts[i];
     if (!v->r->plan.model.snapshot)
-        verify_flag(v, FLAG_PAGE_CACHE_WARMED, CHECK_NOT_JUDGED, none, none,
-                    "The plan names no snapshot, so nothing of it was read before the start.");
+        verify_flag_bare(v, FLAG_PAGE_CACHE_WARMED, CHECK_NOT_JUDGED,
+                         "The plan names no snapshot, so nothing of it was read before the start.");
     else if (!f || f->outcome == CHECK_NOT_RECORDED)
-        verify_flag(v, FLAG_PAGE_CACHE_WARMED, CHECK_NOT_RECORDED, none, none,
-                    "How much of the snapshot was in the page cache was not recorded.");
+        verify_flag_bare(v, FLAG_PAGE_CACHE_WARMED, CHECK_NOT_RECORDED,
+                         "How much of the snapshot was in the page cache was not recorded.");
     else if (f->outcome == CHECK_FAILED)
-        verify_flag(
-            v, FLAG_PAGE_CACHE_WARMED, CHECK_FAILED, none, none,
+        verify_flag_bare(
+            v, FLAG_PAGE_CACHE_WARMED, CHECK_FAILED,
             "The engine's start found %s of the snapshot in the page cache, where %s were before it was hashed.",
             f->seen ? f->seen : "more", f->expected ? f->expected : "less");
     else
-        verify_flag(v, FLAG_PAGE_CACHE_WARMED, CHECK_PASSED, none, none,
-                    "The page cache held %s of the snapshot, as before it was looked at.",
-                    f->seen ? f->seen : "nothing");
+        verify_flag_bare(v, FLAG_PAGE_CACHE_WARMED, CHECK_PASSED,
+                         "The page cache held %s of the snapshot, as before it was looked at.",
+                         f->seen ? f->seen : "nothing");
 }
 
 static void flag_late(struct verify *v)
@@ -220,8 +214,8 @@ static void flag_late(struct verify *v)
             late += late_s > METHOD_LATE_PERIODS * period_s;
             latest_s = late_s > latest_s ? late_s : latest_s;
         }
-    if (!n || __builtin_isnan(period_s))
-        verify_flag(v, FLAG_SAMPLER_LATE, CHECK_NOT_RECORDED, __builtin_nan(""), METHOD_LATE_PERIODS,
+    if (!n || isnan(period_s))
+        verify_flag(v, FLAG_SAMPLER_LATE, CHECK_NOT_RECORDED, NO_NUMBER, METHOD_LATE_PERIODS,
                     "The samples' lateness was not recorded.");
     else
         verify_flag(v, FLAG_SAMPLER_LATE, late ? CHECK_FAILED : CHECK_PASSED, latest_s / period_s, METHOD_LATE_PERIODS,
@@ -234,7 +228,7 @@ static void flag_wait(struct verify *v)
 {
     static const int stages[] = {STAGE_STARTUP, STAGE_RELEASE};
     bool silence = v->r->plan.requests.connect == CONNECT_AHEAD;
-    double share = __builtin_nan("");
+    double share = NO_NUMBER;
     const char *text = NULL;
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         const struct result_stage *s = result_stage_of(v->result, stages[i]);

@@ -2,8 +2,12 @@
 #ifndef JTOK_ANALYSIS_VERIFY_INTERNAL_H
 #define JTOK_ANALYSIS_VERIFY_INTERNAL_H
 
+#include <math.h>
 #include "analysis/verify.h"
 #include "model/limits.h"
+
+/* Of a flag that has no number behind it, or no limit; of a count that is not known. */
+#define NO_NUMBER ((double)NAN)
 
 struct verify {
     const struct records *r;
@@ -14,10 +18,14 @@ struct verify {
     struct result_flag *flags;
 };
 
+/* Decides a check or a flag: the outcome, and a sentence of what was compared and seen. */
 void verify_set(struct verify *v, enum check_code code, enum check_outcome outcome, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void verify_flag(struct verify *v, enum flag_code code, enum check_outcome outcome, double value, double limit,
                  const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* One without a number. */
+void verify_flag_bare(struct verify *v, enum flag_code code, enum check_outcome outcome, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* The facts of one group ("plan", "gpu" ...), counted by outcome; `failed` and `open` describe those that failed and
  * those that were not recorded or not checked: "identity.model is "b" where "a" was expected; ...". Null: none. */

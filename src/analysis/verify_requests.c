@@ -61,7 +61,7 @@ static void check_accounted(struct verify *v)
 
 static bool has_count(const struct rec_metrics *m)
 {
-    return !__builtin_isnan(m->generation_tokens);
+    return !isnan(m->generation_tokens);
 }
 
 /* The latest reading with a count that was asked for from `from_ns` on and answered by `to_ns`, or null. */
@@ -119,15 +119,14 @@ static struct usage_count add(struct usage_count x, struct usage_count y)
 /* What readiness and warm-up were told; NaN: not known. */
 static struct usage_count told_warmups(const struct records *r)
 {
-    const double none = __builtin_nan("");
     struct usage_count told = {0};
     for (size_t i = 0; i < r->warmup_count; i++) {
         if (r->warmups[i].completion_tokens == ABSENT_I64)
-            return (struct usage_count){none, none};
+            return (struct usage_count){NO_NUMBER, NO_NUMBER};
         told.tokens += (double)r->warmups[i].completion_tokens;
         told.requests += r->warmups[i].verdict == VERDICT_OK;
     }
-    return r->warmup_count ? told : (struct usage_count){none, none};
+    return r->warmup_count ? told : (struct usage_count){NO_NUMBER, NO_NUMBER};
 }
 
 /* The engine's count at the formal start, NaN: not known. It is the latest answer between warm-up and formal start, if
@@ -208,9 +207,9 @@ static const char *not_explained(struct verify *v, const struct usage_verdict *u
 static void flag_own_requests(struct verify *v, const struct usage_verdict *u, bool failed)
 {
     int64_t max = v->r->run.own_requests_max;
-    double limit = max < 0 || u->seen == ABSENT_I64 ? __builtin_nan("") : (double)(max - u->seen);
+    double limit = max < 0 || u->seen == ABSENT_I64 ? NO_NUMBER : (double)(max - u->seen);
     if (failed && u->reason != USAGE_EQUAL)
-        verify_flag(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_NOT_JUDGED, __builtin_nan(""), limit,
+        verify_flag(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_NOT_JUDGED, NO_NUMBER, limit,
                     "Where requests failed, the engine's own can't be told apart.");
     else if (u->reason == USAGE_EXPLAINED)
         verify_flag(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_FAILED, (double)u->own, limit,
@@ -260,25 +259,24 @@ static void check_usage(struct verify *v)
         answered = answered || has_count(&r->metrics[i]);
         spoke = spoke || r->metrics[i].took_ns != ABSENT_I64;
     }
-    const double none = __builtin_nan("");
-    verify_flag(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_NOT_RECORDED, none, none,
-                "The engine's count over the formal stage is not known.");
+    verify_flag_bare(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_NOT_RECORDED,
+                     "The engine's count over the formal stage is not known.");
     /* A server that has no such count, as far as the plan or all of its answers say: a mark, not a failure. One that
      * was only silent is another matter, but for servers of which nothing is known. */
     if (!asked || (r->metrics_count && spoke && !answered)) {
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_JUDGED,
                    "The engine keeps no count of generated tokens; each request's usage was checked by itself only.");
         const char *answer = metrics_answer(r);
-        verify_flag(v, FLAG_USAGE_NOT_VERIFIABLE, CHECK_FAILED, none, none, "%s%s.",
-                    !asked   ? "The plan names no metrics path"
-                    : answer ? "The engine's metrics gave "
-                             : "The engine's /metrics hold no count of generated tokens",
-                    asked && answer ? answer : "");
+        verify_flag_bare(v, FLAG_USAGE_NOT_VERIFIABLE, CHECK_FAILED, "%s%s.",
+                         !asked   ? "The plan names no metrics path"
+                         : answer ? "The engine's metrics gave "
+                                  : "The engine's /metrics hold no count of generated tokens",
+                         asked && answer ? answer : "");
         return;
     }
-    verify_flag(v, FLAG_USAGE_NOT_VERIFIABLE, answered ? CHECK_PASSED : CHECK_NOT_RECORDED, none, none, "%s.",
-                answered ? "The engine counts the tokens that it generates"
-                         : "No answer of the engine's /metrics was recorded");
+    verify_flag_bare(v, FLAG_USAGE_NOT_VERIFIABLE, answered ? CHECK_PASSED : CHECK_NOT_RECORDED, "%s.",
+                     answered ? "The engine counts the tokens that it generates"
+                              : "No answer of the engine's /metrics was recorded");
     struct usage_sum s = usage_sum(r);
     struct usage_count before = count_before(r, &how), told = {(double)s.tokens, (double)s.succeeded};
     struct usage_verdict u = {0};
@@ -288,7 +286,7 @@ static void check_usage(struct verify *v)
     else if (!after)
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_RECORDED,
                    "The engine's count was not read after the formal stage.");
-    else if (__builtin_isnan(before.tokens))
+    else if (isnan(before.tokens))
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_RECORDED,
                    "The engine's count before the formal stage is not known.");
     else
@@ -300,7 +298,7 @@ static void check_failures(struct verify *v)
     size_t total = v->r->request_count;
     int64_t failed = usage_sum(v->r).failed;
     double limit = v->r->plan.method.failed_share;
-    if (!total || __builtin_isnan(limit)) {
+    if (!total || isnan(limit)) {
         verify_set(v, CODE_TOO_MANY_FAILED, CHECK_NOT_RECORDED, "%s.",
                    total ? "The stored plan names no limit" : "No request was recorded");
         return;

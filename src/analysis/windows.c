@@ -6,6 +6,7 @@
 #include "analysis/stages.h"
 #include "base/must.h"
 #include "model/limits.h"
+#include "base/time.h"
 
 enum { EDGE_STEPS = METHOD_EDGE_NS / METHOD_EDGE_STEP_NS };
 
@@ -105,7 +106,7 @@ static struct window_energy measure(const struct formal *f, const struct arrival
                                     struct arena *a)
 {
     struct window_energy e = {.j = drawn(f, from_ns, to_ns, a), .tokens = arrived(x, from_ns, to_ns)};
-    e.average_w = quantity_over(&e.j, (double)(to_ns - from_ns) * 1e-9, "the window has no duration");
+    e.average_w = quantity_over(&e.j, time_s(to_ns - from_ns), "the window has no duration");
     e.j_per_token = f->lack_requests ? quantity_absent(Q_NOT_RECORDED, f->lack_requests)
                                      : quantity_over(&e.j, (double)e.tokens, "no token arrived in the window");
     e.edge_j_per_token = quantity_has_value(&e.j_per_token) ? edge_j_per_token(f, x, from_ns, to_ns, true) +
@@ -251,7 +252,7 @@ static struct result_saturated saturated_row(const struct formal *f, const struc
         return not_saturated();
     const struct window_energy e = measure(f, x, s->start_ns, s->end_ns, a);
     double waiting = waiting_share(f->records, s->start_ns, s->end_ns);
-    double late = (double)arrived(x, s->end_ns, f->end_ns), after_s = (double)(f->end_ns - s->end_ns) * 1e-9;
+    double late = (double)arrived(x, s->end_ns, f->end_ns), after_s = time_s(f->end_ns - s->end_ns);
     return (struct result_saturated){.j_per_token = e.j_per_token,
                                      .energy_j = e.j,
                                      .average_w = e.average_w,

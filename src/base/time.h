@@ -13,6 +13,12 @@ static inline int64_t time_of_seconds(double s)
     return (int64_t)(s * 1e9);
 }
 
+/* A duration in seconds. */
+static inline double time_s(int64_t ns)
+{
+    return (double)ns * 1e-9;
+}
+
 static inline int64_t time_later(int64_t a_ns, int64_t b_ns)
 {
     return a_ns > b_ns ? a_ns : b_ns;
