@@ -21,10 +21,8 @@ static char *at(const struct sort *s, size_t i)
 static void insertion(struct sort *s, size_t from, size_t to)
 {
     char held[ITEM_MAX];
-
     for (size_t i = from + 1; i < to; i++) {
         size_t j = i;
-
         if (!s->before(at(s, i), at(s, i - 1)))
             continue;
         memcpy(held, at(s, i), s->size);
@@ -37,14 +35,12 @@ static void insertion(struct sort *s, size_t from, size_t to)
 /* Merges [from, middle) and [middle, to), touching only what is out of place. */
 static void merge(struct sort *s, size_t from, size_t middle, size_t to)
 {
-    size_t left, i = 0, j = middle, out;
-
+    size_t left, i = 0, j = middle;
     if (!s->before(at(s, middle), at(s, middle - 1)))
         return;
     /* The first of the left part that must come behind the right part's first, by halving. */
     for (size_t low = from, high = middle; low < high; from = low) {
         size_t half = low + (high - low) / 2;
-
         if (s->before(at(s, middle), at(s, half)))
             high = half;
         else
@@ -53,18 +49,16 @@ static void merge(struct sort *s, size_t from, size_t middle, size_t to)
     /* Behind the last of the left part, the right part is in its place. */
     for (size_t low = middle, high = to; low < high; to = low) {
         size_t half = low + (high - low) / 2;
-
         if (s->before(at(s, half), at(s, middle - 1)))
             low = half + 1;
         else
             high = half;
     }
     left = middle - from;
-    out = from;
+    size_t out = from;
     memcpy(s->spare, at(s, from), left * s->size);
     while (i < left && j < to) {
         bool right = s->before(at(s, j), s->spare + i * s->size);
-
         memcpy(at(s, out++), right ? at(s, j++) : s->spare + i++ * s->size, s->size);
     }
     memcpy(at(s, out), s->spare + i * s->size, (left - i) * s->size);
@@ -74,7 +68,6 @@ void sort_stable(void *items, size_t count, size_t size, bool (*before)(const vo
 {
     struct sort s = {.items = items, .size = size, .before = before};
     size_t i = 1;
-
     assert(size <= ITEM_MAX);
     while (i < count && !before((char *)items + i * size, (char *)items + (i - 1) * size))
         i++;

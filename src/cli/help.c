@@ -5,6 +5,7 @@
 #include "model/plan.h"
 #include "report/table.h"
 #include "schema/set.h"
+#include "text/wrap.h"
 
 /* Wide enough for most options; the sentence of a longer one begins on the next line, as other programs do it. */
 enum { DOC_COLUMN = 24, EXIT_COLUMN = 7 };

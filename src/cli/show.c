@@ -10,6 +10,7 @@
 #include "report/table.h"
 #include "schema/csv.h"
 #include "schema/json.h"
+#include "text/wrap.h"
 
 const char *const format_names_two[] = {"text", "json", NULL};
 const char *const format_names_three[] = {"text", "json", "csv", NULL};

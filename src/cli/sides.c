@@ -4,6 +4,7 @@
 #include "cli/show.h"
 #include "report/report.h"
 #include "report/table.h"
+#include "text/wrap.h"
 
 void sides_put(const char *letter, const struct run_list *s, struct arena *a, struct buf *out)
 {

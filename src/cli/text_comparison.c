@@ -8,6 +8,7 @@
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
+#include "text/wrap.h"
 
 static const char *signed_text(struct arena *a, const struct quantity *q)
 {

@@ -3,6 +3,7 @@
 #include "base/must.h"
 #include "report/report.h"
 #include "report/table.h"
+#include "text/wrap.h"
 
 static const char *text_or(const char *text, const char *otherwise)
 {

@@ -5,6 +5,7 @@
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
+#include "text/wrap.h"
 
 static const char *share_text(const struct quantity *q, struct arena *a)
 {

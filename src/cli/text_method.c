@@ -5,6 +5,7 @@
 #include "report/report.h"
 #include "report/table.h"
 #include "schema/visit.h"
+#include "text/wrap.h"
 
 struct parameters {
     struct arena *arena;

@@ -4,6 +4,7 @@
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
+#include "text/wrap.h"
 
 static void put_seal(const struct archive_check *c, struct buf *out)
 {

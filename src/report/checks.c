@@ -3,6 +3,7 @@
 #include "base/must.h"
 #include "report/internal.h"
 #include "report/report.h"
+#include "text/wrap.h"
 
 /* A name in its look, padded by what the escapes do not count. */
 static void put_code(struct report *p, enum report_look look, const char *name, const char *text)

@@ -9,6 +9,7 @@
 #include "base/must.h"
 #include "base/utf8.h"
 #include "report/internal.h"
+#include "text/wrap.h"
 
 static void put_escape(struct report *p, const char *escape)
 {

@@ -4,6 +4,7 @@
 #include "base/columns.h"
 #include "base/must.h"
 #include "report/screen.h"
+#include "text/wrap.h"
 
 enum {
     CARE_LINES = 5, /* what the other sections leave of SCREEN_LINES */

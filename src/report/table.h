@@ -33,9 +33,4 @@ void table_end_row(struct table *t);
  * none at a line's end. O(cells). */
 void table_put(const struct table *t, struct buf *out, size_t indent);
 
-/* `text` broken at spaces into lines of at most `columns`; the first begins where the output stands, at column `at`,
- * later ones behind `indent` spaces. Ends with a newline. The text is made fit to be shown; line feeds in it are
- * spaces. */
-void text_wrap(struct buf *out, const char *text, size_t at, size_t indent, size_t columns);
-
 #endif

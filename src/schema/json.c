@@ -162,13 +162,11 @@ static bool read_quantity(struct reader *r, const struct field *f, struct quanti
 {
     struct quantity q = quantity_absent(Q_NOT_RECORDED, NULL);
     enum json_kind k;
-
     if (r->j.kind != JSON_OBJECT)
         return fault(r, f, FIELD_QUANTITY);
     while ((k = json_next(&r->j)) == JSON_KEY) {
         double *number = quantity_number(&r->j, &q);
         bool state = json_is(&r->j, "state"), why = json_is(&r->j, "why");
-
         k = json_next(&r->j);
         if (k == JSON_ERROR)
             break;
@@ -177,7 +175,6 @@ static bool read_quantity(struct reader *r, const struct field *f, struct quanti
                 return fault(r, f, FIELD_QUANTITY);
         } else if (state && k == JSON_STRING) {
             int i = name_index(q_state_names, r->j.raw);
-
             if (i < 0)
                 return fault(r, f, FIELD_QUANTITY);
             q.state = (enum q_state)i;

@@ -176,7 +176,6 @@ static void put_object(struct json_writer *w, const struct schema *s, bool for_u
 static void put_quantity_definition(struct json_writer *w)
 {
     static const char *const numbers[] = {"value", "instrument", "calibration"};
-
     json_put_key(w, "$defs");
     json_put_object(w);
     json_put_key(w, "quantity");
@@ -226,7 +225,6 @@ static bool has_quantity(const struct schema *s)
 void schema_jsonschema(const struct schema *s, bool for_user, struct buf *b)
 {
     struct json_writer w;
-
     json_writer_init(&w, b, 2);
     json_put_object(&w);
     json_put_key(&w, "$schema");

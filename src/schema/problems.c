@@ -16,7 +16,6 @@ static struct problem *push(struct arena *a, struct problem **items, size_t *cou
     if (*count == *capacity) {
         size_t more = *capacity ? *capacity * 2 : 16;
         struct problem *grown = arena_array(a, more, sizeof *grown);
-
         if (*count)
             memcpy(grown, *items, *count * sizeof *grown);
         *items = grown;
@@ -28,7 +27,6 @@ static struct problem *push(struct arena *a, struct problem **items, size_t *cou
 void problems_place(struct problems *p, const char *source, size_t line, size_t column, const char *key)
 {
     struct problem *place = push(p->arena, &p->places, &p->place_count, &p->place_capacity);
-
     *place = (struct problem){
         .source = arena_text(p->arena, source), .line = line, .column = column, .key = arena_text(p->arena, key)};
 }
@@ -46,7 +44,6 @@ static const struct problem *nearest_place(const struct problems *p, const char 
 {
     for (size_t length = key ? strlen(key) : 0; length > 0;) {
         const struct problem *place = find_place(p, key, length);
-
         if (place)
             return place;
         while (length > 0 && key[length - 1] != '.')
@@ -61,7 +58,6 @@ __attribute__((format(printf, 3, 0))) static void add(struct problems *p, struct
 {
     struct problem *added = push(p->arena, &p->items, &p->count, &p->capacity);
     char text[1200];
-
     vsnprintf(text, sizeof text, format, args);
     at.text = arena_text(p->arena, text);
     at.source = at.source ? arena_text(p->arena, at.source) : NULL;
@@ -74,7 +70,6 @@ void problems_add(struct problems *p, const char *key, const char *format, ...)
     const struct problem *place = nearest_place(p, key);
     struct problem at = place ? *place : (struct problem){.source = p->source};
     va_list args;
-
     at.key = key;
     va_start(args, format);
     add(p, at, format, args);
@@ -85,7 +80,6 @@ void problems_add_at(struct problems *p, const char *source, size_t line, size_t
                      const char *format, ...)
 {
     va_list args;
-
     va_start(args, format);
     add(p, (struct problem){.source = source, .line = line, .column = column, .key = key}, format, args);
     va_end(args);
@@ -95,7 +89,6 @@ void problems_add_at(struct problems *p, const char *source, size_t line, size_t
 static void print_one(const struct problem *at, struct buf *b)
 {
     size_t from = b->n;
-
     if (at->source)
         buf_str(b, at->source);
     if (at->line)
@@ -120,7 +113,6 @@ struct ordered {
 static int compare_place(const void *a, const void *b)
 {
     const struct ordered *x = a, *y = b;
-
 #define BY(member)                                                                                                     \
     if (x->member != y->member)                                                                                        \
     return x->member < y->member ? -1 : 1
@@ -136,7 +128,6 @@ static int compare_place(const void *a, const void *b)
 static struct ordered *in_order(const struct problems *p)
 {
     struct ordered *list = mem_zero(p->count + 1, sizeof *list);
-
     for (size_t i = 0; i < p->count; i++) {
         list[i] = (struct ordered){&p->items[i], i, i};
         for (size_t j = 0; j < i; j++)
@@ -153,7 +144,6 @@ static struct ordered *in_order(const struct problems *p)
 void problems_print(const struct problems *p, struct buf *b)
 {
     struct ordered *list = in_order(p);
-
     for (size_t i = 0; i < p->count; i++) {
         print_one(list[i].problem, b);
         buf_byte(b, '\n');
@@ -164,12 +154,10 @@ void problems_print(const struct problems *p, struct buf *b)
 bool problems_none(const struct problems *p, enum err_kind kind, struct err *e)
 {
     struct buf text = {0}, line = {0};
-    struct ordered *list;
     size_t shown = 0, room = sizeof e->text - 60;
-
     if (p->count == 0)
         return true;
-    list = in_order(p);
+    struct ordered *list = in_order(p);
     for (; shown < p->count; shown++) {
         buf_clear(&line);
         if (shown)

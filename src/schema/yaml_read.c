@@ -26,7 +26,6 @@ struct reader {
 static struct spot spot_here(struct reader *r)
 {
     struct spot at = {r->source, r->event.start_mark.line + 1, r->event.start_mark.column + 1, buf_text(&r->path)};
-
     if (r->fixed)
         at = (struct spot){r->fixed->source, r->fixed->line, r->fixed->column, at.path};
     if (!r->path.n)
@@ -45,7 +44,6 @@ static void syntax_error(struct reader *r)
     yaml_parser_t *y = &r->parser;
     yaml_mark_t mark = y->problem_mark;
     struct spot at = {r->source, mark.line + 1, mark.column + 1, NULL};
-
     if (r->fixed)
         at = (struct spot){r->fixed->source, r->fixed->line, r->fixed->column, NULL};
     if (y->error == YAML_READER_ERROR)
@@ -128,7 +126,6 @@ static bool scalar_is_plain(const struct reader *r)
 static bool scalar_is_null(const struct reader *r)
 {
     struct span s = scalar_text(r);
-
     return scalar_is_plain(r) && (s.n == 0 || span_is(s, "null") || span_is(s, "~"));
 }
 
@@ -136,7 +133,6 @@ static bool scalar_is_null(const struct reader *r)
 static void skip_value(struct reader *r)
 {
     int depth = r->depth;
-
     if (!r->have_event || (r->event.type != YAML_MAPPING_START_EVENT && r->event.type != YAML_SEQUENCE_START_EVENT))
         return;
     while (!r->dead && r->depth >= depth)
@@ -168,7 +164,6 @@ static void wrong_shape(struct reader *r, const struct field *f, enum field_type
 {
     struct spot at = spot_here(r);
     struct buf allowed = {0};
-
     put_allowed(f, type, &allowed);
     problems_add_at(r->p, SPOT_ARG(&at), "%s stands here; allowed: %s", event_words(r), buf_text(&allowed));
     buf_done(&allowed);
@@ -283,7 +278,6 @@ static void read_key(struct reader *r, const struct schema *s, void *object, siz
     struct span key = scalar_text(r);
     struct slot slot;
     const struct field *f = slot_find(s, object, key, &slot) ? slot.field : NULL;
-
     if (r->path.n)
         buf_byte(&r->path, '.');
     buf_add(&r->path, key.p, key.n);
@@ -314,7 +308,6 @@ static void read_object(struct reader *r, const struct schema *s, void *object)
 {
     size_t seen_lines[KEYS_MAX] = {0}, n = r->path.n;
     yaml_event_type_t type;
-
     if (s->count > KEYS_MAX) {
         struct spot at = spot_here(r);
         die(r, &at, "this section has more keys than the reader can take: a fault in jtok");
@@ -364,7 +357,6 @@ bool schema_yaml_read(const struct schema *s, void *object, const char *source, 
 {
     struct reader r = {.root = s, .source = arena_text(p->arena, source), .p = p};
     size_t before = p->count;
-
     reader_open(&r, source, text);
     if (!r.dead && next(&r) == YAML_DOCUMENT_START_EVENT) {
         if (next(&r) == YAML_MAPPING_START_EVENT) {
@@ -372,7 +364,6 @@ bool schema_yaml_read(const struct schema *s, void *object, const char *source, 
         } else if (!r.dead && !(r.event.type == YAML_SCALAR_EVENT && scalar_is_null(&r))) {
             struct spot at = spot_here(&r);
             struct buf allowed = {0};
-
             put_allowed(&(struct field){.sub = s}, FIELD_OBJECT, &allowed);
             problems_add_at(p, SPOT_ARG(&at), "the document is %s; expected: %s", event_words(&r), buf_text(&allowed));
             buf_done(&allowed);
@@ -389,7 +380,6 @@ bool yaml_read_value(const struct schema *root, const struct slot *s, const stru
 {
     struct reader r = {.root = root, .source = at->source, .fixed = at, .p = p};
     size_t before = p->count;
-
     buf_str(&r.path, at->path);
     reader_open(&r, at->source, text);
     if (!r.dead && next(&r) == YAML_DOCUMENT_START_EVENT && next(&r) != YAML_NO_EVENT) {

@@ -10,7 +10,6 @@ static bool is_plain(struct span s)
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
         bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '_';
-
         if (!word && !(i > 0 && (c == '.' || c == '-' || c == '+')))
             return false;
     }
@@ -39,7 +38,6 @@ static void put_quoted(struct buf *b, struct span s)
     while (s.n) {
         size_t n;
         uint32_t code = utf8_first(s, &n);
-
         if (code < 0x80)
             put_ascii(b, *s.p);
         else if (code == UTF8_ILL_FORMED)

@@ -13,7 +13,6 @@ static double own_log(double x)
 {
     int k;
     double m = frexp(x, &k), s, s2, sum = 0;
-
     if (m < 0.70710678118654752) {
         m *= 2;
         k--;
@@ -30,7 +29,6 @@ static double own_exp(double x)
 {
     double k = floor(x / 0.6931471805599453 + 0.5);
     double r = (x - k * ln2_high) - k * ln2_low, sum = 1;
-
     for (int i = 18; i >= 1; i--)
         sum = 1 + r * sum / i;
     return ldexp(sum, (int)k);
@@ -58,10 +56,8 @@ static double uniform(uint64_t *state)
 static double normal(uint64_t seed, size_t i)
 {
     uint64_t state = mix(seed) + mix((uint64_t)i + 1);
-
     for (;;) {
         double u = uniform(&state), v = uniform(&state), s = u * u + v * v;
-
         if (s > 0 && s < 1)
             return u * sqrt(-2 * own_log(s) / s);
     }
@@ -70,7 +66,6 @@ static double normal(uint64_t seed, size_t i)
 int64_t request_length(const struct plan_lengths *l, size_t i)
 {
     double tokens;
-
     if (l->kind != LENGTH_LOGNORMAL)
         return l->tokens;
     /* Bounded before it becomes an integer: |z| < 9 and sigma <= 10 keep exp in range. */

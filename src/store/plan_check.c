@@ -32,7 +32,6 @@ static void check_extra_body(const char *text, struct problems *p)
     struct json j;
     enum json_kind k;
     bool object = false;
-
     if (!text)
         return;
     json_init(&j, span_of(text));

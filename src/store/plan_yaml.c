@@ -18,15 +18,13 @@ static bool load(const char *path, struct arena *a, struct span *ret_text, struc
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
     size_t n = 0;
-    char *text;
-
     if (fd < 0)
         return err_set_errno(e, ERR_PLAN, errno, "the plan can't be opened");
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > PLAN_FILE_MAX) {
         close(fd);
         return err_set(e, ERR_PLAN, "the plan must be a regular file of at most %d bytes", PLAN_FILE_MAX);
     }
-    text = arena_alloc(a, (size_t)st.st_size + 1);
+    char *text = arena_alloc(a, (size_t)st.st_size + 1);
     for (ssize_t got; n < (size_t)st.st_size; n += (size_t)got) {
         got = read(fd, text + n, (size_t)st.st_size - n);
         if (got < 0 && errno == EINTR)
@@ -45,7 +43,6 @@ bool plan_yaml_load(struct plan *plan, const char *path, struct span *ret_text, 
 {
     struct span text;
     struct err e;
-
     if (!load(path, p->arena, &text, &e)) {
         problems_add_at(p, path, 0, 0, NULL, "%s", e.text);
         return false;

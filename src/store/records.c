@@ -28,7 +28,6 @@ static bool read_text(struct loader *l, const char *name, struct buf *b)
 {
     struct err e;
     bool there = false;
-
     if (l->files->read(l->files->self, name, b, &there, &e))
         return true;
     if (there)
@@ -51,7 +50,6 @@ static void check_series(struct loader *l, enum csv_file t, const struct csv_rec
         i++;
     if (i == run->series_count) {
         bool counts = t != CSV_GPUS && run->method_id && strcmp(run->method_id, METHOD_ID) == 0;
-
         if (l->r->sealed && counts)
             damage_add(&l->damage, "run.json does not say how many rows %s has", csv_records_file(t));
         return;
@@ -60,7 +58,6 @@ static void check_series(struct loader *l, enum csv_file t, const struct csv_rec
         return;
     for (size_t k = 0; k < rows->count; k++) {
         int64_t time = csv_records_time(t, (const char *)rows->records + k * csv_records_size(t));
-
         if (time != ABSENT_I64 && (read.first == ABSENT_I64 || time < read.first))
             read.first = time;
         read.last = time > read.last ? time : read.last;
@@ -84,7 +81,6 @@ static struct csv_records load(struct loader *l, enum csv_file t)
 {
     struct buf text = {0};
     struct csv_records rows = {0};
-
     if (read_text(l, csv_records_file(t), &text)) {
         rows = csv_records_read(t, buf_span(&text), l->r->gpu_count, l->a);
         if (rows.bad_count)
@@ -118,14 +114,12 @@ _Static_assert(offsetof(struct rec_boundary, t_ns) == 0 && offsetof(struct rec_c
 static bool before_chunk(const void *a, const void *b)
 {
     const struct rec_chunk *x = a, *y = b;
-
     return x->t_ns != y->t_ns ? x->t_ns < y->t_ns : x->request < y->request;
 }
 
 static bool before_request(const void *a, const void *b)
 {
     const struct rec_request *x = a, *y = b;
-
     return x->stage != y->stage ? x->stage < y->stage : x->id < y->id;
 }
 
@@ -134,7 +128,6 @@ static bool before_request(const void *a, const void *b)
 static void load_series(struct loader *l, enum csv_file t, void *ret_items, size_t *ret_count)
 {
     struct csv_records rows = load(l, t);
-
     sort_stable(rows.records, rows.count, csv_records_size(t), before_i64);
     *(void **)ret_items = rows.records;
     *ret_count = rows.count;
@@ -186,7 +179,6 @@ static void deal(struct loader *l, enum csv_file file)
 static void load_gpus(struct loader *l)
 {
     struct csv_records gpus = load(l, CSV_GPUS);
-
     l->r->gpus = gpus.records;
     l->r->gpu_count = gpus.bad_count ? 0 : gpus.count;
     check_gpus(l->r, &l->damage);
@@ -202,7 +194,6 @@ static bool load_requests(struct loader *l)
     struct rec_request *all = rows.records;
     struct records *r = l->r;
     size_t others = 0;
-
     sort_stable(all, rows.count, sizeof *all, before_request);
     while (others < rows.count && all[others].stage != REQUEST_FORMAL)
         others++;
@@ -225,7 +216,6 @@ static bool load_document(struct loader *l, const struct schema *s, void *object
     struct buf text = {0};
     bool good = l->files->read(l->files->self, name, &text, ret_there, e) &&
                 schema_json_read(s, object, path, buf_span(&text), l->a, e);
-
     if (good && ret_sha256)
         digest_bytes(buf_span(&text), ret_sha256);
     buf_done(&text);
@@ -237,7 +227,6 @@ static void load_client(struct loader *l)
 {
     struct err e;
     bool there = false;
-
     if (load_document(l, &rec_client_schema, &l->r->client, "client.json", &there, NULL, &e))
         return;
     l->r->client = (struct rec_client){0};
@@ -253,7 +242,6 @@ static void load_run(struct loader *l, const char *plan_sha256)
     struct rec_run *run = &l->r->run;
     struct err e;
     bool there = false;
-
     if (!load_document(l, &rec_run_schema, run, "run.json", &there, NULL, &e)) {
         schema_absent(&rec_run_schema, run);
         damage_add(&l->damage, "%s", there ? e.text : "run.json is missing");
@@ -272,7 +260,6 @@ bool records_read(const struct record_files *files, const char *folder, const st
     struct loader l = {.files = files, .folder = folder, .a = a, .r = &r};
     char plan_sha256[DIGEST_HEX];
     bool there = false;
-
     if (!load_document(&l, &plan_schema, &r.plan, "plan.json", &there, plan_sha256, e))
         return there ? false : err_set(e, ERR_RECORDS, "%s is no run folder: it holds no plan.json", folder);
     buf_str(&l.damage.lines, seal->records_text);
@@ -316,7 +303,6 @@ bool records_load(const char *folder, struct arena *a, struct records *ret_recor
 {
     const struct record_files files = {(void *)(uintptr_t)folder, read_file};
     struct archive_check check;
-
     if (access(folder, F_OK) != 0)
         return err_set_errno(e, ERR_RECORDS, errno, "the run folder %s can't be read", folder);
     return archive_verify(folder, a, &check, e) && records_read(&files, folder, &check, a, ret_records, e);

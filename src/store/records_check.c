@@ -17,7 +17,6 @@ void damage_add(struct damage *d, const char *format, ...)
 {
     char text[600];
     va_list args;
-
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
@@ -40,7 +39,6 @@ static int64_t distance(int64_t x, int64_t y)
 static size_t place_in_plan(const struct plan *p, const char *uuid)
 {
     size_t i = 0;
-
     while (i < p->gpu_count && !(p->gpus[i] && strcmp(p->gpus[i], uuid) == 0))
         i++;
     return i;
@@ -56,7 +54,6 @@ void check_gpus(struct records *r, struct damage *d)
     for (size_t i = 0; i < r->gpu_count; i++) {
         const struct rec_gpu *g = &r->gpus[i];
         size_t place = place_in_plan(&r->plan, g->uuid);
-
         if (place < r->plan.gpu_count && place != i)
             damage_add(d, "gpus.csv: line %zu is %s, which the plan names in place %zu", i + 2, g->uuid, place + 1);
         for (size_t k = 0; k < i; k++) {
@@ -107,7 +104,6 @@ static bool order_fault(const struct rec_request *q, struct buf *fault)
         return false;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         int64_t a, b;
-
         memcpy(&a, (const char *)q + orders[i].earlier_at, sizeof a);
         memcpy(&b, (const char *)q + orders[i].later_at, sizeof b);
         if (a == ABSENT_I64 || b == ABSENT_I64 || a <= b + STEP_NS)
@@ -173,7 +169,6 @@ struct ledger {
 static struct ledger make_ledger(const struct rec_request *requests, size_t count, int64_t limit, struct arena *a)
 {
     struct ledger l = {.sums = arena_array(a, count, sizeof *l.sums)};
-
     for (size_t i = 0; i < count; i++)
         if (requests[i].id < limit && requests[i].id >= l.ids)
             l.ids = requests[i].id + 1;
@@ -197,7 +192,6 @@ static void add_chunks(struct ledger *l, const struct rec_chunk *chunks, size_t 
     for (size_t i = 0; i < count; i++) {
         const struct rec_chunk *c = &chunks[i];
         uint32_t row = c->request < l->ids ? l->row_of[c->request] : UINT32_MAX;
-
         if (row == UINT32_MAX) {
             l->stray_line = l->strays++ ? l->stray_line : i + 2;
             continue;
@@ -250,7 +244,6 @@ static void check_warmups(struct records *r, bool stepped, struct left_out *out)
 {
     struct buf fault = {0};
     size_t kept = 0;
-
     for (size_t i = 0; i < r->warmup_count; i++) {
         buf_clear(&fault);
         if (!stepped && order_fault(&r->warmups[i], &fault))
@@ -271,12 +264,10 @@ void check_requests(struct records *r, const struct rec_chunk *chunks, size_t co
     struct ledger l = make_ledger(r->requests, r->request_count, limit, &scratch);
     bool stepped = clock_was_set(r);
     size_t kept = 0;
-
     add_chunks(&l, chunks, count);
     check_warmups(r, stepped, &out);
     for (size_t i = 0; i < r->request_count; i++) {
         const struct rec_request *q = &r->requests[i];
-
         buf_clear(&fault);
         if (q->id >= limit)
             leave_out(&out, q, "the plan has no such request");
@@ -301,7 +292,6 @@ void check_requests(struct records *r, const struct rec_chunk *chunks, size_t co
 static void check_mark(const struct records *r, int mark, int64_t event_ns, const char *event, struct damage *d)
 {
     int64_t t_ns = records_boundary(r, mark);
-
     if (t_ns != ABSENT_I64 && event_ns != ABSENT_I64 && distance(t_ns, event_ns) > MARK_NS)
         damage_add(d, "marks.csv: %s is at %.6f s, but %s at %.6f s", boundary_names[mark], seconds(t_ns), event,
                    seconds(event_ns));
@@ -330,7 +320,6 @@ static void check_marks(const struct records *r, bool whole, struct damage *d)
                          memory = records_boundary(r, BOUNDARY_MEMORY_RELEASED),
                          power = records_boundary(r, BOUNDARY_POWER_RECOVERED);
     size_t count;
-
     span_requests(r->requests, r->request_count, REQUEST_FORMAL, &first, &last, &count);
     if (whole && count && (r->plan.requests.count == ABSENT_I64 || (int64_t)count == r->plan.requests.count)) {
         check_mark(r, BOUNDARY_FORMAL_START, first, "by requests.csv the first formal request was submitted", d);
@@ -348,7 +337,6 @@ static void check_marks(const struct records *r, bool whole, struct damage *d)
                    seconds(ready), seconds(last));
     if (gone != ABSENT_I64 && memory != ABSENT_I64 && power != ABSENT_I64) {
         int64_t latest = gone > memory ? gone : memory;
-
         check_mark(r, BOUNDARY_RELEASE_END, latest > power ? latest : power,
                    "the latest of exit, memory_released and power_recovered is", d);
     }
@@ -364,7 +352,6 @@ static void check_pairs(const struct records *r, struct damage *d)
     int64_t before = r->boundaries[0].t_ns, end = r->boundaries[r->boundary_count - 1].t_ns;
     for (size_t i = 0; before < end; i++) {
         int64_t next = i < r->clock_count && r->clocks[i].t_ns < end ? r->clocks[i].t_ns : end;
-
         if (next - before > PAIR_NS) {
             damage_add(d, "clock.csv: no pair from %.3f to %.3f s", seconds(before), seconds(next));
             return;
@@ -385,7 +372,6 @@ static void cut_series(void *items, size_t *count, size_t size, struct span_ns s
     char *p = items;
     size_t from = 0, to = *count;
     int64_t t;
-
     while (from < to && (memcpy(&t, p + from * size, sizeof t), t < span.from))
         from++;
     while (to > from && (memcpy(&t, p + (to - 1) * size, sizeof t), t > span.to))
@@ -403,7 +389,6 @@ static int64_t limit_mw(const struct rec_gpu *g)
 {
     const int64_t limits[] = {g->power_limit_mw, g->power_limit_default_mw, g->power_limit_max_mw};
     int64_t most = 0;
-
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         most = limits[i] > most ? limits[i] : most;
     return most;
@@ -419,14 +404,13 @@ static void tell_burst(const char *file, size_t lost, size_t gpu, int64_t most_m
 static void cut_power(struct rec_gpu *g, size_t gpu, struct damage *d)
 {
     int64_t most = BURST_FACTOR * limit_mw(g);
-    size_t kept = 0, lost;
-
+    size_t kept = 0;
     if (!most)
         return;
     for (size_t i = 0; i < g->instant_count; i++)
         if (g->instant[i].mw <= most)
             g->instant[kept++] = g->instant[i];
-    lost = g->instant_count - kept;
+    size_t lost = g->instant_count - kept;
     g->instant_count = kept;
     tell_burst("instant.csv", lost, gpu, most, d);
     kept = 0;
@@ -441,7 +425,6 @@ static void cut_power(struct rec_gpu *g, size_t gpu, struct damage *d)
     kept = 0;
     for (size_t i = 0; i < g->counter_count; i++) {
         struct rec_counter x = g->counter[i];
-
         if (before && x.mj >= 0 &&
             (double)(x.mj - before->mj) > (double)most * (seconds(x.t_ns - before->t_ns) + COUNTER_LATE_S))
             continue;
@@ -458,7 +441,6 @@ static void cut_power(struct rec_gpu *g, size_t gpu, struct damage *d)
 static void cut_memory(struct rec_gpu *g, size_t gpu, struct damage *d)
 {
     size_t kept = 0;
-
     if (g->memory_total_bytes <= 0)
         return;
     for (size_t i = 0; i < g->state_count; i++)
@@ -481,13 +463,11 @@ static void cut_beyond(struct records *r, struct damage *d)
     cut_series(r->metrics, &r->metrics_count, sizeof *r->metrics, run, "metrics.csv", d);
     for (size_t i = 0; i < r->clock_count; i++) {
         int64_t offset = r->clocks[i].offset_ns;
-
         real.from = offset < real.from ? offset : real.from;
         real.to = offset > real.to ? offset : real.to;
     }
     for (size_t g = 0; g < r->gpu_count; g++) {
         struct rec_gpu *x = &r->gpus[g];
-
         cut_series(x->instant, &x->instant_count, sizeof *x->instant, run, "instant.csv", d);
         cut_series(x->counter, &x->counter_count, sizeof *x->counter, run, "counter.csv", d);
         cut_series(x->state, &x->state_count, sizeof *x->state, run, "gpu_state.csv", d);

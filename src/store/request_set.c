@@ -229,7 +229,6 @@ static bool no_json(struct loader *l, size_t line, const struct json *j)
 static bool check_sendable(struct loader *l, size_t line, const char *key, struct span value)
 {
     struct json j;
-
     if (l->ill_formed < l->line_text.n && l->line_text.p + l->ill_formed >= value.p &&
         l->line_text.p + l->ill_formed < value.p + value.n)
         return ill_formed(l, line, key);
@@ -238,7 +237,6 @@ static bool check_sendable(struct loader *l, size_t line, const char *key, struc
     json_init(&j, value);
     while (json_next(&j) > JSON_END) {
         size_t at = j.kind == JSON_STRING || j.kind == JSON_KEY ? json_lone_surrogate(&j) : j.raw.n;
-
         if (at < j.raw.n)
             return fault(l, line, column_of(l, j.raw.p + at), key,
                          arena_format(l->p->arena,
@@ -255,16 +253,13 @@ static bool check_messages(struct loader *l, size_t line, struct span messages)
     struct json j;
     enum json_kind k;
     size_t count = 0;
-
     json_init(&j, messages);
     json_next(&j);
     while ((k = json_next(&j)) == JSON_OBJECT) {
         bool role = false, content = false;
-
         count++;
         while (json_next(&j) == JSON_KEY) {
             bool is_role = json_is(&j, "role");
-
             content = content || json_is(&j, "content") || json_is(&j, "tool_calls");
             k = json_next(&j);
             role = role || (is_role && k == JSON_STRING);
@@ -289,7 +284,6 @@ static struct member *member_place(struct loader *l, struct span name)
 {
     for (size_t i = 0; i < l->member_count; i++) {
         struct span other = {l->names.p + l->members[i].name_at, l->members[i].name.n};
-
         if (other.n == name.n && (name.n == 0 || memcmp(other.p, name.p, name.n) == 0))
             return &l->members[i];
     }
@@ -359,7 +353,6 @@ static bool read_length(struct loader *l, struct request_row *row, const struct 
 {
     struct json j;
     int64_t tokens;
-
     if (l->plan->requests.lengths.kind != LENGTH_LINES) {
         count_unsent(l, m->name, UNSENT_LENGTH, row->line);
         return true;
@@ -386,7 +379,6 @@ static void read_own(struct loader *l, const struct request_row *row, const stru
     bool same = span_is(m->name, "stream")  ? k == JSON_TRUE
                 : span_is(m->name, "model") ? model && k == JSON_STRING && json_is(&j, model)
                                             : false;
-
     if (!same)
         count_unsent(l, m->name, UNSENT_OWN, row->line);
 }
@@ -395,7 +387,6 @@ static bool read_single(struct loader *l, const struct request_row *row, const s
 {
     struct json j;
     int64_t n;
-
     kind_of(m->value, &j);
     if (json_i64(&j, &n) && n == 1)
         return true;
@@ -421,13 +412,11 @@ static bool read_rest(struct loader *l, struct request_row *row)
 {
     struct buf extra = {0};
     bool good = true;
-
     for (size_t i = 0; i < l->member_count && good; i++) {
         const struct member *m = &l->members[i];
         struct json j;
         enum json_kind k = kind_of(m->value, &j);
         const char *name;
-
         if (span_is(m->name, "prompt") || span_is(m->name, "messages") || k == JSON_NULL)
             continue;
         if ((name = among(m->name, length_names)))
@@ -458,7 +447,6 @@ static bool read_asked(struct loader *l, struct request_row *row)
     const struct member *asked = prompt ? prompt : messages;
     const char *name = prompt ? "prompt" : "messages";
     struct json j;
-
     if (!asked) {
         /* The form of a set is told once, with what to do; its other lines are like the first. */
         const char *advice = "";
@@ -497,12 +485,10 @@ static void read_line(struct loader *l, struct span text, size_t line)
     struct request_set *s = l->set;
     struct request_row row = {.line = line, .max_tokens = ABSENT_I64};
     struct json j;
-    enum json_kind k;
-
     l->line_text = text;
     l->ill_formed = utf8_valid(text);
     json_init(&j, text);
-    k = json_next(&j);
+    enum json_kind k = json_next(&j);
     if (k == JSON_ERROR) {
         no_json(l, line, &j);
         return;
@@ -538,11 +524,9 @@ static bool is_blank(struct span s)
 static void read_lines(struct loader *l)
 {
     struct span rest = utf8_without_mark(buf_span(&l->set->text));
-
     for (size_t line = 1; rest.n; line++) {
         const char *end = memchr(rest.p, '\n', rest.n);
         struct span text = {rest.p, end ? (size_t)(end - rest.p) : rest.n};
-
         rest.p += text.n + (end ? 1 : 0);
         rest.n -= text.n + (end ? 1 : 0);
         if (!is_blank(text))
@@ -555,7 +539,6 @@ static void read_lines(struct loader *l)
 static void add_warning(struct loader *l, const char *text)
 {
     struct request_set *s = l->set;
-
     s->warnings[s->warning_count++] = text;
 }
 
@@ -565,10 +548,8 @@ static const char *tally_text(const struct loader *l, enum unsent why)
 {
     struct buf b = {0};
     size_t n = 0;
-
     for (size_t i = 0; i < l->tally_count; i++) {
         const struct tally *t = &l->tallies[i];
-
         if (t->why != why)
             continue;
         if (n++ < KEYS_TOLD)
@@ -597,7 +578,6 @@ static void make_warnings(struct loader *l)
 
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         const char *keys = tally_text(l, reasons[i].why);
-
         if (keys)
             add_warning(l, arena_format(l->p->arena, "%s: %s: %s.", l->plan->requests.file, reasons[i].text, keys));
     }
@@ -606,7 +586,6 @@ static void make_warnings(struct loader *l)
 static int compare_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
     return x < y ? -1 : x > y;
 }
 
@@ -615,7 +594,6 @@ static size_t count_repeated(const struct request_set *s)
 {
     size_t used = s->count < s->row_count ? s->count : s->row_count, different = 0;
     uint64_t *digests = mem_zero(used + 1, sizeof *digests);
-
     for (size_t i = 0; i < used; i++)
         digests[i] = s->rows[i].digest;
     qsort(digests, used, sizeof *digests, compare_u64);
@@ -630,7 +608,6 @@ static void set_lengths(struct request_set *s, const struct plan_lengths *l)
     s->max_tokens = mem_zero(s->count, sizeof *s->max_tokens);
     for (size_t i = 0; i < s->count; i++) {
         int64_t own = l->kind == LENGTH_LINES ? request_set_row(s, i)->max_tokens : ABSENT_I64;
-
         s->max_tokens[i] = own != ABSENT_I64 ? own : request_length(l, i);
         if (s->max_tokens[i] == ABSENT_I64)
             s->total_max_tokens = ABSENT_I64;
@@ -652,7 +629,6 @@ bool request_set_load(struct request_set *s, const struct plan *plan, int stop_f
     struct loader l = {.set = &loaded, .plan = plan, .p = p};
     const char *file = plan->requests.file;
     struct err e;
-
     if (!file_read_input(file, file_max, stop_fd, &loaded.text, loaded.sha256, &e)) {
         problems_add(p, "requests.file", "%s", e.text);
         request_set_done(&loaded);

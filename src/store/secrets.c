@@ -14,7 +14,6 @@ void secrets_done(struct secrets *s)
 static bool ends_in(struct span word, const char *end)
 {
     size_t n = strlen(end);
-
     return word.n >= n && strncasecmp(word.p + word.n - n, end, n) == 0;
 }
 
@@ -23,10 +22,8 @@ bool secrets_is_name(struct span name)
     static const char *const ends[] = {"KEY",    "TOKEN",      "SECRET",     "PASSWORD",
                                        "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS"};
     static const char *const whole[] = {"PASS", "PWD", "PAT", "COOKIE", "AUTHORIZATION"};
-
     for (size_t i = 0; i < name.n;) {
         size_t n = 0;
-
         while (i + n < name.n && name.p[i + n] != '_' && name.p[i + n] != '-' && name.p[i + n] != '.')
             n++;
         bool tokenizer = n == strlen("TIKTOKEN") && ends_in((struct span){name.p + i, n}, "TIKTOKEN");
@@ -60,7 +57,6 @@ static void add_forms(struct secrets *s, const char *name, struct span value)
 {
     struct json_writer w;
     struct buf json = {0};
-
     add_one(s, name, value);
     json_writer_init(&w, &json, 0);
     json_put_string(&w, value);
@@ -74,7 +70,6 @@ void secrets_add(struct secrets *s, const char *name, struct span value)
     while (value.n) {
         const char *end = memchr(value.p, '\n', value.n);
         struct span line = {value.p, end ? (size_t)(end - value.p) : value.n};
-
         value.p += line.n + (end ? 1 : 0);
         value.n -= line.n + (end ? 1 : 0);
         while (line.n && line.p[line.n - 1] == '\r')
@@ -110,10 +105,8 @@ void secrets_add_environ(struct secrets *s, char **environment)
     for (; environment && *environment; environment++) {
         const char *equals = strchr(*environment, '=');
         struct span name = {*environment, equals ? (size_t)(equals - *environment) : 0};
-
         if (equals && secrets_is_name(name)) {
             char *text = arena_copy(&s->arena, name.p, name.n);
-
             secrets_add(s, text, span_of(equals + 1));
         } else if (equals) {
             add_of_urls(s, name, equals + 1);
@@ -127,14 +120,12 @@ static void walk_command(const struct plan_engine *engine,
                          void (*each)(void *self, struct span name, size_t word, size_t from), void *self)
 {
     struct span open = {0}; /* a secret option whose values follow */
-
     for (size_t i = 0; i < engine->command_count; i++) {
         const char *word = engine->command[i], *equals = strchr(word, '=');
         struct span name = {word, equals ? (size_t)(equals - word) : strlen(word)};
         bool option = word[0] == '-' && word[1] != 0;
         /* NAME=VALUE before a program: "env HF_TOKEN=x vllm ...". */
         bool variable = !option && equals && i + 1 < engine->command_count;
-
         if (option)
             open = (struct span){0};
         if ((option || variable) && secrets_is_name(name)) {
@@ -159,7 +150,6 @@ struct add_command {
 static void add_word(void *self, struct span name, size_t word, size_t from)
 {
     struct add_command *a = self;
-
     secrets_add(a->secrets, arena_copy(&a->secrets->arena, name.p, name.n), span_of(a->engine->command[word] + from));
 }
 
@@ -179,10 +169,8 @@ void secrets_add_plan(struct secrets *s, const struct plan *plan)
 static const struct secret *match(const struct secrets *s, struct span text)
 {
     const struct secret *longest = NULL;
-
     for (size_t i = 0; i < s->count; i++) {
         const struct secret *one = &s->items[i];
-
         if (one->value.n <= text.n && memcmp(one->value.p, text.p, one->value.n) == 0 &&
             (!longest || one->value.n > longest->value.n))
             longest = one;
@@ -193,13 +181,10 @@ static const struct secret *match(const struct secrets *s, struct span text)
 size_t secrets_replace(const struct secrets *s, struct span text, struct buf *b)
 {
     size_t places = 0, kept = 0, covered = 0; /* [.., covered) belongs to the stretch being replaced */
-
     for (size_t i = 0; i < text.n; i++) {
-        const struct secret *found;
-
         if (!s->starts[(unsigned char)text.p[i]])
             continue;
-        found = match(s, (struct span){text.p + i, text.n - i});
+        const struct secret *found = match(s, (struct span){text.p + i, text.n - i});
         if (!found)
             continue;
         if (places == 0 || i >= covered) {
@@ -228,11 +213,9 @@ struct mask {
 static const char *mask_text(struct mask *m, const char *text)
 {
     struct buf masked = {0};
-    size_t places;
-
     if (!text)
         return NULL;
-    places = secrets_replace(m->secrets, span_of(text), &masked);
+    size_t places = secrets_replace(m->secrets, span_of(text), &masked);
     if (places)
         text = arena_copy(m->arena, masked.p, masked.n);
     *m->count += places;
@@ -244,7 +227,6 @@ static void mask_word(void *self, struct span name, size_t word, size_t from)
 {
     struct mask *m = self;
     const char *text = m->plan->engine.command[word];
-
     m->plan->engine.command[word] = arena_format(m->arena, "%.*s[secret:%.*s]", (int)from, text, SPAN_ARG(name));
     ++*m->count;
 }
@@ -271,7 +253,6 @@ struct plan secrets_mask_plan(const struct secrets *s, const struct plan *plan, 
 {
     struct plan masked = *plan;
     struct mask m = {s, a, &masked, count};
-
     /* By place first, so that a value is counted once and named after its option. */
     masked.engine.command = arena_array(a, plan->engine.command_count, sizeof(char *));
     for (size_t i = 0; i < plan->engine.command_count; i++)

@@ -2,6 +2,7 @@
 #include "base/num.h"
 #include "report/number.h"
 #include "report/table.h"
+#include "text/wrap.h"
 
 static void expect(struct buf *b, const char *text)
 {

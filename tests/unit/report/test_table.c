@@ -2,6 +2,7 @@
 
 #include "report/number.h"
 #include "report/table.h"
+#include "text/wrap.h"
 
 static const char *put(const struct table *t, struct arena *a)
 {
