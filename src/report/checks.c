@@ -9,6 +9,7 @@
 static void put_code(struct report *p, enum report_look look, const char *name, const char *text)
 {
     enum { INDENT = 29 }; /* the longest name and two spaces */
+    must(columns_text(name) + 4 < INDENT);
     buf_str(p->out, "    ");
     report_look(p, look, name);
     buf_fmt(p->out, "%*s", (int)(INDENT - 4 - columns_text(name)), "");
@@ -24,6 +25,7 @@ static void put_excluded(struct report *p)
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < r->check_count; i++) {
             const struct result_check *c = &r->checks[i];
+            must(c->code < CODE_COUNT);
             if (pass == 0 && c->outcome == CHECK_FAILED)
                 put_code(p, LOOK_BAD, check_code_names[c->code], report_or(p, c->why, "failed"));
             if (pass == 1 && c->outcome == CHECK_NOT_RECORDED)
@@ -55,6 +57,7 @@ void full_trust(struct report *p)
     bool any = false;
     for (size_t i = 0; i < r->flag_count; i++) {
         const struct result_flag *m = &r->flags[i];
+        must(m->code < FLAG_COUNT);
         if (m->outcome != CHECK_FAILED || m->code == FLAG_SIMULATED)
             continue;
         if (!any)

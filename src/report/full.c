@@ -45,7 +45,7 @@ const char *full_seconds(struct report *p, double s)
 
 /* ---- head ---- */
 
-static void put_head(struct report *p)
+static void put_title(struct report *p)
 {
     const struct result *r = p->r;
     report_look(p, LOOK_HEADING,
@@ -161,7 +161,7 @@ void report_full(const struct result *r, const struct report_options *options, s
     struct report p;
     report_init(&p, r);
     report_seal(&p, options);
-    put_head(&p);
+    put_title(&p);
     full_trust(&p);
     put_tokens(&p);
     put_others(&p);

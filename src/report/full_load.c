@@ -1,5 +1,6 @@
 /* The whole report: latencies, requests, steady state, delivery, estimate. */
 #include <math.h>
+#include "base/must.h"
 #include "report/internal.h"
 
 static void named_line(struct report *p, const char *name, const char *text)
@@ -49,9 +50,9 @@ void full_latencies(struct report *p)
 
 /* ---- requests ---- */
 
-static const char *token_source_text(int source)
+static const char *token_source_text(enum token_source source)
 {
-    switch ((enum token_source)source) {
+    switch (source) {
     case TOKENS_RUNNING:
         return "told by the engine in each chunk";
     case TOKENS_ALLOTTED:
@@ -74,6 +75,7 @@ void full_requests(struct report *p)
                             number_text_i64(a, l->successful), number_text_i64(a, l->failed)));
     for (size_t i = 0; i < l->failure_count; i++) {
         const struct result_failure *f = &l->failures[i];
+        must(f->verdict < VERDICT_COUNT);
         named_line(p, "  failed",
                    arena_format(a, "%s: %lld, the first is request %lld%s%s", verdict_names[f->verdict],
                                 (long long)f->count, (long long)f->first_request, f->detail ? ": " : "",
@@ -151,6 +153,7 @@ void full_steady(struct report *p)
     static const char *const runs[] = {"1 window", "2 in a row", "3 in a row", "all windows"};
     const struct result *r = p->r;
     const struct result_steady *s = &r->steady;
+    must(r->method.attribution < RULE_COUNT && r->method.k < K_COUNT);
     report_heading(p, "Steady state by each rule, J/token @ s after the first request");
     struct table t;
     table_init(&t, &p->arena, "lrrrr");

@@ -1,6 +1,7 @@
 /* The whole report: the stages, the start by phase, the GPUs and how they came to rest. */
 #include <math.h>
 #include <string.h>
+#include "base/must.h"
 #include "report/internal.h"
 #include "report/words.h"
 
@@ -96,6 +97,7 @@ static void gpu_table(struct report *p)
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         const struct result_stage *s = result_stage_of(r, stages[i]);
         for (size_t g = 0; g < s->gpu_count; g++) {
+            must((size_t)s->gpus[g].gpu < r->gpu_count);
             const struct energy_set *e = &s->gpus[g].energy;
             table_cell(&t, arena_format(&p->arena, "%s, GPU %lld", words_stage(s->stage),
                                         (long long)r->gpus[s->gpus[g].gpu].index));
@@ -183,6 +185,7 @@ static void put_phases(struct report *p)
     full_head_row(&t, (const char *const[]){"", "s", "J", "W", NULL});
     for (size_t i = 0; i < r->startup_phase_count; i++) {
         const struct result_phase *x = &r->startup_phases[i];
+        must(x->phase < PHASE_COUNT);
         table_cell(&t, names[x->phase]);
         table_cell(&t, full_seconds(p, x->duration_s));
         table_cell(&t, report_cell(p, &x->energy_j));

@@ -50,8 +50,9 @@ void report_heading(struct report *p, const char *format, ...)
     char text[200];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    int n = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    must(n >= 0 && (size_t)n < sizeof text);
     buf_byte(p->out, '\n');
     report_look(p, LOOK_HEADING, text);
     buf_byte(p->out, '\n');

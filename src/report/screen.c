@@ -110,8 +110,8 @@ static void put_identity(struct screen *s)
 
 /* ---- latency ---- */
 
-static void latency_row(struct screen *s, struct screen_table *table, const char *name, double scale,
-                        const struct percentiles *x)
+static void percentiles_row(struct screen *s, struct screen_table *table, const char *name, double scale,
+                            const struct percentiles *x)
 {
     const struct quantity *const all[] = {&x->mean, &x->p50, &x->p90, &x->p99, &x->max};
     bool fault = result_latency_fault(s->r) != NULL, bracket = false;
@@ -130,9 +130,9 @@ static void put_latency(struct screen *s)
     struct screen_table table;
     screen_table_init(s, &table, "ldddddl",
                       (const char *const[]){"Latency", "mean", "P50", "P90", "P99", "max", "", NULL});
-    latency_row(s, &table, "first token (TTFT), s", 1, &l->ttft_s);
-    latency_row(s, &table, "per token (TPOT), ms", 1000, &l->tpot_s);
-    latency_row(s, &table, "answer (E2E), s", 1, &l->e2e_s);
+    percentiles_row(s, &table, "first token (TTFT), s", 1, &l->ttft_s);
+    percentiles_row(s, &table, "per token (TPOT), ms", 1000, &l->tpot_s);
+    percentiles_row(s, &table, "answer (E2E), s", 1, &l->e2e_s);
     screen_table_put(s, &table, "Latency", NULL);
 }
 
@@ -156,6 +156,7 @@ static void put_requests(struct screen *s)
     const char *failed = l->failed == 0 ? "none failed" : counted(s, l->failed, "failed");
     if (l->failure_count) {
         const struct result_failure *f = &l->failures[0];
+        must(f->verdict < VERDICT_COUNT);
         failed = arena_format(a, "%s; request %lld: %s", failed, (long long)f->first_request,
                               report_or(&s->p, f->detail, verdict_names[f->verdict]));
     }

@@ -60,6 +60,7 @@ static void care_checks(struct screen *s, struct cares *c)
 
 static void care_headline(struct screen *s, struct cares *c, const char *what, const struct quantity *q)
 {
+    must(what && q);
     if (!screen_has(q))
         care_add(c, LOOK_BAD, "missing",
                  arena_format(&s->p.arena, "%s: %s.", what, report_or(&s->p, q->why, screen_absence(q))));

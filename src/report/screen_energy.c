@@ -6,7 +6,7 @@ enum { BAR = 16 };
 
 enum part_id { PART_START, PART_SERVE, PART_STEADY, PART_PEAK, PART_DRAIN, PART_STOP, PART_IDLE, PART_COUNT };
 
-struct part {
+struct energy_part {
     const char *name;
     double s; /* NaN: not known */
     struct quantity energy;
@@ -21,7 +21,7 @@ struct unit {
 };
 
 /* One unit and one number of places for all: four digits of the largest. */
-static struct unit unit_of(const struct part *parts)
+static struct unit unit_of(const struct energy_part *parts)
 {
     static const struct unit units[] = {{1e9, "GJ", 0}, {1e6, "MJ", 0}, {1e3, "kJ", 0}, {1, "J", 0}};
     double largest = 0;
@@ -37,15 +37,16 @@ static struct unit unit_of(const struct part *parts)
     return u;
 }
 
-static struct part part_of(const struct screen *s, enum stage_id stage, const char *name)
+static struct energy_part part_of(const struct screen *s, enum stage_id stage, const char *name)
 {
     const struct result_stage *x = result_stage_of(s->r, stage);
     const struct quantity *energy = &x->energy.headline;
-    return (struct part){.name = name, .s = x->duration_s, .energy = *energy, .bracket = screen_out_of_use(s, energy)};
+    return (struct energy_part){
+        .name = name, .s = x->duration_s, .energy = *energy, .bracket = screen_out_of_use(s, energy)};
 }
 
 /* What a token costs in a part of serving. */
-static void part_per_token(struct screen *s, struct part *part, const struct quantity *q)
+static void part_per_token(struct screen *s, struct energy_part *part, const struct quantity *q)
 {
     part->bracket = part->bracket || screen_out_of_use(s, q);
     part->remark = screen_has(q)
@@ -56,11 +57,11 @@ static void part_per_token(struct screen *s, struct part *part, const struct qua
 }
 
 /* What is left of serving after its peak. */
-static struct part part_drain(struct screen *s)
+static struct energy_part part_drain(struct screen *s)
 {
     const struct result_saturated *x = &s->r->saturated;
     const struct quantity *time = &x->tail_time_share, *share = &x->tail_energy_share, *tokens = &x->tail_token_share;
-    struct part part = part_of(s, STAGE_FORMAL, "  draining");
+    struct energy_part part = part_of(s, STAGE_FORMAL, "  draining");
     part.s *= quantity_value(time);
     part.energy = quantity_from(quantity_value(&part.energy) * quantity_value(share),
                                 (const struct quantity *const[]){&part.energy, share}, 2);
@@ -70,7 +71,7 @@ static struct part part_drain(struct screen *s)
     return part;
 }
 
-static void parts_make(struct screen *s, struct part *parts)
+static void parts_make(struct screen *s, struct energy_part *parts)
 {
     const struct result *r = s->r;
     parts[PART_START] = part_of(s, STAGE_STARTUP, "start");
@@ -87,7 +88,7 @@ static void parts_make(struct screen *s, struct part *parts)
 }
 
 /* "######## 31 %" of start, serve and stop together; nothing where they are not all known. */
-static const char *bar_text(struct screen *s, double j, const struct part *parts)
+static const char *bar_text(struct screen *s, double j, const struct energy_part *parts)
 {
     const double all[] = {quantity_value(&parts[PART_START].energy), quantity_value(&parts[PART_SERVE].energy),
                           quantity_value(&parts[PART_STOP].energy)};
@@ -99,8 +100,8 @@ static const char *bar_text(struct screen *s, double j, const struct part *parts
     return arena_format(&s->p.arena, "%.*s %s %%", n ? n : 1, "################", share);
 }
 
-static void part_row(struct screen *s, struct screen_table *table, const struct part *part, const struct part *parts,
-                     struct unit u)
+static void part_row(struct screen *s, struct screen_table *table, const struct energy_part *part,
+                     const struct energy_part *parts, struct unit u)
 {
     bool is = screen_has(&part->energy);
     double j = quantity_value(&part->energy), w = part->s > 0 ? j / part->s : (double)NAN;
@@ -114,7 +115,7 @@ static void part_row(struct screen *s, struct screen_table *table, const struct 
 
 void screen_energy(struct screen *s)
 {
-    struct part parts[PART_COUNT];
+    struct energy_part parts[PART_COUNT];
     struct screen_table table;
     parts_make(s, parts);
     struct unit u = unit_of(parts);

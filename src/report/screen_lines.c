@@ -56,7 +56,7 @@ void screen_row_end(struct screen_table *table, bool bracket)
     table->bracket[table->n++] = bracket;
 }
 
-static void put_row(struct screen *s, struct span row, bool bracket, size_t widest, const char *strong)
+static void put_plain(struct screen *s, struct span row, bool bracket, size_t widest, const char *strong)
 {
     struct arena *a = &s->p.arena;
     const char *end = widest + 4 > SCREEN_COLUMNS ? "]" : " ]";
@@ -92,7 +92,7 @@ void screen_table_put(struct screen *s, const struct screen_table *table, const 
         if (i == 0 && heading)
             put_heading(s, list[i], heading);
         else
-            put_row(s, list[i], table->bracket[i], widest, strong);
+            put_plain(s, list[i], table->bracket[i], widest, strong);
     buf_done(&b);
 }
 

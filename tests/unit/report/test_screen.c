@@ -490,7 +490,11 @@ static void assert_file(const char *path, const char *text, struct arena *a)
     struct err e = {0};
     struct buf b = {0};
     assert_ok(file_read(arena_format(a, "%s/%s", JTOK_SOURCE, path), 0, &b, &e), e);
-    assert_string_equal(buf_text(&b), text);
+    if (strcmp(buf_text(&b), text) != 0)
+        fail_msg(
+            "%s is out of step: print it anew with jtok report, --full for the whole one, --unsealed where there is "
+            "no seal.",
+            path);
     buf_done(&b);
 }
 
