@@ -156,6 +156,6 @@ void help_program(struct buf *out)
     buf_str(out, "\n\"jtok COMMAND --help\" shows the options of a command, with an example.\n"
                  "\"jtok --version\" prints the version.\n");
     help_put_exits(NULL, out);
-    buf_str(out, "\nExample:\n");
+    buf_str(out, "\nExamples:\n");
     help_put_lines(cmd_run.example, out);
 }
