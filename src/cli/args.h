@@ -3,8 +3,7 @@
  *     struct lamp_options { enum format format; int64_t power_w; bool dim; };
  *     static const struct option lamp_rows[] = {
  *         FORMAT_OPTION(lamp_options, format, format_names_two),
- *         {"--power", 'p', "W", .field = I64(lamp_options, power_w, "Power at full light.", RANGE(1, 100),
- * DEFAULT(60))},
+ *         {"--power", 'p', "W", .field = I64(lamp_options, power_w, "Power.", RANGE(1, 100), DEFAULT(60))},
  *         {"--dim", 0, NULL, .field = BOOL(lamp_options, dim, "Half as bright.")},
  *         {"--runs", 'o', "FOLDER", .plan_key = "runs", .doc = "Where run folders are made."},
  *     };
@@ -32,7 +31,7 @@ struct option {
     char letter;       /* 'o' for "-o"; 0: none */
     const char *value; /* what help calls the value: "NAME"; null: a flag */
     struct field field;
-    bool many;                    /* instead of a field: may be given often; the values are args.many, in order */
+    bool many;                    /* instead of a field, one row a command: given often, its values are args.many */
     const char *plan_key;         /* instead of a field: "requests.count" */
     bool commas;                  /* of a plan key: a list, with commas between */
     const char *const *plan_with; /* of a plan key: further KEY=VALUE that it sets; null-terminated, or null */

@@ -89,9 +89,11 @@ static void each_text_has_the_form_of_its_kind(void **state)
 static void the_tables_are_whole(void **state)
 {
     (void)state;
-    for (const struct command *const *c = commands; *c; c++)
+    for (const struct command *const *c = commands; *c; c++) {
+        int many = 0;
         for (size_t i = 0; i < (*c)->option_count; i++) {
             const struct option *o = &(*c)->options[i];
+            many += o->many;
             assert_int_equal((o->field.key != NULL) + (o->plan_key != NULL) + o->many, 1);
             assert_int_equal(o->value == NULL, o->field.key && o->field.type == FIELD_BOOL);
             assert_int_equal(strncmp(o->name, "--", 2), 0);
@@ -101,6 +103,8 @@ static void the_tables_are_whole(void **state)
                 assert_true(!o->letter || o->letter != (*c)->options[k].letter);
             }
         }
+        assert_true(many <= 1); /* args.many has its values */
+    }
 }
 
 /* "\-\-dry\-run" of "--dry-run". */
