@@ -1,5 +1,7 @@
 #include "analysis/allot.h"
+#include "base/must.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { SMALL = 256, SHARES = 256, STREAMED_MAX = 60000 };
@@ -148,6 +150,7 @@ static void spread_large(uint32_t *b, size_t count, uint64_t n, uint64_t total, 
 
 void tokens_allot(uint32_t *b, size_t count, uint64_t n, uint64_t *scratch)
 {
+    must(count == 0 || (b && scratch));
     uint64_t total = 0;
     uint32_t counts[SMALL] = {0};
     bool small = true;
@@ -225,6 +228,7 @@ static void prepare_level(struct allotment *p, const uint64_t *at_share, uint32_
 
 bool allot_prepare(struct allotment *p, uint64_t n)
 {
+    assert(p->large <= 1);
     uint64_t total = 0, at_share[SHARES] = {0};
     uint32_t share[ALLOT_SIZES] = {0}, most = 0;
     for (uint32_t k = 0; k < ALLOT_SIZES; k++)

@@ -1,5 +1,6 @@
 #include "analysis/assemble.h"
 
+#include <assert.h>
 #include <math.h>
 #include "base/must.h"
 
@@ -7,6 +8,7 @@ static struct result_gpu gpu_of(const struct rec_gpu *g, const struct gpu_series
                                 const struct gpu_baseline *baseline, const struct gpu_release *release,
                                 const struct gpu_level *level)
 {
+    assert(isnan(level->formal_mean_w) || quantity_has_value(&level->ready_w));
     return (struct result_gpu){.uuid = g->uuid,
                                .name = g->name,
                                .index = g->index,
@@ -46,6 +48,8 @@ struct result_gpu *assemble_gpus(const struct records *r, const struct meters *m
 
 struct result_release assemble_release(const struct release_verdict *v, struct quantity first_in_band_j)
 {
+    must(v->closed == !v->why);
+    must(!v->closed || v->end_ns != ABSENT_I64);
     return (struct result_release){.closed = v->closed,
                                    .timed_out = v->timed_out,
                                    .why = v->why,
@@ -62,6 +66,7 @@ struct result_release assemble_release(const struct release_verdict *v, struct q
 
 struct result_attribution assemble_attribution(const struct split *s, const struct windows *w, struct arena *a)
 {
+    must((s->source == CURVE_NONE) == !s->rules[RULE_GAP].energy_j);
     struct result_rule *rules = arena_array(a, RULE_COUNT, sizeof *rules);
     for (int k = 0; k < RULE_COUNT; k++)
         rules[k] = (struct result_rule){.rule = (enum rule)k,
@@ -80,6 +85,7 @@ struct result_attribution assemble_attribution(const struct split *s, const stru
 struct result_request *assemble_requests(const struct request_table *t, const struct formal *f, const struct split *s,
                                          const struct windows *w, struct arena *a)
 {
+    must(t->n == f->chains->request_count && w->completed.n <= t->n);
     struct result_request *rows = arena_array(a, t->n, sizeof *rows);
     for (size_t i = 0; i < t->n; i++) {
         rows[i] = t->rows[i];

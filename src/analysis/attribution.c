@@ -4,6 +4,7 @@
 #include "base/must.h"
 #include "base/sort.h"
 #include "base/time.h"
+#include <assert.h>
 
 /* ---- walking the energy curve ---- */
 
@@ -91,6 +92,7 @@ static inline void advance(struct sweep *s, int64_t t_ns)
 /* The request's rate from now on. A last change to nobody leaves R exactly 0. */
 static inline void set_rate(struct sweep *s, struct share *q, double r)
 {
+    assert(r >= 0);
     /* The change as two doubles, exactly: what one request adds to R it also takes away again. */
     struct sum change = {r, 0};
     sum_add(&change, -q->r);
@@ -281,6 +283,7 @@ static bool before_interval(const void *x, const void *y)
 
 double attribution_union_j(const struct energy_curve *c, int64_t start_ns, int64_t end_ns, struct interval *x, size_t n)
 {
+    must(c->n >= 2 && start_ns <= end_ns);
     sort_stable(x, n, sizeof *x, before_interval);
     struct walk w = walk_from(c, start_ns, end_ns);
     struct sum sum = {0};

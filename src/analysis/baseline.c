@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include "rules/idle.h"
+#include "base/must.h"
 
 /* ABSENT_I64 where it is not known, or no time that a run could last. */
 int64_t baseline_ns(double s)
@@ -13,6 +14,7 @@ int64_t baseline_ns(double s)
 /* The grid samples from a time on, failed ones among them. */
 size_t baseline_samples(const struct rec_gpu *g, int64_t period_ns, int64_t from_ns, struct tick_sample *to)
 {
+    must(period_ns > 0);
     size_t n = 0;
     for (size_t i = 0; i < g->instant_count; i++)
         if (g->instant[i].tag == INSTANT_GRID && g->instant[i].t_ns >= from_ns)
@@ -70,6 +72,7 @@ static struct gpu_baseline no_window(void)
 
 struct gpu_baseline *baseline_judge(const struct records *r, struct arena *a)
 {
+    must(r->gpu_count == 0 || r->gpus);
     int64_t start_ns = records_boundary(r, BOUNDARY_BASELINE_START);
     int64_t end_ns = records_boundary(r, BOUNDARY_BASELINE_END), period_ns = baseline_ns(r->plan.method.grid_s);
     bool none = start_ns == ABSENT_I64 || end_ns == ABSENT_I64 || end_ns <= start_ns || period_ns <= 0;

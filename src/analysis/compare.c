@@ -5,6 +5,7 @@
 #include "base/sort.h"
 #include "model/limits.h"
 #include "schema/table.h"
+#include "base/must.h"
 
 const char *const compare_verdict_names[] = {"none", "no_difference", "lower", "higher", NULL};
 
@@ -159,6 +160,7 @@ static void find_order(struct compare *c)
 
 bool compare_in_turn(const char *order)
 {
+    must(order);
     int64_t places[2] = {0}, n[2] = {0};
     for (int64_t i = 0; order[i]; i++) {
         places[order[i] == 'B'] += i;
@@ -370,6 +372,7 @@ static const char **ids_of(const struct side *s, struct arena *a)
 void compare_sides(const struct compare_run *x, size_t n, const struct compare_run *y, size_t m, struct arena *a,
                    struct comparison *ret)
 {
+    must(n > 0 && m > 0);
     *ret = (struct comparison){.a_count = n, .b_count = m, .chance = __builtin_nan("")};
     struct compare c = {{x, n}, {y, m}, a, ret};
     ret->a_ids = ids_of(&c.x, a);

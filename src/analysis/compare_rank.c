@@ -5,6 +5,7 @@
 #include "analysis/order.h"
 #include "base/sort.h"
 #include "schema/table.h"
+#include "base/must.h"
 
 const char *const size_group_names[] = {"unknown", "up to 50e9", "above 50e9, below 200e9", "from 200e9", NULL};
 
@@ -45,6 +46,7 @@ static size_t place(const double *sorted, size_t n, double x, bool with)
 
 void rank_average(const double *values, size_t n, struct arena *a, double *ret_ranks)
 {
+    must(n == 0 || (values && ret_ranks));
     const double *sorted = sorted_copy(values, n, a);
     for (size_t i = 0; i < n; i++) {
         size_t below = place(sorted, n, values[i], false), upto = place(sorted, n, values[i], true);
@@ -54,6 +56,7 @@ void rank_average(const double *values, size_t n, struct arena *a, double *ret_r
 
 double rank_spearman(const double *x, const double *y, size_t n, struct arena *a)
 {
+    must(n == 0 || (x && y));
     double *rx = arena_array(a, n, sizeof *rx), *ry = arena_array(a, n, sizeof *ry);
     rank_average(x, n, a, rx);
     rank_average(y, n, a, ry);
@@ -110,6 +113,7 @@ static bool before_entry(const void *x, const void *y)
 
 struct rank_figures rank_figures_of(const struct ranking_entry *entries, size_t n, struct arena *a)
 {
+    must(n == 0 || entries);
     struct rank_figures f = {0};
     double *steady = arena_array(a, n, sizeof *steady), *lifecycle = arena_array(a, n, sizeof *lifecycle);
     for (size_t i = 0; i < n; i++)
@@ -350,6 +354,7 @@ static void make_groups(struct ranker *k)
 
 void rank_runs(const struct compare_run *runs, size_t n, struct arena *a, struct ranked_runs *ret)
 {
+    must(n == 0 || runs);
     *ret = (struct ranked_runs){.caveat = "Grouping does not imply equal computation.",
                                 .dropped = arena_array(a, n, sizeof *ret->dropped)};
     struct ranker k = {.runs = runs, .count = n, .a = a, .out = ret};

@@ -6,9 +6,11 @@
 #include "model/limits.h"
 #include "base/buf.h"
 #include "schema/visit.h"
+#include "base/must.h"
 
 void sentences_add(struct sentences *s, struct arena *a, const char *text)
 {
+    must(text);
     for (size_t i = 0; i < s->count; i++)
         if (strcmp(s->items[i], text) == 0)
             return;
@@ -60,6 +62,7 @@ const char *compare_id(const struct result *r)
 
 bool compare_same_run(const struct compare_run *x, const struct compare_run *y)
 {
+    must(x->result && y->result);
     return same_text(x->result->about.run_id, y->result->about.run_id) &&
            !(x->run && y->run && x->run->began_realtime_ns != y->run->began_realtime_ns);
 }
@@ -83,6 +86,7 @@ static void want_same_if_stated(struct same *s, const char *what, const char *a,
 
 const char *compare_not_formal(const struct result *r, struct arena *a)
 {
+    must(r->checks || r->check_count == 0);
     const char *text = NULL;
     for (size_t i = 0; i < r->check_count; i++)
         if (check_excludes(r->checks[i].outcome))
@@ -333,6 +337,7 @@ static void want_alike(struct same *s)
 
 void compare_conditions(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f)
 {
+    must(x->result && y->result);
     struct same s = {x, y, a, f};
     want_same(&s, "scenario", x->result->about.scenario, y->result->about.scenario);
     want_same_work(&s);
@@ -369,6 +374,7 @@ static const char *precision_of(const struct compare_run *r)
 
 void compare_pair(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f)
 {
+    must(x->result && y->result);
     struct same s = {x, y, a, f};
     want_formal(&s, x->result);
     want_formal(&s, y->result);
@@ -642,6 +648,7 @@ static struct places places_of(const struct plans *p, const struct compare_run *
 void compare_differences(const struct compare_run *x, const struct compare_run *y, struct arena *a,
                          struct plan_differences *ret, struct sentences *notes)
 {
+    must(x->plan && y->plan);
     *ret = (struct plan_differences){0};
     struct plans p = {.x = leaves_of(x->plan, a), .y = leaves_of(y->plan, a), .a = a, .out = ret};
     p.same_requests = requests_agree(&p);
@@ -661,6 +668,7 @@ void compare_differences(const struct compare_run *x, const struct compare_run *
 
 void compare_repetition(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f)
 {
+    must(x->result && y->result);
     const char *runs =
         arena_format(a, "Run %s is not a repetition of %s", compare_id(y->result), compare_id(x->result));
     struct findings conditions = {0};

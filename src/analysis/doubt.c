@@ -1,12 +1,15 @@
 #include "analysis/doubt.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/order.h"
 #include "model/limits.h"
 #include "base/time.h"
+#include "base/must.h"
 
 struct doubt doubt_of(double rest, enum doubt_source from)
 {
+    must(isnan(rest) || rest >= 0);
     double zero = isnan(rest) ? rest : 0;
     return (struct doubt){zero, rest, zero, isnan(rest) ? DOUBT_NONE : from};
 }
@@ -72,6 +75,7 @@ static double end_term(const struct gpu_series *g, const struct fit *f, int64_t 
 
 double doubt_counter_j(const struct gpu_series *g, const struct fit *f, const struct stretch *s)
 {
+    must(s->from_ns != ABSENT_I64 && s->to_ns != ABSENT_I64);
     return sqrt(end_term(g, f, s->from_ns) + end_term(g, f, s->to_ns));
 }
 
@@ -95,6 +99,7 @@ struct doubt doubt_buffer(const struct fit *f, const struct stretch *s, double b
 
 double doubt_successive_j(const struct curve *c, const struct stretch *s, size_t n)
 {
+    must(n == 0 || s);
     struct sum sum = {0};
     size_t inside = 0;
     for (size_t i = 0; i < c->n; i++) {
@@ -113,6 +118,7 @@ double doubt_successive_j(const struct curve *c, const struct stretch *s, size_t
 struct doubt doubt_grid(const struct gpu_series *g, const struct fit *f, const struct stretch *s,
                         const struct curve *curve, double curve_j, double precise_j, double counter_j)
 {
+    must(s->from_ns != ABSENT_I64 && s->to_ns != ABSENT_I64);
     double rest = doubt_precise_j(f, s);
     if (!isnan(precise_j) && !isnan(rest) && covers_without_gap(&g->buffer, s->from_ns, s->to_ns))
         return (struct doubt){curve_j - precise_j, rest, 0, DOUBT_PRECISE};
@@ -138,5 +144,6 @@ void doubt_add(struct doubt_sum *sum, const struct doubt *d)
 
 double doubt_total_j(const struct doubt_sum *sum)
 {
+    assert(sum->none || isnan(sum->rest_squares) || sum->rest_squares >= 0);
     return sum->none ? (double)NAN : fabs(sum->known) + sqrt(sum->rest_squares + square(sum->sampling));
 }

@@ -1,5 +1,6 @@
 #include "analysis/energy.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/order.h"
 #include "base/must.h"
@@ -133,6 +134,7 @@ static struct disagreement disagreement_of(const struct meters *m, size_t i, con
 
 static void mark_not_closed(struct energy_set *e, const char *why)
 {
+    assert(why);
     e->headline = quantity_marked(e->headline, Q_NOT_CLOSED, why);
     for (int k = 0; k < SERIES_COUNT; k++)
         *energy_series(e, (enum series_id)k) = quantity_marked(*energy_series(e, (enum series_id)k), Q_NOT_CLOSED, why);
@@ -246,6 +248,8 @@ static struct doubt parts_doubt(const struct meters *m, size_t i, const struct p
 struct quantity meters_parts(const struct meters *m, const struct part *parts, size_t n, bool whole, size_t gpu,
                              struct arena *arena)
 {
+    must(n > 0);
+    must(gpu == METERS_ALL || gpu < m->gpu_count);
     must(n <= PARTS_MAX);
     struct quantity sum = begin_sum(m);
     struct doubt_sum doubts = {0};
@@ -271,6 +275,7 @@ struct quantity meters_parts(const struct meters *m, const struct part *parts, s
 
 double meters_series_j(const struct meters *m, enum series_id series, int64_t a_ns, int64_t b_ns)
 {
+    must(series < SERIES_COUNT);
     struct sum sum = {0};
     for (size_t i = 0; i < m->gpu_count; i++) {
         const struct gpu_series *g = &m->gpus[i];
@@ -289,6 +294,7 @@ double meters_series_j(const struct meters *m, enum series_id series, int64_t a_
 
 const char *meters_contradiction(const struct result_stage_gpu *rows, size_t n, struct arena *arena)
 {
+    must(n == 0 || rows);
     static const enum series_id series[] = {SERIES_GRID, SERIES_COUNTER, SERIES_BUFFER, SERIES_PRECISE};
     enum { COUNT = sizeof series / sizeof *series };
     const char *worst = NULL;
@@ -313,6 +319,7 @@ const char *meters_contradiction(const struct result_stage_gpu *rows, size_t n, 
 
 struct meters meters_fitted(struct meters m, int64_t from_ns, int64_t to_ns, int64_t fit_to_ns, struct arena *arena)
 {
+    must(from_ns != ABSENT_I64 && fit_to_ns != ABSENT_I64);
     m.from_ns = from_ns;
     m.to_ns = to_ns;
     struct fit *fits = arena_array(arena, m.gpu_count, sizeof *fits);
@@ -324,6 +331,7 @@ struct meters meters_fitted(struct meters m, int64_t from_ns, int64_t to_ns, int
 
 struct meters meters_make(const struct run_series *s, const struct plan *plan, struct arena *arena)
 {
+    must(s->gpu_count == 0 || s->gpus);
     struct fit *fits = arena_array(arena, s->gpu_count, sizeof *fits);
     for (size_t i = 0; i < s->gpu_count; i++)
         fits[i] = fit_absent("the run has no service_start or no end of release");

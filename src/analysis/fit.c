@@ -1,14 +1,17 @@
 #include "analysis/fit.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/order.h"
 #include "model/limits.h"
 #include "base/time.h"
+#include "base/must.h"
 
 enum { LAG_STEPS = (METHOD_COUNTER_DELAY_MAX_NS - METHOD_LAG_FIRST_NS) / METHOD_LAG_STEP_NS };
 
 struct fit fit_absent(const char *why)
 {
+    must(why);
     struct quantity none = quantity_absent(Q_NOT_RECORDED, why);
     return (struct fit){.factor = none, .lag_s = none};
 }
@@ -19,6 +22,7 @@ struct fit fit_absent(const char *why)
  * ends of every step. */
 static double residual(const struct gpu_series *g, size_t first, size_t last, int64_t lag_ns)
 {
+    assert(first <= last);
     const struct counter *c = &g->counter;
     const struct curve *b = &g->buffer;
     struct sum sum = {0};
@@ -127,6 +131,7 @@ struct fit fit_make(const struct gpu_series *g, int64_t a_ns, int64_t b_ns, stru
 
 double fit_range_j(const struct fit *f, int64_t from_ns, int64_t to_ns)
 {
+    assert(from_ns <= to_ns);
     size_t first = stamp_before(f->t_ns, f->n, from_ns);
     first = first >= f->n ? 0 : f->t_ns[first] < from_ns ? first + 1 : first;
     size_t end = first;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "analysis/order.h"
 #include "base/sort.h"
+#include "base/must.h"
 
 /* A bucket is the exponent and the first MANTISSA bits of the gap in ns as a double: it is monotonic for values >= 0.
  */
@@ -133,6 +134,7 @@ static void collect(struct gap_walk w, struct bucket *buckets, size_t n, struct 
 
 struct percentiles gaps_percentiles(const struct token_chains *s, bool per_token)
 {
+    must(s->chunk_count == 0 || (s->next && s->tokens));
     static const double quantiles[QUANTILES] = {0.50, 0.90, 0.95, 0.99};
     struct arena scratch = {0};
     uint64_t *weights = arena_array(&scratch, BUCKETS, sizeof *weights), total = 0;

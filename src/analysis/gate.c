@@ -1,5 +1,6 @@
 #include "analysis/gate.h"
 #include "schema/table.h"
+#include "base/must.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,6 +10,7 @@ const char *const gate_outcome_names[] = {"undecided", "passed", "failed", "refu
 
 const struct compare_metric *gate_metric(const char *key)
 {
+    must(key);
     for (size_t i = 0; i < COMPARE_METRICS; i++)
         if (strcmp(compare_metrics[i].key, key) == 0)
             return &compare_metrics[i];
@@ -46,6 +48,7 @@ static const char *percent(double share, struct arena *a)
 
 void gate_judge(struct gate *g, struct arena *a)
 {
+    must(g->metric);
     const double none = __builtin_nan("");
     g->value = g->low = g->high = none;
     g->interval = NULL;

@@ -1,5 +1,6 @@
 #include "analysis/lag.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/attribution.h"
 #include "analysis/order.h"
@@ -12,6 +13,7 @@
  * or end at a sample, but for the little that a parabola dips between. */
 static double lowest_mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns, int64_t width_ns)
 {
+    assert(width_ns > 0);
     double lowest = (double)NAN;
     if (!curve_covers(c, a_ns, b_ns) || b_ns - a_ns < width_ns)
         return lowest;
@@ -96,6 +98,7 @@ static bool gap_is_idle(const struct gpu_series *series, const struct gpu_level 
 struct levels lag_levels(const struct run_series *s, const struct records *r, int64_t start_ns, int64_t end_ns,
                          struct arena *a)
 {
+    must(start_ns < end_ns);
     must(s->gpu_count == r->gpu_count);
     const int64_t ready_ns = records_boundary(r, BOUNDARY_READY);
     struct levels x = {.gpus = arena_array(a, s->gpu_count, sizeof *x.gpus), .n = s->gpu_count};

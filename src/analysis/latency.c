@@ -84,6 +84,7 @@ static struct result_request row_of(const struct token_chain *q, const struct re
 struct request_table latency_table(const struct token_chains *s, const struct clock_line *clocks,
                                    int64_t formal_start_ns, struct arena *a)
 {
+    must(s->request_count == 0 || (s->requests && s->chains));
     struct request_table t = {.rows = arena_array(a, s->request_count, sizeof *t.rows), .n = s->request_count};
     for (size_t i = 0; i < t.n; i++) {
         const struct times times = times_of(&s->chains[i], &s->requests[i], clocks);

@@ -1,5 +1,6 @@
 #include "analysis/metrics.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/analyze.h"
 #include "base/must.h"
@@ -62,6 +63,7 @@ static struct quantity divided(struct quantity q, const char *lack_requests)
 
 struct result_metrics metrics_of(const struct result *x, const struct plan_cost *cost, const char *lack)
 {
+    must(x->stage_count > 0);
     static const char NO_TOKENS[] = "no successful request, so no output tokens";
     const struct result_load *load = &x->load;
     const struct result_stage *formal = result_stage_of(x, STAGE_FORMAL), *life = result_stage_of(x, STAGE_LIFECYCLE);
@@ -104,6 +106,7 @@ struct result_metrics metrics_of(const struct result *x, const struct plan_cost 
 
 static struct quantity smallest_n(const struct quantity *fixed, const struct quantity *each, double share)
 {
+    assert(share > 0 && share < 1);
     if (!quantity_has_value(fixed))
         return quantity_absent(fixed->state, fixed->why);
     if (!quantity_has_value(each) || !(each->value > 0))

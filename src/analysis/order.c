@@ -1,6 +1,7 @@
 #include "analysis/order.h"
 
 #include "base/sort.h"
+#include "base/must.h"
 
 static bool before_double(const void *x, const void *y)
 {
@@ -24,6 +25,7 @@ void order_sort_times(int64_t *t_ns, size_t n)
 
 double order_quantile(const double *sorted, size_t n, double q)
 {
+    must(n > 0 && q >= 0 && q <= 1);
     double at = (double)(n - 1) * q;
     size_t i = (size_t)at;
     if (i + 1 >= n)
@@ -33,6 +35,7 @@ double order_quantile(const double *sorted, size_t n, double q)
 
 struct percentiles order_percentiles(double *x, size_t n, const char *why)
 {
+    must(n == 0 || x);
     struct percentiles p = {.n = (int64_t)n};
     if (n == 0) {
         p.mean = p.p50 = p.p90 = p.p95 = p.p99 = p.max = quantity_absent(Q_UNDEFINED, why);

@@ -49,6 +49,7 @@ static struct wait wait_of(const struct part *wait, const struct part *stage, in
 struct wait parts_wait_before(int64_t start_ns, int64_t end_ns, const struct energy_set *e, const struct meters *m,
                               const struct records *r, struct arena *a)
 {
+    must(start_ns == ABSENT_I64 || e);
     const struct part stage = {.from_ns = start_ns, .to_ns = end_ns};
     const struct part wait = {.from_ns = records_boundary(r, BOUNDARY_WARMUP_END),
                               .to_ns = records_boundary(r, BOUNDARY_FORMAL_START)};
@@ -58,6 +59,7 @@ struct wait parts_wait_before(int64_t start_ns, int64_t end_ns, const struct ene
 struct wait parts_wait_after(int64_t start_ns, int64_t end_ns, const struct energy_set *e, const struct meters *m,
                              const struct records *r, struct arena *a)
 {
+    must(start_ns == ABSENT_I64 || e);
     const struct part stage = {.from_ns = start_ns, .to_ns = end_ns};
     const struct part wait = {.from_ns = records_boundary(r, BOUNDARY_FORMAL_END),
                               .to_ns = records_boundary(r, BOUNDARY_STOP)};

@@ -1,5 +1,6 @@
 #include "analysis/picture.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/series.h"
 #include "base/must.h"
@@ -57,6 +58,7 @@ static struct power_stretch stretch_of(const struct records *r, const struct fra
 
 static struct power_column *columns_of(const struct curve *c, const struct frame *f, size_t n, struct arena *a)
 {
+    assert(f->from_ns < f->to_ns);
     struct power_column *columns = arena_array(a, n, sizeof *columns);
     for (size_t i = 0; i < c->n; i++) {
         if (c->t_ns[i] < f->from_ns || c->t_ns[i] > f->to_ns)

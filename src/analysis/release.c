@@ -4,6 +4,7 @@
 #include "model/limits.h"
 #include "rules/release.h"
 #include "base/time.h"
+#include "base/must.h"
 
 /* ---- memory ---- */
 
@@ -59,6 +60,7 @@ static struct recovery power_recovered(const struct plan_method *plan, const str
                                        const struct gpu_baseline *baseline, size_t n, int64_t formal_end_ns,
                                        int64_t count_after_ns, struct arena *a)
 {
+    must(count_after_ns >= formal_end_ns);
     struct recovery ret = {.t11_ns = ABSENT_I64, .first_ns = ABSENT_I64};
     struct arena scratch = {0};
     int64_t period_ns = baseline_ns(plan->grid_s), hold_ns = baseline_ns(plan->hold_s);
@@ -226,6 +228,7 @@ static struct release_verdict not_reached(size_t gpus, struct arena *a)
 
 struct release_verdict release_judge(const struct records *r, const struct gpu_baseline *baseline, struct arena *a)
 {
+    must(r->gpu_count == 0 || baseline);
     int64_t formal_end_ns = records_boundary(r, BOUNDARY_FORMAL_END);
     int64_t start_ns = records_boundary(r, BOUNDARY_SERVICE_START);
     if (formal_end_ns == ABSENT_I64 || start_ns == ABSENT_I64)

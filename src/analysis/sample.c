@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "analysis/order.h"
+#include "base/must.h"
 
 /* ---- logarithm and exponential ---- */
 
@@ -103,6 +104,7 @@ static double variance_of(const double *values, size_t n, double mean)
 
 struct sample sample_of(const double *values, size_t n)
 {
+    must(n == 0 || values);
     const double none = __builtin_nan("");
     struct sample s = {(int64_t)n, n ? mean_of(values, n) : none, none, none, none};
     if (n < 2)
@@ -131,6 +133,7 @@ static double *logarithms(const double *values, size_t n, struct arena *a)
 
 struct sample_ratio sample_ratio_of(const double *x, size_t n, const double *y, size_t m, struct arena *a)
 {
+    must((n == 0 || x) && (m == 0 || y));
     const double none = __builtin_nan("");
     struct sample_ratio r = {none, none, none, 0};
     const double *lx = logarithms(x, n, a), *ly = logarithms(y, m, a);
@@ -237,6 +240,7 @@ static double sampled(const struct split *s, struct arena *a)
 
 double sample_permutation(const double *x, size_t n, const double *y, size_t m, struct arena *a)
 {
+    must((n == 0 || x) && (m == 0 || y));
     if (n < 2 || m < 2)
         return __builtin_nan("");
     double *all = arena_array(a, n + m, sizeof *all);

@@ -1,14 +1,17 @@
 #include "analysis/series.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "analysis/order.h"
 #include "base/sort.h"
 #include "model/limits.h"
 #include "base/time.h"
+#include "base/must.h"
 
 size_t stamp_before(const int64_t *t_ns, size_t n, int64_t t)
 {
+    assert(n == 0 || t_ns);
     if (n == 0 || t_ns[0] > t)
         return n;
     size_t low = 0, high = n;
@@ -100,6 +103,7 @@ static size_t take_boundary_pairs(const struct rec_gpu *g, struct sample *s, str
 
 struct clock_line clock_line_make(const struct rec_clock *clocks, size_t n, struct arena *a)
 {
+    must(n == 0 || clocks);
     struct clock_line c = {.n = n, .pairs = clocks, .steps = arena_array(a, n, sizeof *c.steps)};
     for (size_t i = 1; i < n; i++) {
         int64_t change = clocks[i].offset_ns - clocks[i - 1].offset_ns;
@@ -208,6 +212,7 @@ void gpu_series_make(const struct rec_gpu *g, const struct clock_line *clocks, s
 
 struct run_series run_series_make(const struct records *r, struct arena *a)
 {
+    must(r->gpu_count == 0 || r->gpus);
     struct run_series s = {.clocks = clock_line_make(r->clocks, r->clock_count, a),
                            .gpus = arena_array(a, r->gpu_count, sizeof *s.gpus),
                            .gpu_count = r->gpu_count};
@@ -225,6 +230,7 @@ bool curve_covers(const struct curve *c, int64_t a_ns, int64_t b_ns)
 
 double curve_power(const struct curve *c, int64_t t_ns)
 {
+    assert(c->n > 0);
     size_t i = stamp_before(c->t_ns, c->n, t_ns);
     if (i + 1 >= c->n || c->t_ns[i] == t_ns)
         return c->w[i < c->n ? i : c->n - 1];
@@ -234,6 +240,7 @@ double curve_power(const struct curve *c, int64_t t_ns)
 
 double curve_energy(const struct curve *c, int64_t t_ns)
 {
+    assert(c->n > 0);
     size_t i = stamp_before(c->t_ns, c->n, t_ns);
     if (i >= c->n)
         return c->j[0];
@@ -363,6 +370,7 @@ static void energy_curve_integrate(struct energy_curve *c)
 
 struct energy_curve energy_curve_of_power(const struct curve *const *curves, size_t n, double scale, struct arena *a)
 {
+    must(n > 0);
     const int64_t **lists = arena_array(a, n, sizeof *lists);
     size_t *counts = arena_array(a, n, sizeof *counts), total = 0;
     for (size_t i = 0; i < n; i++) {
@@ -392,6 +400,7 @@ struct energy_curve energy_curve_of_power(const struct curve *const *curves, siz
 
 struct energy_curve energy_curve_of_counters(const struct counter *const *counters, size_t n, struct arena *a)
 {
+    must(n > 0);
     const int64_t **lists = arena_array(a, n, sizeof *lists);
     size_t *counts = arena_array(a, n, sizeof *counts), total = 0;
     for (size_t i = 0; i < n; i++) {

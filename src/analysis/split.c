@@ -1,8 +1,10 @@
 #include "analysis/split.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/attribution.h"
 #include "model/limits.h"
+#include "base/must.h"
 
 /* ---- the choice of E(t) ---- */
 
@@ -96,6 +98,7 @@ static int64_t count_by_interval(const struct token_chains *s)
 
 static struct split_rule split_by(const struct formal *f, const struct choice *c, enum rule rule, struct arena *a)
 {
+    assert(c->source != CURVE_NONE);
     const struct attribution x = attribute(f->chains, &c->curve, f->start_ns, f->end_ns, rule, a);
     double formal_j = c->formal_j.value, apart_j = fabs(x.attributed_j + x.none_j - formal_j);
     struct quantity closure = formal_j > 0 ? quantity_of(apart_j / formal_j)
@@ -110,6 +113,7 @@ static struct split_rule split_by(const struct formal *f, const struct choice *c
 
 struct split split_formal(const struct formal *f, struct arena *a)
 {
+    must(f->start_ns < f->end_ns && f->stage->stage == STAGE_FORMAL);
     const struct choice c = choose_drawn(f, a);
     struct split s = {.source = c.source, .scale = c.scale, .formal_j = c.formal_j};
     const struct quantity none = quantity_absent(c.formal_j.state, c.formal_j.why);

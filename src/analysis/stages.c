@@ -1,5 +1,6 @@
 #include "analysis/stages.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/parts.h"
 #include "base/must.h"
@@ -84,6 +85,7 @@ static int64_t last_of_both(const struct meters *m, int64_t end_ns)
 struct meters stages_meters(const struct run_series *s, const struct plan *plan, const struct stage_bounds *bounds,
                             const struct release_verdict *release, struct arena *a)
 {
+    must(s->gpu_count == 0 || s->gpus);
     const struct meters m = meters_make(s, plan, a);
     int64_t from_ns = bounds->startup.from_ns, to_ns = release->end_ns;
     /* Without a release the fit goes as far as the records do. */
@@ -97,6 +99,7 @@ struct meters stages_meters(const struct run_series *s, const struct plan *plan,
 
 enum series_id headline_series(enum headline headline, enum stage_id stage)
 {
+    must(stage < STAGE_COUNT && headline < HEADLINE_COUNT);
     if (headline == HEADLINE_PRECISE)
         return SERIES_PRECISE;
     if (stage == STAGE_LIFECYCLE)
@@ -142,6 +145,7 @@ static struct wait wait_in(enum stage_id stage, const struct bounds *b, const st
 static struct result_stage stage_there(const struct meters *m, enum stage_id stage, const struct measure *what,
                                        const struct records *r, struct arena *a)
 {
+    assert(what->from_ns < what->to_ns);
     struct result_stage_gpu *gpus = arena_array(a, m->gpu_count, sizeof *gpus);
     const struct energy_set e = meters_energy(m, what, gpus, a);
     const struct bounds b = {what->from_ns, what->to_ns, NULL};
@@ -193,6 +197,7 @@ struct result_stage stage_measure(const struct meters *m, enum stage_id stage, c
 
 static struct part part_of(const struct bounds *b, enum headline headline, enum stage_id stage)
 {
+    assert(b->from_ns != ABSENT_I64);
     return (struct part){b->from_ns, b->to_ns, headline_series(headline, stage)};
 }
 
@@ -250,6 +255,7 @@ struct energies stages_measure(const struct meters *m, const struct stage_bounds
                                const struct release_verdict *release, enum headline headline, const struct records *r,
                                struct arena *a)
 {
+    must(release->closed == !release->why);
     const struct stage_rules rules = {headline, release->closed ? NULL : release->why};
     const struct result_stage startup = stage_measure(m, STAGE_STARTUP, &bounds->startup, &rules, r, a);
     struct result_phase *phases = NULL;

@@ -1,5 +1,6 @@
 #include "analysis/steady.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/order.h"
 #include "base/must.h"
@@ -38,6 +39,7 @@ struct completions steady_order(const struct token_chains *s, struct arena *a)
  * side: they do not wait for one another. */
 static void mean_and_cv(const double (*x)[RULE_COUNT], int64_t n, double *ret_mean, double *ret_cv)
 {
+    assert(n > 0);
     struct sum sum[RULE_COUNT] = {0}, squares[RULE_COUNT] = {0};
     for (int64_t i = 0; i < n; i++)
         for (int k = 0; k < RULE_COUNT; k++)
@@ -54,6 +56,7 @@ static void mean_and_cv(const double (*x)[RULE_COUNT], int64_t n, double *ret_me
 static struct result_window window_of(const struct rec_request *first, const struct rec_request *last, size_t number,
                                       int64_t formal_start_ns)
 {
+    assert(first->end_ns <= last->end_ns);
     return (struct result_window){.window = (int64_t)number,
                                   .first_request = first->id,
                                   .last_request = last->id,
@@ -204,6 +207,7 @@ static int64_t peak_of(const struct change *changes, size_t n)
 
 struct saturation steady_saturated(const struct token_chains *s, double share, struct arena *a)
 {
+    must(share > 0 && share <= 1);
     struct change *changes = arena_array(a, 2 * s->request_count, sizeof *changes);
     size_t n = 0;
     for (size_t i = 0; i < s->request_count; i++)

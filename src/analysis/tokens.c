@@ -1,7 +1,9 @@
 #include "analysis/tokens.h"
 
+#include <assert.h>
 #include <string.h>
 #include "analysis/allot.h"
+#include "base/must.h"
 
 /* ---- rows ---- */
 
@@ -83,6 +85,7 @@ static inline uint32_t count_rise(struct tally *y, int32_t count, int64_t usage)
 static void link_chunks(struct token_chains *s, struct tally *tallies, struct allotment *allotments,
                         int64_t merged_tokens)
 {
+    assert(s->chunk_count <= CHAIN_CHUNKS_MAX);
     const struct rec_chunk *chunks = s->chunks;
     uint32_t *tokens = s->tokens, *next = s->next, largest = 0, largest_later = 0;
     uint64_t strays = 0, merged = 0, stamps[UINT8_MAX + 1] = {0};
@@ -140,6 +143,7 @@ struct chain {
 
 static void chain_next(struct chain *c)
 {
+    assert(c->at != CHAIN_SKIP);
     const struct rec_chunk *chunks = c->s->chunks, *head = &chunks[c->head];
     while (++c->at < c->s->chunk_count && chunks[c->at].t_ns == head->t_ns && chunks[c->at].request == head->request)
         if (chunk_has_tokens(&chunks[c->at]))
@@ -151,6 +155,7 @@ static void chain_next(struct chain *c)
 static void allot_chain(struct token_chains *s, size_t first, uint64_t n, uint32_t *bytes, uint64_t *room,
                         int64_t merged_tokens)
 {
+    assert(first < s->chunk_count);
     size_t count = 0;
     for (struct chain c = {s, first, first}; c.at != CHAIN_SKIP; chain_next(&c))
         bytes[count++] = s->chunks[c.at].bytes;
@@ -262,6 +267,7 @@ static int64_t merged_limit(const struct plan *p, const struct method *m)
 bool token_chains_make(const struct records *r, const struct method *m, struct arena *a, struct token_chains *ret,
                        struct err *e)
 {
+    must(m->merged_tokens > 0);
     struct token_chains s = {
         .chunks = r->chunks, .chunk_count = r->chunk_count, .requests = r->requests, .request_count = r->request_count};
     if (r->chunk_count > CHAIN_CHUNKS_MAX)

@@ -46,6 +46,7 @@ double verify_seconds(int64_t t_ns)
 
 const char *verify_gpu_name(struct verify *v, size_t gpu)
 {
+    must(gpu < v->r->gpu_count);
     const struct rec_gpu *g = &v->r->gpus[gpu];
     return arena_format(v->a, "GPU %lld (%.12s)", (long long)g->index, g->uuid ? g->uuid : "no UUID");
 }
@@ -79,6 +80,7 @@ static void add_name(struct arena *a, const char **list, const char *name)
 
 struct fact_group verify_facts(struct verify *v, const char *group)
 {
+    must(group && group[0]);
     struct fact_group g = {0};
     const char *prefix = arena_format(v->a, "%s.", group);
     for (size_t i = 0; i < v->r->fact_count; i++) {
@@ -150,6 +152,7 @@ static const char *why_not_measured(const struct records *r, struct arena *a)
 
 void verify_exclude(const struct records *r, struct result *result, struct arena *a)
 {
+    must(result->check_count == CODE_COUNT);
     const char *why = why_not_measured(r, a);
     if (why)
         schema_visit(&result_schema, result, "", &(struct visitor){.self = &why, .value = exclude});

@@ -1,5 +1,6 @@
 #include "analysis/windows.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/attribution.h"
 #include "analysis/order.h"
@@ -65,6 +66,7 @@ static struct arrivals count_arrivals(const struct formal *f, const int64_t *sta
 /* In (from, to], both of them wanted moments. */
 static int64_t arrived(const struct arrivals *x, int64_t from_ns, int64_t to_ns)
 {
+    assert(from_ns >= x->t_ns[0] && to_ns <= x->t_ns[x->n - 1]);
     return x->tokens[stamp_before(x->t_ns, x->n, to_ns)] - x->tokens[stamp_before(x->t_ns, x->n, from_ns)];
 }
 
@@ -81,6 +83,7 @@ struct window_energy {
 static double edge_j_per_token(const struct formal *f, const struct arrivals *x, int64_t from_ns, int64_t to_ns,
                                bool start)
 {
+    assert(from_ns <= to_ns);
     enum series_id series = headline_series(f->method->headline, STAGE_STEADY);
     int64_t end = start ? from_ns : to_ns;
     double low = (double)NAN, high = (double)NAN;
@@ -142,6 +145,7 @@ static struct cv_range cv_range(const struct window_list *w, enum rule rule)
 static struct quantity mean_request_j(const struct formal *f, const struct completions *c,
                                       const struct steady_verdict *v, const double *energy_j)
 {
+    assert(v->reached && (size_t)v->window < c->n);
     if (f->lack_requests)
         return quantity_absent(Q_NOT_RECORDED, f->lack_requests);
     struct sum sum = {0};
@@ -184,6 +188,7 @@ static struct result_steady verdict_row(const struct steady_verdict *v, enum rul
 static struct result_steady steady_row(const struct formal *f, const struct arrivals *x, int64_t start_ns,
                                        const struct result_steady *verdict, struct quantity mean_j, struct arena *a)
 {
+    assert(verdict->reached && start_ns != ABSENT_I64);
     struct result_steady s = *verdict;
     const struct window_energy e = measure(f, x, start_ns, f->end_ns, a);
     s.start_ns = start_ns;
@@ -275,6 +280,7 @@ static struct result_saturated saturated_row(const struct formal *f, const struc
 
 struct windows windows_make(const struct formal *f, const struct split *split, struct arena *a)
 {
+    must(f->start_ns < f->end_ns && f->method->window > 0);
     static const enum steady_k order[K_COUNT] = {K_1, K_2, K_3, K_ALL};
     const double *energy_j[RULE_COUNT];
     for (int k = 0; k < RULE_COUNT; k++)

@@ -461,6 +461,7 @@ struct result_stage *result_stage_of(const struct result *r, enum stage_id stage
 
 const struct result_steady *result_steady_of(const struct result *r, enum rule rule, enum steady_k k)
 {
+    must(rule < RULE_COUNT && k < K_COUNT);
     for (size_t i = 0; i < r->steady_count; i++)
         if (r->steady_table[i].rule == rule && r->steady_table[i].k == k)
             return &r->steady_table[i];
@@ -479,6 +480,7 @@ static void *absent_table(const struct schema *s, size_t n, struct arena *a, con
 
 void result_absent(struct result *r, struct arena *a, const char *why)
 {
+    must(why);
     static const enum steady_k order[K_COUNT] = {K_1, K_2, K_3, K_ALL};
     memset(r, 0, sizeof *r);
     schema_absent_as(&result_schema, r, 0, why);
@@ -673,6 +675,7 @@ const char *result_checks_text(const struct result *r, struct arena *a)
 
 const char *result_gpus_text(const struct result *r, struct arena *a)
 {
+    must(r->gpu_count == 0 || r->gpus);
     const struct result_gpu *g = r->gpus;
     if (!r->gpu_count)
         return "no GPU";

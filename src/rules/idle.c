@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/arena.h"
 #include "model/limits.h"
+#include "base/must.h"
 
 struct idle_series {
     struct tick_sample *s;
@@ -86,6 +87,7 @@ static void judge_activity(struct idle_verdict *v, const struct tick_sample *s, 
 struct idle_verdict idle_judge(const struct tick_sample *s, size_t n, int64_t period_ns, int64_t start_ns,
                                int64_t end_ns)
 {
+    must(n == 0 || s);
     struct idle_verdict v = {.outcome = CHECK_PASSED,
                              .mean_w = NAN,
                              .sigma_w = NAN,
@@ -167,6 +169,7 @@ void idle_describe(const struct idle_verdict *v, struct buf *b)
 
 void idle_init(struct idle *i, uint32_t gpus, int64_t period_ns, int64_t window_ns, int64_t wait_ns)
 {
+    must(gpus > 0 && gpus <= TICK_GPUS_MAX && period_ns > 0);
     *i = (struct idle){.start_ns = ABSENT_I64,
                        .end_ns = ABSENT_I64,
                        .first_start_ns = ABSENT_I64,
@@ -264,6 +267,7 @@ static void slide(struct idle *i)
 
 enum idle_state idle_feed(struct idle *i, uint32_t gpu, const struct tick_sample *s)
 {
+    assert(gpu < i->gpus);
     if (i->state != IDLE_WATCHING)
         return i->state;
     tick_feed(&i->join, gpu, s);
@@ -275,6 +279,7 @@ enum idle_state idle_feed(struct idle *i, uint32_t gpu, const struct tick_sample
 
 void idle_refusal(const struct idle *i, const char *(*name)(void *self, uint32_t gpu), void *self, struct buf *b)
 {
+    must(i->state == IDLE_REFUSED);
     const char *gap = "";
     for (uint32_t g = 0; g < i->gpus; g++) {
         if (i->verdict[g].outcome != CHECK_FAILED)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "model/limits.h"
+#include "base/must.h"
 
 static double band_w(double baseline_w)
 {
@@ -17,6 +18,7 @@ bool release_in_band(double watts, double baseline_w)
 
 void release_init(struct release *r, uint32_t gpus, const double *baseline_w, int64_t period_ns, int64_t hold_ns)
 {
+    must(gpus > 0 && gpus <= TICK_GPUS_MAX && period_ns > 0);
     *r = (struct release){.recovered_ns = ABSENT_I64,
                           .closed_ns = ABSENT_I64,
                           .row_start_ns = ABSENT_I64,
@@ -85,6 +87,7 @@ static void judge(struct release *r, const struct tick *t)
 
 bool release_feed(struct release *r, uint32_t gpu, const struct tick_sample *s)
 {
+    assert(gpu < r->join.gpus);
     tick_feed(&r->join, gpu, s);
     for (struct tick t; tick_next(&r->join, &t);)
         judge(r, &t);

@@ -52,6 +52,7 @@ static void place(struct tick_join *j, uint32_t gpu, const struct tick_sample *s
 
 void tick_feed(struct tick_join *j, uint32_t gpu, const struct tick_sample *s)
 {
+    assert(gpu < j->gpus);
     assert(gpu < j->gpus && !j->has_pending);
     int64_t number = number_of(j, gpu, s->t_ns);
     if (number < j->next) {
@@ -121,6 +122,7 @@ static const struct rec_gpu_state *state_near(const struct rec_gpu *gpu, int64_t
 
 struct tick_sample tick_sample_of(const struct rec_gpu *gpu, size_t i, int64_t period_ns)
 {
+    assert(i < gpu->instant_count);
     const struct rec_instant *s = &gpu->instant[i];
     struct tick_sample r = {
         .t_ns = s->t_ns, .watts = s->mw < 0 ? NAN : s->mw / 1000.0, .utilisation = -1, .processes = -1};
