@@ -241,8 +241,8 @@ bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
 {
     must(r->resolved.plan && !r->folder.path);
     if (!open_parts(r, e)) {
+        observer_close(&r->observer); /* its threads record */
         stage_finish(&r->machine);
-        observer_close(&r->observer);
         folder_done(&r->folder);
         if (r->folder.path)
             err_prefix(e, "%s", r->folder.path);

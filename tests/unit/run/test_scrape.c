@@ -185,15 +185,21 @@ static bool is_caught_up(void *self)
     return scrape_is_caught_up(self);
 }
 
-/* 10 tokens of its own, 64 told by the warm-up: 74 is where it has caught up. */
+/* An engine that had generated 10 tokens of its own before the first request, and 64 for two requests of the warm-up:
+ * 74 tokens are where its count has caught up. */
+static void open_known(struct scraped *c)
+{
+    open_scraped(c, COUNTS(10, 0), NULL);
+    assert_true(scrape_once(&c->s));
+    scrape_note_own(&c->s);
+    scrape_take_told(&c->s, &(struct client_progress){.succeeded = 2, .tokens = 64});
+}
+
 static void the_count_catches_up(void **state)
 {
     (void)state;
     struct scraped c;
-    open_scraped(&c, COUNTS(10, 0), NULL);
-    assert_true(scrape_once(&c.s));
-    scrape_note_own(&c.s);
-    scrape_take_told(&c.s, &(struct client_progress){.succeeded = 2, .tokens = 64});
+    open_known(&c);
     c.script.metrics = COUNTS(73, 2);
     scrape_anew(&c);
     assert_false(scrape_is_caught_up(&c.s));
@@ -211,10 +217,7 @@ static void the_count_is_not_waited_for_for_long(void **state)
 {
     (void)state;
     struct scraped c;
-    open_scraped(&c, COUNTS(10, 0), NULL);
-    assert_true(scrape_once(&c.s));
-    scrape_note_own(&c.s);
-    scrape_take_told(&c.s, &(struct client_progress){.succeeded = 2, .tokens = 64});
+    open_known(&c);
     scrape_start(&c.s, 2 * MS);
     assert_true(stage_wait(&c.d.machine, is_caught_up, &c.s, 5 * SECOND_NS));
     assert_int_equal(c.s.tries, 5);
