@@ -246,7 +246,7 @@ bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e)
     int fd = bind_port(host, 0, e);
     if (fd == -2)
         return false;
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     socklen_t length = sizeof address;
     if (fd < 0 || getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
         int number = errno;

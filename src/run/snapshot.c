@@ -269,7 +269,8 @@ static bool list_sorted(struct listing *l, const char *folder, struct err *e)
 {
     if (!list_folder(l, folder, "", 0, e))
         return false;
-    qsort(l->files, l->count, sizeof *l->files, by_path);
+    if (l->count)
+        qsort(l->files, l->count, sizeof *l->files, by_path);
     return true;
 }
 
