@@ -246,17 +246,20 @@ bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e)
     int fd = bind_port(host, 0, e);
     if (fd == -2)
         return false;
-    struct sockaddr_storage address = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.v6 = {0}};
     socklen_t length = sizeof address;
-    if (fd < 0 || getsockname(fd, (struct sockaddr *)&address, &length) != 0) {
+    if (fd < 0 || getsockname(fd, &address.any, &length) != 0) {
         int number = errno;
         if (fd >= 0)
             close(fd);
         return err_set_errno(e, ERR_SYSTEM, number, "No free port was found on %s", host);
     }
     close(fd);
-    *ret_port = ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                                    : ((struct sockaddr_in *)&address)->sin_port);
+    *ret_port = ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
     return true;
 }
 
