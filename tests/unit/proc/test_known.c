@@ -41,10 +41,11 @@ static void kill_and_reap(void **state)
         for (;;)
             pause();
     }
-    pid_t third = fork(), pids[2];
+    pid_t third = fork(), pid;
     if (third == 0)
         _exit(5);
-    assert_int_equal(read(ready[0], pids, sizeof pids), sizeof pids); /* of the second and of its parent */
+    for (int i = 0; i < 2; i++) /* of the second and of its parent: each a write of its own */
+        assert_int_equal(read(ready[0], &pid, sizeof pid), sizeof pid);
     bool ended = false;
     int status = -1;
     while (!ended)
