@@ -176,7 +176,7 @@ static bool can_play(const struct server_case *c, int family)
     return true;
 }
 
-static void all_cases(int family, int connect)
+static void all_cases(int family, enum connect_kind connect)
 {
     int files = open_files();
     struct script_server s = {0};
