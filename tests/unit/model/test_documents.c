@@ -205,6 +205,24 @@ static void codes_are_the_methods(void **state)
     sections_follow(d, at, words, first_column(&d->a, d->method, "marks | effect", words));
 }
 
+/* Behind its heading, docs/CHECKS.md says of each code what the program says. */
+static void meaning_stands(struct documents *d, const char *name, const char *meaning)
+{
+    const char *part = arena_format(&d->a, "\n### `%s`\n\n%s\n", name, meaning);
+    if (!find(d->checks, part))
+        print_error("docs/CHECKS.md does not say of %s: \"%s\"\n", name, meaning);
+    assert_non_null(find(d->checks, part));
+}
+
+static void meanings_are_the_same(void **state)
+{
+    struct documents *d = *state;
+    for (int i = 0; i < CODE_COUNT; i++)
+        meaning_stands(d, check_code_names[i], check_code_meaning((enum check_code)i));
+    for (int i = 0; i < FLAG_COUNT; i++)
+        meaning_stands(d, flag_code_names[i], flag_code_meaning((enum flag_code)i));
+}
+
 /* ---- decisions ---- */
 
 static const struct method_decision *decision_of(struct span id)
@@ -506,7 +524,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_word_is_explained),
-        cmocka_unit_test(codes_are_the_methods),
+        cmocka_unit_test(codes_are_the_methods), cmocka_unit_test(meanings_are_the_same),
         cmocka_unit_test(decisions_stand_in_their_sections),
         cmocka_unit_test(decisions_are_named_by_their_sections),
         cmocka_unit_test(formulas_are_numbered),
