@@ -93,14 +93,14 @@ void synthetic_make(size_t chunks, bool counts, struct arena *a, struct records 
     for (size_t i = 0; i < RUNNING; i++)
         if (slots[i].length)
             r.requests[slots[i].request].completion_tokens = slots[i].done;
-    struct rec_boundary marks[] = {
+    struct rec_boundary boundaries[] = {
         {1000000000, BOUNDARY_BASELINE_START, NULL}, {5000000000, BOUNDARY_BASELINE_END, NULL},
         {5000000000, BOUNDARY_SERVICE_START, NULL},  {8000000000, BOUNDARY_READY, NULL},
         {FORMAL_NS, BOUNDARY_FORMAL_START, NULL},    {last + 1000000, BOUNDARY_FORMAL_END, NULL},
         {last + 2000000000, BOUNDARY_EXIT, NULL}};
-    r.mark_count = sizeof marks / sizeof *marks;
-    r.marks = arena_array(a, r.mark_count, sizeof *r.marks);
-    memcpy(r.marks, marks, sizeof marks);
+    r.boundary_count = sizeof boundaries / sizeof *boundaries;
+    r.boundaries = arena_array(a, r.boundary_count, sizeof *r.boundaries);
+    memcpy(r.boundaries, boundaries, sizeof boundaries);
     r.clocks = arena_array(a, 1, sizeof *r.clocks);
     r.clock_count = 1;
     fill_power(&r, last + 1000000, a);

@@ -60,7 +60,7 @@ static struct gpu_baseline judge(const struct rec_gpu *g, int64_t period_ns, int
 
 static struct gpu_baseline no_window(void)
 {
-    return (struct gpu_baseline){.w = quantity_absent(Q_NOT_RECORDED, "the run did not come so far"),
+    return (struct gpu_baseline){.w = quantity_absent(Q_NOT_RECORDED, "the run did not get that far"),
                                  .sd_w = (double)NAN,
                                  .half_1_w = (double)NAN,
                                  .half_2_w = (double)NAN,

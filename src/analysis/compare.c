@@ -121,10 +121,11 @@ static void want_tokens(struct compare *c)
     if (worst->state != Q_MEASURED)
         sentences_add(&c->out->reasons, c->a, "A run has no output tokens.");
     else if (worst->value > METHOD_TOKENS_SHARE)
-        sentences_add(&c->out->reasons, c->a,
-                      arena_format(c->a,
-                                   "The output tokens of two runs differ by %.1f %%; over 20 %% is no comparison.",
-                                   100 * worst->value));
+        sentences_add(
+            &c->out->reasons, c->a,
+            arena_format(c->a,
+                         "The output tokens of two runs differ by %.1f %%; runs over 20 %% apart are not compared.",
+                         100 * worst->value));
 }
 
 /* ---- in what order were they taken? ---- */

@@ -361,9 +361,10 @@ static void want_same_tokens(struct same *s)
     if (share.state != Q_MEASURED)
         against(s, "A run has no output tokens.");
     else if (share.value > METHOD_TOKENS_SHARE)
-        against(s,
-                arena_format(s->a, "The output tokens differ by %.1f %% (%lld and %lld); over 20 %% is no comparison.",
-                             100 * share.value, (long long)x->load.output_tokens, (long long)y->load.output_tokens));
+        against(s, arena_format(
+                       s->a,
+                       "The output tokens differ by %.1f %% (%lld and %lld); runs over 20 %% apart are not compared.",
+                       100 * share.value, (long long)x->load.output_tokens, (long long)y->load.output_tokens));
 }
 
 /* As known from plan, engine or snapshot; results made under jtok-1 leave it to the plan. */

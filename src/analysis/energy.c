@@ -24,7 +24,7 @@ static struct quantity curve_quantity(const struct curve *c, int64_t a_ns, int64
 static struct quantity counter_quantity(const struct counter *c, int64_t a_ns, int64_t b_ns, const char *voided)
 {
     if (c->first_ns == ABSENT_I64)
-        return quantity_absent(Q_NOT_RECORDED, "no reading of the energy counter");
+        return quantity_absent(Q_NOT_RECORDED, "no sample of the energy counter");
     if (voided)
         return quantity_absent(Q_NOT_RECORDED, voided);
     if (!counter_covers(c, a_ns, b_ns))
@@ -91,7 +91,7 @@ static struct gauge gauge_read(const struct meters *m, size_t i, int64_t a_ns, i
     const struct stretch s = stretch_of(m, a_ns, b_ns, sampled);
     struct gauge x = {.counter_void = counter_fault(g, a_ns, b_ns, arena)};
     x.q[SERIES_GRID] = curve_quantity(&g->grid, a_ns, b_ns, "no grid sample", GRID);
-    x.q[SERIES_BOUNDARY] = curve_quantity(&g->boundary, a_ns, b_ns, "no samples at the stage marks", GRID);
+    x.q[SERIES_BOUNDARY] = curve_quantity(&g->boundary, a_ns, b_ns, "no boundary samples", GRID);
     x.q[SERIES_COUNTER] = counter_quantity(&g->counter, a_ns, b_ns, x.counter_void);
     x.q[SERIES_BUFFER] = curve_quantity(&g->buffer, a_ns, b_ns, "no buffer sample",
                                         "no buffer sample before the start or after the end");

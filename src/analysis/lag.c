@@ -133,7 +133,7 @@ struct levels lag_levels(const struct run_series *s, const struct records *r, in
 
 struct gpu_level lag_no_level(void)
 {
-    return (struct gpu_level){quantity_absent(Q_NOT_RECORDED, "the run did not come so far"), (double)NAN};
+    return (struct gpu_level){quantity_absent(Q_NOT_RECORDED, "the run did not get that far"), (double)NAN};
 }
 
 /* Stretches with a short gap between them, in which the GPUs idle on, are one. */

@@ -32,9 +32,9 @@ static struct wait wait_of(const struct part *wait, const struct part *stage, in
 {
     int64_t from_ns = wait->from_ns, to_ns = wait->to_ns;
     if (stage->from_ns == ABSENT_I64 || from_ns == ABSENT_I64 || to_ns == ABSENT_I64)
-        return no_wait("the run did not come so far");
+        return no_wait("the run did not get that far");
     if (from_ns < stage->from_ns || to_ns > stage->to_ns || to_ns < from_ns)
-        return no_wait("its marks lie outside the stage");
+        return no_wait("its boundaries lie outside the stage");
     enum series_id series = parts_series(e);
     struct energy_set all = *e;
     const struct quantity *whole = energy_series(&all, series);

@@ -212,7 +212,7 @@ static struct release_verdict not_reached(size_t gpus, struct arena *a)
     struct gpu_release *list = arena_array(a, gpus, sizeof *list);
     for (size_t i = 0; i < gpus; i++)
         list[i].memory_released_s = list[i].power_recovered_s =
-            quantity_absent(Q_NOT_RECORDED, "the run did not come so far");
+            quantity_absent(Q_NOT_RECORDED, "the run did not get that far");
     const struct quantity none = quantity_absent(Q_NOT_RECORDED, "the run did not reach the formal stage");
     return (struct release_verdict){.why = "the run did not reach the end of the formal stage",
                                     .exit_s = none,

@@ -138,7 +138,7 @@ static struct wait wait_in(enum stage_id stage, const struct bounds *b, const st
         return parts_wait_before(b->from_ns, b->to_ns, e, m, r, a);
     if (stage == STAGE_RELEASE)
         return parts_wait_after(b->from_ns, b->to_ns, e, m, r, a);
-    const struct quantity none = quantity_absent(Q_NOT_RECORDED, NO_FORMAL);
+    const struct quantity none = quantity_absent(Q_NOT_RECORDED, "jtok does not wait in this stage");
     return (struct wait){(double)NAN, none, none};
 }
 

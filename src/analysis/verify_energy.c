@@ -165,7 +165,7 @@ static void judge_difference(struct verify *v, struct finding *f, const struct r
     find(v, f, outcome,
          arena_format(v->a, "%s %+.2f %%%s", who, 100 * d,
                       shorter        ? " (under 10 s: reported, not judged)"
-                      : over && hole ? " over a hole in the buffer, which says nothing"
+                      : over && hole ? " across a gap in the buffer, which proves nothing"
                                      : ""));
 }
 
@@ -316,14 +316,14 @@ static void flag_averaged(struct verify *v)
     if (averaged)
         verify_flag_bare(
             v, FLAG_AVERAGED_POWER, CHECK_FAILED,
-            "%s does not give its power of the moment: a mean over about one second stands in, so startup and "
-            "release by "
-            "the grid lag by about a second.",
+            "%s does not report instantaneous power: a mean over about one second is used instead, so startup and "
+            "release by the grid lag by about a second.",
             averaged);
     else if (unknown || !x->gpu_count)
         verify_flag_bare(v, FLAG_AVERAGED_POWER, CHECK_NOT_RECORDED, "%s.",
-                         unknown ? arena_format(v->a, "Which reading the grid of %s holds was not recorded", unknown)
-                                 : "No GPU was recorded");
+                         unknown
+                             ? arena_format(v->a, "Which kind of power the grid of %s holds was not recorded", unknown)
+                             : "No GPU was recorded");
     else
         verify_flag_bare(v, FLAG_AVERAGED_POWER, CHECK_PASSED, "The grid holds instantaneous power.");
 }

@@ -17,7 +17,7 @@ static void flag_steady(struct verify *v)
 {
     const struct result_steady *s = &v->result->steady;
     bool over = records_boundary(v->r, BOUNDARY_FORMAL_END) == ABSENT_I64;
-    const char *why = over ? "The run has no whole formal stage"
+    const char *why = over ? "The formal stage is incomplete"
                       : s->reached
                           ? "Steady state was reached"
                           : arena_format(v->a, "No steady state: %s", s->why ? s->why : "no reason was recorded");
@@ -36,10 +36,10 @@ static void flag_lag(struct verify *v)
         verify_flag(v, FLAG_DELIVERY_LAG, CHECK_NOT_RECORDED, share, v->m->lag_share, "Not measurable: %s.",
                     l->why ? l->why : "no power buffer");
     else
-        verify_flag(
-            v, FLAG_DELIVERY_LAG, l->delivery_lag ? CHECK_FAILED : CHECK_PASSED, share, v->m->lag_share,
-            "The GPUs idled %.2f s (%.3g %% of the formal stage) while tokens were owed; over %.3g %% is delivery lag.",
-            l->idle_owed_s.value, 100 * share, 100 * v->m->lag_share);
+        verify_flag(v, FLAG_DELIVERY_LAG, l->delivery_lag ? CHECK_FAILED : CHECK_PASSED, share, v->m->lag_share,
+                    "The GPUs idled %.2f s (%.3g %% of the formal stage) while requests were outstanding; over %.3g %% "
+                    "is delivery lag.",
+                    l->idle_owed_s.value, 100 * share, 100 * v->m->lag_share);
 }
 
 /* The client was the bottleneck when its loop had no time left, handled what had arrived late, or could not send all at
@@ -48,7 +48,7 @@ static void flag_client(struct verify *v)
 {
     const struct rec_client *c = &v->r->client;
     if (c->wall_ns <= 0 || c->cpu_ns < 0 || c->handle_p99_ns < 0 || c->submit_spread_ns < 0) {
-        verify_flag_bare(v, FLAG_CLIENT_LIMITED, CHECK_NOT_RECORDED, "The client's own condition was not recorded.");
+        verify_flag_bare(v, FLAG_CLIENT_LIMITED, CHECK_NOT_RECORDED, "The client's own timings were not recorded.");
         return;
     }
     double cpu = (double)c->cpu_ns / (double)c->wall_ns, handle_s = verify_seconds(c->handle_p99_ns);
@@ -98,7 +98,7 @@ static void flag_hold(struct verify *v)
 {
     const struct result_release *x = &v->result->release;
     if (x->hold_restarts == ABSENT_I64)
-        verify_flag(v, FLAG_HOLD_RESTARTED, CHECK_NOT_RECORDED, NO_NUMBER, 0, "The run did not come to its release.");
+        verify_flag(v, FLAG_HOLD_RESTARTED, CHECK_NOT_RECORDED, NO_NUMBER, 0, "The run did not reach its release.");
     else if (x->hold_restarts)
         verify_flag(v, FLAG_HOLD_RESTARTED, CHECK_FAILED, (double)x->hold_restarts, 0,
                     "Power left its band again, or was not read, %lld time%s after the engine was gone and its memory "
@@ -160,7 +160,7 @@ static void flag_throttled(struct verify *v)
                     slowdowns & SLOWDOWN_POWER_BRAKE ? " power-brake" : "",
                     slowdowns & SLOWDOWN_HARDWARE ? " hardware slowdown" : " slowdown");
     else
-        verify_flag(v, FLAG_THROTTLED, CHECK_PASSED, 0, 0, "No slowdown in %zu readings.", read);
+        verify_flag(v, FLAG_THROTTLED, CHECK_PASSED, 0, 0, "No slowdown in %zu samples.", read);
 }
 
 static void flag_identity(struct verify *v)
@@ -219,8 +219,8 @@ static void flag_late(struct verify *v)
                     "The samples' lateness was not recorded.");
     else
         verify_flag(v, FLAG_SAMPLER_LATE, late ? CHECK_FAILED : CHECK_PASSED, latest_s / period_s, METHOD_LATE_PERIODS,
-                    "%zu of %zu samples came over half a period late; the latest by %.3g ms of %g ms.", late, n,
-                    1000 * latest_s, 1000 * period_s);
+                    "%zu of %zu samples came over half a period late; the latest was %.3g ms late (period %g ms).",
+                    late, n, 1000 * latest_s, 1000 * period_s);
 }
 
 /* jtok's own waits in startup and release. */
@@ -246,7 +246,7 @@ static void flag_wait(struct verify *v)
                     "No energy was recorded from warm-up to formal start and from formal end to stop.");
     else
         verify_flag(v, FLAG_OBSERVER_WAIT, share > METHOD_WAIT_SHARE ? CHECK_FAILED : CHECK_PASSED, share,
-                    METHOD_WAIT_SHARE, "jtok waited %s; over %g %% is marked.", text, 100 * METHOD_WAIT_SHARE);
+                    METHOD_WAIT_SHARE, "jtok waited %s; over %g %% is flagged.", text, 100 * METHOD_WAIT_SHARE);
 }
 
 void verify_flags(struct verify *v)

@@ -20,8 +20,8 @@ static void check_release(struct verify *v)
 {
     const struct result_release *x = &v->result->release;
     if (records_boundary(v->r, BOUNDARY_FORMAL_END) == ABSENT_I64) {
-        verify_set(v, CODE_RELEASE_TIMED_OUT, CHECK_NOT_RECORDED, "The run did not come to its release.");
-        verify_set(v, CODE_RELEASE_NOT_CLOSED, CHECK_NOT_RECORDED, "The run did not come to its release.");
+        verify_set(v, CODE_RELEASE_TIMED_OUT, CHECK_NOT_RECORDED, "The run did not reach its release.");
+        verify_set(v, CODE_RELEASE_NOT_CLOSED, CHECK_NOT_RECORDED, "The run did not reach its release.");
         return;
     }
     if (x->timed_out)
@@ -47,10 +47,11 @@ static void check_engine(struct verify *v)
         verify_set(v, CODE_ENGINE_FAILED, CHECK_FAILED, "The run gave up at %.1f s: %s", verify_seconds(failed->t_ns),
                    note_of(failed));
     else if (gone && stop && gone->t_ns < stop->t_ns)
-        verify_set(v, CODE_ENGINE_FAILED, CHECK_FAILED, "The engine ended by itself, %.1f s before it was told to.",
+        verify_set(v, CODE_ENGINE_FAILED, CHECK_FAILED,
+                   "The engine exited on its own %.1f s before it was told to stop.",
                    verify_seconds(stop->t_ns - gone->t_ns));
     else
-        verify_set(v, CODE_ENGINE_FAILED, CHECK_PASSED, "The engine went through its stages.");
+        verify_set(v, CODE_ENGINE_FAILED, CHECK_PASSED, "The engine ran until it was told to stop.");
 }
 
 static void check_interrupted(struct verify *v)
@@ -60,7 +61,7 @@ static void check_interrupted(struct verify *v)
         verify_set(v, CODE_INTERRUPTED, CHECK_FAILED, "The run was stopped at %.1f s (%s).", verify_seconds(m->t_ns),
                    note_of(m));
     else
-        verify_set(v, CODE_INTERRUPTED, CHECK_PASSED, "Nobody stopped the run.");
+        verify_set(v, CODE_INTERRUPTED, CHECK_PASSED, "The run was not interrupted.");
 }
 
 static void check_clock(struct verify *v)
@@ -73,7 +74,7 @@ static void check_clock(struct verify *v)
                    "The system's clock was set %lld time%s by over 1 ms during the run.", (long long)steps,
                    steps == 1 ? "" : "s");
     else
-        verify_set(v, CODE_CLOCK_STEP, CHECK_PASSED, "%zu readings of the clocks' offset, no step.", v->r->clock_count);
+        verify_set(v, CODE_CLOCK_STEP, CHECK_PASSED, "%zu clock pairs, no step.", v->r->clock_count);
 }
 
 /* ---- whole, sealed, in order ---- */
@@ -89,9 +90,9 @@ static const char *sequence_fault(struct verify *v)
     for (size_t i = 0; i < sizeof course / sizeof *course; i++) {
         const struct rec_boundary *m = last_mark(v->r, course[i]);
         if (!m && !cut_short)
-            return arena_format(v->a, "the mark %s is missing", boundary_names[course[i]]);
+            return arena_format(v->a, "the boundary %s is missing", boundary_names[course[i]]);
         if (m && before && m->t_ns < before->t_ns)
-            return arena_format(v->a, "the mark %s is earlier than %s", boundary_names[course[i]],
+            return arena_format(v->a, "the boundary %s is earlier than %s", boundary_names[course[i]],
                                 boundary_names[before->id]);
         before = m ? m : before;
     }
@@ -117,9 +118,9 @@ static void check_records(struct verify *v)
                             ? "the folder has no seal: the run was not finished, or its end did not reach the disk"
                             : sequence_fault(v);
     if (fault)
-        verify_set(v, CODE_RECORDS_DAMAGED, CHECK_FAILED, "The records are not whole: %s.", fault);
+        verify_set(v, CODE_RECORDS_DAMAGED, CHECK_FAILED, "The records are damaged or incomplete: %s.", fault);
     else
-        verify_set(v, CODE_RECORDS_DAMAGED, CHECK_PASSED, "Sealed, every hash right, every stage in order.");
+        verify_set(v, CODE_RECORDS_DAMAGED, CHECK_PASSED, "Sealed, all hashes match, all stages in order.");
 }
 
 void verify_sequence(struct verify *v)

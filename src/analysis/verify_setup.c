@@ -37,10 +37,10 @@ static void check_plan(struct verify *v)
         verify_set(v, CODE_PLAN_MISMATCH, CHECK_NOT_RECORDED, "Not compared with the plan: %s.", g.open);
     else if (g.by_outcome[CHECK_PASSED])
         verify_set(v, CODE_PLAN_MISMATCH, CHECK_PASSED, "%s compared with the plan, without a difference%s.",
-                   properties(v, g.by_outcome[CHECK_PASSED]), left_out(v, &g, "; not to be seen from here: "));
+                   properties(v, g.by_outcome[CHECK_PASSED]), left_out(v, &g, "; not visible from here: "));
     else if (g.count)
         verify_set(v, CODE_PLAN_MISMATCH, g.unjudged ? CHECK_NOT_JUDGED : CHECK_NOT_STATED,
-                   "Nothing was compared with the plan%s.", left_out(v, &g, "; not to be seen from here: "));
+                   "Nothing was compared with the plan%s.", left_out(v, &g, "; not visible from here: "));
     else
         verify_set(v, CODE_PLAN_MISMATCH, CHECK_NOT_RECORDED,
                    "The records hold no comparison of the run with its plan.");
@@ -65,7 +65,7 @@ static void check_identity(struct verify *v)
                    properties(v, passed), left_out(v, &g, UNSEEN));
     else
         verify_set(v, CODE_IDENTITY_WRONG, g.unjudged ? CHECK_NOT_JUDGED : CHECK_NOT_STATED,
-                   "Nothing of the engine was compared%s.", left_out(v, &g, UNSEEN));
+                   "Nothing about the engine was compared%s.", left_out(v, &g, UNSEEN));
 }
 
 /* A formal run names its model, precision and engine version (or image). */
@@ -103,18 +103,19 @@ static void check_preflight(struct verify *v)
 {
     struct fact_group g = verify_facts(v, "preflight");
     if (g.failed)
-        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_FAILED, "Not in a normal state before the start: %s.", g.failed);
+        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_FAILED,
+                   "The machine was not in a normal state before the start: %s.", g.failed);
     else if (g.open)
-        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_NOT_RECORDED, "Not looked at before the start: %s.", g.open);
+        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_NOT_RECORDED, "Not checked before the start: %s.", g.open);
     else if (!g.count)
         verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_NOT_RECORDED,
-                   "The records hold no look at the machine before the start.");
+                   "The records hold no check of the machine before the start.");
     else if (!g.by_outcome[CHECK_PASSED])
-        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_NOT_JUDGED, "Nothing of the machine was judged before the start%s.",
-                   left_out(v, &g, "; left out: "));
+        verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_NOT_JUDGED,
+                   "Nothing about the machine was judged before the start%s.", left_out(v, &g, "; left out: "));
     else
         verify_set(v, CODE_PREFLIGHT_FAILED, CHECK_PASSED,
-                   "The machine was looked at before the start (%zu %s) and found normal.", g.by_outcome[CHECK_PASSED],
+                   "The machine was checked before the start (%zu %s) and found normal.", g.by_outcome[CHECK_PASSED],
                    g.by_outcome[CHECK_PASSED] == 1 ? "fact" : "facts");
 }
 
@@ -202,23 +203,24 @@ static void check_gpus(struct verify *v)
     }
     const char *fault = g.failed ? g.failed : gpu_fault(v);
     if (fault) {
-        verify_set(v, CODE_GPU_MISMATCH, CHECK_FAILED, "The engine did not work on the plan's GPUs alone: %s.", fault);
+        verify_set(v, CODE_GPU_MISMATCH, CHECK_FAILED, "The engine did not use exactly the plan's GPUs: %s.", fault);
         return;
     }
     for (size_t i = 0; i < r->gpu_count; i++)
         if (verify_holds_memory(v, i) < 0) {
             verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_RECORDED,
-                       "No memory readings of %s before and while the engine served.", verify_gpu_name(v, i));
+                       "The memory of %s was not recorded both before and while the engine served.",
+                       verify_gpu_name(v, i));
             return;
         }
     if (!g.count || g.open)
-        verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_RECORDED, "Not looked at: %s.",
+        verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_RECORDED, "Not checked: %s.",
                    g.open ? g.open : "whether another GPU than the plan's was used");
     else
         verify_set(v, CODE_GPU_MISMATCH, CHECK_PASSED,
-                   "%zu GPU%s, by UUID the plan's; the engine held memory on each%s.", r->gpu_count,
+                   "%zu GPU%s with the plan's UUIDs; the engine held memory on each%s.", r->gpu_count,
                    r->gpu_count == 1 ? "" : "s",
-                   g.unjudged ? "; whether also on another one can't be told" : " and on no other");
+                   g.unjudged ? "; whether it also used another GPU is not known" : " and on no other");
 }
 
 /* ---- foreign processes ---- */
@@ -266,7 +268,7 @@ static void check_processes(struct verify *v)
         readings += v->r->gpus[i].state_count;
         if (p) {
             verify_set(v, CODE_FOREIGN_PROCESS, CHECK_FAILED,
-                       "Process %lld, which is not the engine's, was on %s at %.1f s (from the run's begin).",
+                       "Process %lld, which is not the engine's, was on %s %.1f s after the run began.",
                        (long long)p->pid, verify_gpu_name(v, i), verify_seconds(p->t_ns));
             return;
         }
@@ -275,14 +277,14 @@ static void check_processes(struct verify *v)
         const struct rec_gpu *g = &v->r->gpus[i];
         if (!states_readable(g) || !processes_told_apart(g)) {
             verify_set(v, CODE_FOREIGN_PROCESS, CHECK_NOT_RECORDED, "%s %s.",
-                       states_readable(g) ? "The engine's processes could not be told from others on"
+                       states_readable(g) ? "The engine's processes could not be distinguished from others on"
                                           : "The compute processes were not always listed on",
                        verify_gpu_name(v, i));
             return;
         }
     }
     if (v->r->gpu_count)
-        verify_set(v, CODE_FOREIGN_PROCESS, CHECK_PASSED, "%zu lists of compute processes held none but the engine's.",
+        verify_set(v, CODE_FOREIGN_PROCESS, CHECK_PASSED, "%zu lists of compute processes held only the engine's.",
                    readings);
     else
         verify_set(v, CODE_FOREIGN_PROCESS, CHECK_NOT_RECORDED, "No GPU was recorded.");
@@ -304,7 +306,8 @@ static void check_baseline(struct verify *v)
         }
     }
     if (outcome == CHECK_PASSED)
-        verify_set(v, CODE_BASELINE_NOT_IDLE, outcome, "Idle on %s.", x->gpu_count == 1 ? "the GPU" : "all GPUs");
+        verify_set(v, CODE_BASELINE_NOT_IDLE, outcome, "%s idle in the baseline window.",
+                   x->gpu_count == 1 ? "The GPU was" : "All GPUs were");
     else
         verify_set(v, CODE_BASELINE_NOT_IDLE, outcome, "%s: %s.",
                    outcome == CHECK_FAILED ? "Not idle in the baseline window" : "Not known to be idle", why);
@@ -321,9 +324,9 @@ void verify_setup(struct verify *v)
     check_baseline(v);
     if (plan_is_shortened(&v->r->plan))
         verify_set(v, CODE_METHOD_SHORTENED, CHECK_FAILED,
-                   "The plan asks for a baseline of %g s, a hold of %g s, %lld warm-up requests of %lld tokens; some "
-                   "of it, or a "
-                   "wait, is below the method's.",
+                   "The plan asks for a baseline of %g s, a hold of %g s, %lld warm-up requests of %lld tokens; one of "
+                   "these, or a "
+                   "wait, is shorter than the method asks.",
                    v->r->plan.method.baseline_s, v->r->plan.method.hold_s, (long long)v->r->plan.method.warmup_requests,
                    (long long)v->r->plan.method.warmup_tokens);
     else

@@ -134,7 +134,7 @@ void idle_describe(const struct idle_verdict *v, struct buf *b)
     const char *gap = "";
     if (v->faults & IDLE_NOT_COVERED) {
         say(b, &gap);
-        buf_fmt(b, "power readings are missing (%u in the window)", v->samples);
+        buf_fmt(b, "power samples are missing (%u in the window)", v->samples);
     }
     if (v->faults & IDLE_PROCESSES) {
         say(b, &gap);
@@ -160,7 +160,7 @@ void idle_describe(const struct idle_verdict *v, struct buf *b)
     }
     if (v->outcome == CHECK_NOT_RECORDED) {
         say(b, &gap);
-        buf_fmt(b, "the device does not tell its %s",
+        buf_fmt(b, "the device does not report its %s",
                 v->utilisation_max >= 0 ? "compute processes"
                 : v->processes_max >= 0 ? "utilisation"
                                         : "utilisation and compute processes");

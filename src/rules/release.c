@@ -123,7 +123,7 @@ void release_describe(const struct release *r, const char *(*name)(void *self, u
             continue;
         }
         if (isnan(r->watts[g]))
-            buf_str(b, "gave no power reading");
+            buf_str(b, "gave no power sample");
         else
             buf_fmt(b, "draws %.1f W", r->watts[g]);
         buf_fmt(b, "; its band is %.1f to %.1f W (baseline %.1f W).", r->baseline_w[g] - half, r->baseline_w[g] + half,

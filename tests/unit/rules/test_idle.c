@@ -201,7 +201,7 @@ static void test_a_dead_gpu_refuses_too(void **state)
     assert_int_equal(st, IDLE_REFUSED);
     struct buf b = {0};
     idle_refusal(&i, name, NULL, &b);
-    assert_string_equal(buf_text(&b), "GPU 1: power readings are missing (0 in the window).");
+    assert_string_equal(buf_text(&b), "GPU 1: power samples are missing (0 in the window).");
     buf_done(&b);
     idle_done(&i);
 }

@@ -178,7 +178,7 @@ static void test_describes(void **state)
     struct buf b = {0};
     release_describe(&r, name, NULL, &b);
     assert_string_equal(buf_text(&b), "GPU 0 draws 123.4 W; its band is 74.1 to 81.9 W (baseline 78.0 W). "
-                                      "GPU 1 gave no power reading; its band is 95.0 to 105.0 W (baseline 100.0 W).");
+                                      "GPU 1 gave no power sample; its band is 95.0 to 105.0 W (baseline 100.0 W).");
     buf_clear(&b);
     release_init(&r, 1, baseline, S, 30 * S);
     for (int t = 0; t <= 12; t++)
