@@ -57,11 +57,6 @@ static size_t runs_of(const struct compare *c)
     return c->x.count + c->y.count;
 }
 
-static bool carries(const struct result *r, int mark)
-{
-    return (size_t)mark < r->flag_count && r->flags[mark].outcome == CHECK_FAILED;
-}
-
 static void note(struct compare *c, const char *text)
 {
     sentences_add(&c->out->notes, c->a, text);
@@ -237,7 +232,7 @@ static const char *run_fault(const struct result *r, const struct compare_metric
 {
     bool latency = m->kind == METRIC_TTFT || m->kind == METRIC_TPOT;
     const struct quantity *q = value_of(r, m);
-    if (m->kind == METRIC_STEADY && carries(r, FLAG_DELIVERY_LAG))
+    if (m->kind == METRIC_STEADY && result_carries(r, FLAG_DELIVERY_LAG))
         return arena_format(a, "run %s has delivery lag", compare_id(r));
     if (latency && result_latency_fault(r))
         return arena_format(a, "run %s: %s", compare_id(r), result_latency_fault(r));
@@ -315,18 +310,18 @@ static void row(struct compare *c, const struct compare_metric *m, struct compar
 
 /* ---- notes ---- */
 
-static void note_mark(struct compare *c, int mark)
+static void note_flag(struct compare *c, enum flag_code flag)
 {
     const char *ids = NULL, *why = NULL;
     for (size_t i = 0; i < runs_of(c); i++) {
         const struct result *r = run_at(c, i);
-        if (!carries(r, mark))
+        if (!result_carries(r, flag))
             continue;
         ids = ids ? arena_format(c->a, "%s, %s", ids, compare_id(r)) : compare_id(r);
-        why = why ? why : r->flags[mark].why;
+        why = why ? why : r->flags[flag].why;
     }
     if (ids)
-        note(c, arena_format(c->a, "Marked %s: %s.%s%s", flag_code_names[mark], ids, why ? " " : "", why ? why : ""));
+        note(c, arena_format(c->a, "Flagged %s: %s.%s%s", flag_code_names[flag], ids, why ? " " : "", why ? why : ""));
 }
 
 static void note_runs(struct compare *c)
@@ -347,9 +342,9 @@ static void notes(struct compare *c)
 {
     struct comparison *out = c->out;
     note_runs(c);
-    for (int mark = 0; mark < FLAG_COUNT; mark++)
-        if (mark != FLAG_SIMULATED && mark != FLAG_STEADY_NOT_REACHED)
-            note_mark(c, mark);
+    for (int flag = 0; flag < FLAG_COUNT; flag++)
+        if (flag != FLAG_SIMULATED && flag != FLAG_STEADY_NOT_REACHED)
+            note_flag(c, (enum flag_code)flag);
     if (!out->same_boards)
         note(c, "The boards differ, so the calibration of both is in the ratios, too.");
     const struct compare_run *x = &c->x.runs[0], *y = &c->y.runs[0];

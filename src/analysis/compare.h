@@ -15,7 +15,7 @@
 
 enum { COMPARE_DECIDES = 3 };
 
-/* Which doubts and marks a metric has. */
+/* Which doubts and flags a metric has. */
 enum metric_kind { METRIC_ENERGY, METRIC_STEADY, METRIC_TTFT, METRIC_TPOT, METRIC_OTHER };
 
 struct compare_metric {

@@ -40,11 +40,6 @@ static void note(struct same *s, const char *text)
     sentences_add(&s->f->notes, s->a, text);
 }
 
-static bool carries(const struct result *r, int mark)
-{
-    return (size_t)mark < r->flag_count && r->flags[mark].outcome == CHECK_FAILED;
-}
-
 static const char *text_of(const char *text)
 {
     return text && *text ? text : "not stated";
@@ -303,7 +298,7 @@ static void want_same_machine(struct same *s)
             against(s, arena_format(s->a, "The GPUs differ: %s and %s.", a[i], b[i]));
             break;
         }
-    if (carries(x, FLAG_AVERAGED_POWER) != carries(y, FLAG_AVERAGED_POWER))
+    if (result_carries(x, FLAG_AVERAGED_POWER) != result_carries(y, FLAG_AVERAGED_POWER))
         against(s,
                 "The power readings of one run are averages over a second (averaged_power) and the other's are not.");
     if (!compare_same_boards(x, y))
@@ -324,7 +319,7 @@ static void want_alike(struct same *s)
     if (x->about.simulated != y->about.simulated)
         against(s, arena_format(s->a, "Run %s is simulated and the other is real.",
                                 compare_id(x->about.simulated ? x : y)));
-    if (carries(x, FLAG_REPEATED_PROMPTS) != carries(y, FLAG_REPEATED_PROMPTS))
+    if (result_carries(x, FLAG_REPEATED_PROMPTS) != result_carries(y, FLAG_REPEATED_PROMPTS))
         against(s, "One run repeats prompts with the prefix cache on (repeated_prompts) and the other does not.");
     if (!same_text(x->about.method_id, y->about.method_id))
         against(s, arena_format(s->a, "The method differs: %s and %s.", text_of(x->about.method_id),

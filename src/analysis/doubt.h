@@ -36,9 +36,9 @@ double doubt_counter_j(const struct gpu_series *g, const struct fit *f, const st
 /* Precise: largest less least c from 5 s before to 5 s after; NaN outside [service_start, release_end]. */
 double doubt_precise_j(const struct fit *f, const struct stretch *s);
 
-/* Grid, or grid with marks (`curve`): its difference to `precise`, and the doubt of that, where the buffer covers the
- * stretch without a gap; else to the counter; with neither by successive differences. `precise_j` and `counter_j` are
- * NaN where there is no such energy. */
+/* Grid, or grid with boundary samples (`curve`): its difference to `precise`, and the doubt of that, where the buffer
+ * covers the stretch without a gap; else to the counter; with neither by successive differences. `precise_j` and
+ * `counter_j` are NaN where there is no such energy. */
 struct doubt doubt_grid(const struct gpu_series *g, const struct fit *f, const struct stretch *s,
                         const struct curve *curve, double curve_j, double precise_j, double counter_j);
 

@@ -112,7 +112,7 @@ static struct quantity after(int64_t t_ns, int64_t formal_end_ns, const char *wh
 }
 
 /* Where the watch ended without a release: the last grid sample that every GPU has, and no later than the run's own
- * mark. */
+ * boundary. */
 static int64_t end_of_watch(const struct records *r, int64_t formal_end_ns)
 {
     static const enum boundary ends[] = {BOUNDARY_HOLD_END, BOUNDARY_RELEASE_END, BOUNDARY_RELEASE_TIMEOUT};
@@ -130,19 +130,19 @@ static int64_t end_of_watch(const struct records *r, int64_t formal_end_ns)
     return last == INT64_MAX || last <= formal_end_ns ? ABSENT_I64 : last;
 }
 
-/* The run watches memory faster than the grid: its own mark counts where the states agree with it. */
-static int64_t released_by_mark(const struct records *r, int64_t by_states, int64_t formal_end_ns)
+/* The run watches memory faster than the grid: its own boundary counts where the states agree with it. */
+static int64_t released_by_boundary(const struct records *r, int64_t by_states, int64_t formal_end_ns)
 {
-    int64_t mark = records_boundary(r, BOUNDARY_MEMORY_RELEASED);
-    if (by_states == ABSENT_I64 || mark == ABSENT_I64 || mark <= formal_end_ns || mark > by_states)
+    int64_t seen_ns = records_boundary(r, BOUNDARY_MEMORY_RELEASED);
+    if (by_states == ABSENT_I64 || seen_ns == ABSENT_I64 || seen_ns <= formal_end_ns || seen_ns > by_states)
         return by_states;
     for (size_t g = 0; g < r->gpu_count; g++)
         for (size_t i = 0; i < r->gpus[g].state_count; i++) {
             const struct rec_gpu_state *s = &r->gpus[g].state[i];
-            if (s->t_ns >= mark && s->t_ns < by_states && s->processes > 0)
+            if (s->t_ns >= seen_ns && s->t_ns < by_states && s->processes > 0)
                 return by_states;
         }
-    return mark;
+    return seen_ns;
 }
 
 /* t11 is a grid sample: power may have been back up to one period before. */
@@ -235,7 +235,7 @@ struct release_verdict release_judge(const struct records *r, const struct gpu_b
         return not_reached(r->gpu_count, a);
     struct ends e = {.exit_ns = records_boundary(r, BOUNDARY_EXIT)};
     struct gpu_release *gpus = judge_gpus(r, baseline, start_ns, formal_end_ns, a, &e.memory_ns, &e.memory_why);
-    e.memory_ns = released_by_mark(r, e.memory_ns, formal_end_ns);
+    e.memory_ns = released_by_boundary(r, e.memory_ns, formal_end_ns);
     int64_t gone =
         e.exit_ns == ABSENT_I64 || e.memory_ns == ABSENT_I64 ? INT64_MAX : time_later(e.exit_ns, e.memory_ns);
     struct recovery all = power_recovered(&r->plan.method, r->gpus, baseline, r->gpu_count, formal_end_ns, gone, a);

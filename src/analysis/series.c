@@ -72,7 +72,7 @@ static size_t take_grid(const struct rec_gpu *g, struct sample *s)
     return n;
 }
 
-/* Mark samples in pairs: each one at a mark with the first free one 0.2 s after it. */
+/* Boundary samples in pairs: each one at a boundary with the first free one 0.2 s after it. */
 static size_t take_boundary_pairs(const struct rec_gpu *g, struct sample *s, struct arena *scratch)
 {
     struct sample *after = arena_array(scratch, g->instant_count, sizeof *after);
@@ -161,7 +161,7 @@ static size_t take_buffer(const struct rec_gpu *g, const struct clock_line *cloc
 
 /* ---- counter ---- */
 
-static struct counter counter_make(const struct rec_counter *readings, size_t n, struct arena *a)
+static struct counter counter_make(const struct rec_counter *samples, size_t n, struct arena *a)
 {
     struct counter c = {.first_ns = ABSENT_I64, .first_still_ns = ABSENT_I64, .last_ns = ABSENT_I64};
     c.t_ns = arena_array(a, n, sizeof *c.t_ns);
@@ -170,7 +170,7 @@ static struct counter counter_make(const struct rec_counter *readings, size_t n,
     c.locked = arena_array(a, n, sizeof *c.locked);
     int64_t before = -1;
     for (size_t i = 0; i < n; i++) {
-        const struct rec_counter *x = &readings[i];
+        const struct rec_counter *x = &samples[i];
         if (x->mj < 0)
             continue;
         if (before < 0)
@@ -327,7 +327,7 @@ const char *counter_fault(const struct gpu_series *g, int64_t a_ns, int64_t b_ns
     return why;
 }
 
-/* ---- courses ---- */
+/* ---- energy curves ---- */
 
 /* The union of n stamp lists, cut to the stretch that all cover. */
 static size_t join_times(const int64_t *const *lists, const size_t *counts, size_t n, int64_t *to)

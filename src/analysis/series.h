@@ -1,7 +1,7 @@
 /* A GPU's recorded series as functions of time (METHOD section 2).
  *
  * A `curve` is power, linear between its samples; its integral is the composite trapezoidal rule with interpolated
- * boundaries. A `counter` is energy, linear between its change points. A `course` is the energy of several GPUs
+ * boundaries. A `counter` is energy, linear between its change points. An `energy_curve` is the energy of several GPUs
  * together, whatever it came from. All are immutable once made; memory is the arena's. */
 #ifndef JTOK_ANALYSIS_SERIES_H
 #define JTOK_ANALYSIS_SERIES_H

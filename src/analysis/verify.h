@@ -1,6 +1,6 @@
 /* Verification: which runs are formal (METHOD section 8).
  *
- * Every check and mark of the method's two tables, decided from the records and the analysis alone. An outcome comes
+ * Every check and flag of the method's two tables, decided from the records and the analysis alone. An outcome comes
  * with the numbers behind it as a sentence. What each code means and what to do about it: docs/CHECKS.md. */
 #ifndef JTOK_ANALYSIS_VERIFY_H
 #define JTOK_ANALYSIS_VERIFY_H

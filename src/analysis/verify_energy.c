@@ -1,4 +1,4 @@
-/* The energies: not_covered, sample_gap, counter_void, counter_disagrees, grid_disagrees, power_out_of_range; the marks
+/* The energies: not_covered, sample_gap, counter_void, counter_disagrees, grid_disagrees, power_out_of_range; the flags
  * averaged_power and no_buffer. */
 #include "analysis/verify_internal.h"
 

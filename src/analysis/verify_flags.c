@@ -1,4 +1,4 @@
-/* The marks, but for usage_not_verifiable (verify_requests.c). */
+/* The flags, but for usage_not_verifiable (verify_requests.c). */
 #include "analysis/verify_internal.h"
 
 #include <string.h>
@@ -127,7 +127,7 @@ static void flag_repeats(struct verify *v)
                     cache ? "on" : "off");
 }
 
-/* Share of the formal stage's state readings with a slowdown; the GPU with the most counts. Readings lie on an even
+/* Share of the formal stage's state samples with a slowdown; the GPU with the most counts. Samples lie on an even
  * grid. */
 static void flag_throttled(struct verify *v)
 {

@@ -45,7 +45,7 @@ const char *verify_gpu_name(struct verify *v, size_t gpu);
 /* Does the engine hold memory on a GPU while it serves? 1: yes, 0: no, -1: the records don't tell. */
 int verify_holds_memory(const struct verify *v, size_t gpu);
 
-/* The parts, each filling the checks and marks that its comment in its file names. */
+/* The parts, each filling the checks and flags that its comment in its file names. */
 void verify_setup(struct verify *v);
 void verify_energy(struct verify *v);
 void verify_requests(struct verify *v);

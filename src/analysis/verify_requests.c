@@ -1,4 +1,4 @@
-/* The requests: request_unaccounted, usage_disagrees with its marks usage_not_verifiable and engine_own_requests,
+/* The requests: request_unaccounted, usage_disagrees with its flags usage_not_verifiable and engine_own_requests,
  * too_many_failed. */
 #include "analysis/verify_internal.h"
 #include "rules/usage.h"
@@ -64,8 +64,8 @@ static bool has_count(const struct rec_metrics *m)
     return !isnan(m->generation_tokens);
 }
 
-/* The latest reading with a count that was asked for from `from_ns` on and answered by `to_ns`, or null. */
-static const struct rec_metrics *reading_within(const struct records *r, int64_t from_ns, int64_t to_ns)
+/* The latest scrape with a count that was asked for from `from_ns` on and answered by `to_ns`, or null. */
+static const struct rec_metrics *scrape_within(const struct records *r, int64_t from_ns, int64_t to_ns)
 {
     const struct rec_metrics *last = NULL;
     for (size_t i = 0; i < r->metrics_count; i++) {
@@ -136,10 +136,10 @@ static struct usage_count told_warmups(const struct records *r)
 static struct usage_count count_before(const struct records *r, const char **ret_how)
 {
     int64_t first_ns = first_submit_ns(r), warmup_end_ns = records_boundary(r, BOUNDARY_WARMUP_END);
-    const struct rec_metrics *own = first_ns == ABSENT_I64 ? NULL : reading_within(r, 0, first_ns);
+    const struct rec_metrics *own = first_ns == ABSENT_I64 ? NULL : scrape_within(r, 0, first_ns);
     const struct rec_metrics *last = warmup_end_ns == ABSENT_I64
                                          ? NULL
-                                         : reading_within(r, warmup_end_ns, records_boundary(r, BOUNDARY_FORMAL_START));
+                                         : scrape_within(r, warmup_end_ns, records_boundary(r, BOUNDARY_FORMAL_START));
     struct usage_count known = add(told_warmups(r), own ? counted(own) : (struct usage_count){0});
     if (last && !(last->generation_tokens < known.tokens)) {
         *ret_how = "its count before the formal stage";
@@ -150,7 +150,7 @@ static struct usage_count count_before(const struct records *r, const char **ret
     return known;
 }
 
-/* The engine's count as the formal stage left it: of the readings asked for after its end the first that agrees with
+/* The engine's count as the formal stage left it: of the scrapes asked for after its end the first that agrees with
  * the clients, else the last; null: none. */
 static const struct rec_metrics *count_after(const struct records *r, struct usage_count before,
                                              struct usage_count told, struct usage_verdict *ret_verdict)
@@ -261,7 +261,7 @@ static void check_usage(struct verify *v)
     }
     verify_flag_bare(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_NOT_RECORDED,
                      "The engine's count over the formal stage is not known.");
-    /* A server that has no such count, as far as the plan or all of its answers say: a mark, not a failure. One that
+    /* A server that has no such count, as far as the plan or all of its answers say: a flag, not a failure. One that
      * was only silent is another matter, but for servers of which nothing is known. */
     if (!asked || (r->metrics_count && spoke && !answered)) {
         verify_set(v, CODE_USAGE_DISAGREES, CHECK_NOT_JUDGED,

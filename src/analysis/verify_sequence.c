@@ -1,9 +1,9 @@
-/* The course of the run: release_timed_out, release_not_closed, engine_failed, interrupted, clock_step,
+/* The sequence of the run: release_timed_out, release_not_closed, engine_failed, interrupted, clock_step,
  * records_damaged. */
 #include <string.h>
 #include "analysis/verify_internal.h"
 
-static const struct rec_boundary *last_mark(const struct records *r, enum boundary id)
+static const struct rec_boundary *last_of(const struct records *r, enum boundary id)
 {
     for (size_t i = r->boundary_count; i-- > 0;)
         if (r->boundaries[i].id == id)
@@ -41,8 +41,8 @@ static void check_release(struct verify *v)
 
 static void check_engine(struct verify *v)
 {
-    const struct rec_boundary *failed = last_mark(v->r, BOUNDARY_FAILED);
-    const struct rec_boundary *gone = last_mark(v->r, BOUNDARY_EXIT), *stop = last_mark(v->r, BOUNDARY_STOP);
+    const struct rec_boundary *failed = last_of(v->r, BOUNDARY_FAILED);
+    const struct rec_boundary *gone = last_of(v->r, BOUNDARY_EXIT), *stop = last_of(v->r, BOUNDARY_STOP);
     if (failed)
         verify_set(v, CODE_ENGINE_FAILED, CHECK_FAILED, "The run gave up at %.1f s: %s", verify_seconds(failed->t_ns),
                    note_of(failed));
@@ -56,7 +56,7 @@ static void check_engine(struct verify *v)
 
 static void check_interrupted(struct verify *v)
 {
-    const struct rec_boundary *m = last_mark(v->r, BOUNDARY_INTERRUPTED);
+    const struct rec_boundary *m = last_of(v->r, BOUNDARY_INTERRUPTED);
     if (m)
         verify_set(v, CODE_INTERRUPTED, CHECK_FAILED, "The run was stopped at %.1f s (%s).", verify_seconds(m->t_ns),
                    note_of(m));
@@ -82,17 +82,17 @@ static void check_clock(struct verify *v)
 /* A run that gave up or was stopped may lack its later stages; any other has all of them. */
 static const char *sequence_fault(struct verify *v)
 {
-    static const int course[] = {BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, BOUNDARY_SERVICE_START,
-                                 BOUNDARY_READY,          BOUNDARY_WARMUP_START, BOUNDARY_WARMUP_END,
-                                 BOUNDARY_FORMAL_START,   BOUNDARY_FORMAL_END,   BOUNDARY_STOP};
-    bool cut_short = last_mark(v->r, BOUNDARY_FAILED) || last_mark(v->r, BOUNDARY_INTERRUPTED);
+    static const enum boundary sequence[] = {BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, BOUNDARY_SERVICE_START,
+                                             BOUNDARY_READY,          BOUNDARY_WARMUP_START, BOUNDARY_WARMUP_END,
+                                             BOUNDARY_FORMAL_START,   BOUNDARY_FORMAL_END,   BOUNDARY_STOP};
+    bool cut_short = last_of(v->r, BOUNDARY_FAILED) || last_of(v->r, BOUNDARY_INTERRUPTED);
     const struct rec_boundary *before = NULL;
-    for (size_t i = 0; i < sizeof course / sizeof *course; i++) {
-        const struct rec_boundary *m = last_mark(v->r, course[i]);
+    for (size_t i = 0; i < sizeof sequence / sizeof *sequence; i++) {
+        const struct rec_boundary *m = last_of(v->r, sequence[i]);
         if (!m && !cut_short)
-            return arena_format(v->a, "the boundary %s is missing", boundary_names[course[i]]);
+            return arena_format(v->a, "the boundary %s is missing", boundary_names[sequence[i]]);
         if (m && before && m->t_ns < before->t_ns)
-            return arena_format(v->a, "the boundary %s is earlier than %s", boundary_names[course[i]],
+            return arena_format(v->a, "the boundary %s is earlier than %s", boundary_names[sequence[i]],
                                 boundary_names[before->id]);
         before = m ? m : before;
     }

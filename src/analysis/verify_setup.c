@@ -46,7 +46,7 @@ static void check_plan(struct verify *v)
                    "The records hold no comparison of the run with its plan.");
 }
 
-/* What the engine can't tell is a mark (identity_not_verifiable), not a failure; what the plan does not state was not
+/* What the engine can't tell is a flag (identity_not_verifiable), not a failure; what the plan does not state was not
  * compared, and does not count as passed. */
 static void check_identity(struct verify *v)
 {
@@ -262,10 +262,10 @@ static bool processes_told_apart(const struct rec_gpu *g)
 static void check_processes(struct verify *v)
 {
     int64_t start_ns = records_boundary(v->r, BOUNDARY_SERVICE_START);
-    size_t readings = 0;
+    size_t lists = 0;
     for (size_t i = 0; i < v->r->gpu_count; i++) {
         const struct rec_process *p = first_foreign(&v->r->gpus[i], start_ns);
-        readings += v->r->gpus[i].state_count;
+        lists += v->r->gpus[i].state_count;
         if (p) {
             verify_set(v, CODE_FOREIGN_PROCESS, CHECK_FAILED,
                        "Process %lld, which is not the engine's, was on %s %.1f s after the run began.",
@@ -285,7 +285,7 @@ static void check_processes(struct verify *v)
     }
     if (v->r->gpu_count)
         verify_set(v, CODE_FOREIGN_PROCESS, CHECK_PASSED, "%zu lists of compute processes held only the engine's.",
-                   readings);
+                   lists);
     else
         verify_set(v, CODE_FOREIGN_PROCESS, CHECK_NOT_RECORDED, "No GPU was recorded.");
 }

@@ -17,10 +17,10 @@ const char *const curve_source_names[] = {"none", "buffer", "counter", "grid", N
 /* ---- the table: each field once ---- */
 
 static const struct field energy_set_fields[] = {
-    QUANTITY(energy_set, headline, "By the basis of the method.", UNIT("J")),
+    QUANTITY(energy_set, headline, "By the method's headline instrument.", UNIT("J")),
     ENUM(energy_set, headline_series, series_id, "The series that the headline is."),
     QUANTITY(energy_set, grid, "Trapezoid over the 1 s grid of instantaneous power.", UNIT("J")),
-    QUANTITY_AS("marks", energy_set, boundary, "The same with the samples at the stage marks.", UNIT("J")),
+    QUANTITY_AS("marks", energy_set, boundary, "The same with the boundary samples.", UNIT("J")),
     QUANTITY(energy_set, counter, "Energy counter, between change points.", UNIT("J")),
     QUANTITY(energy_set, buffer, "Trapezoid over the 20 ms buffer.", UNIT("J")),
     QUANTITY(energy_set, precise, "Buffer times the factor of GPU and run.", UNIT("J")),
@@ -49,7 +49,7 @@ static const struct field result_stage_fields[] = {
     I64(result_stage, start_ns, "Since the run began.", UNIT("ns")),
     I64(result_stage, end_ns, "Since the run began.", UNIT("ns")),
     F64(result_stage, duration_s, "End minus start.", UNIT("s")),
-    TEXT(result_stage, why, "Why there is no such stage."),
+    TEXT(result_stage, why, "Why the stage is missing."),
     OBJECT(result_stage, energy, energy_set, "All GPUs together."),
     QUANTITY(result_stage, average_w, "Headline over duration, all GPUs together.", UNIT("W")),
     QUANTITY(result_stage, sampling_error, "Headline over precise, minus 1."),
@@ -85,7 +85,7 @@ static const struct field result_gpu_fields[] = {
     F64(result_gpu, power_limit_w, "Enforced limit.", UNIT("W")),
     I64_AS("mig", result_gpu, partitioned,
            "1: split into parts that share its power (MIG); 0: whole; null: it can't be split, or not recorded."),
-    TEXT(result_gpu, instant_source, "Which reading answered as instantaneous power."),
+    TEXT(result_gpu, instant_source, "Which of the device's powers the grid holds."),
     QUANTITY(result_gpu, factor, "Counter over buffer from service_start to release_end."),
     QUANTITY(result_gpu, counter_lag_s, "L, the delay of the counter.", UNIT("s")),
     QUANTITY(result_gpu, baseline_w, "Time-weighted mean of the accepted window.", UNIT("W")),
@@ -177,7 +177,7 @@ static const struct field result_load_fields[] = {
 static const struct schema result_load_schema = SCHEMA(result_load, "The formal requests.");
 
 static const struct field result_rule_fields[] = {
-    ENUM_AS("reading", result_rule, rule, rule, "Reading.", FLAGS(FIELD_NAMES_ITEM)),
+    ENUM_AS("reading", result_rule, rule, rule, "Rule of attribution.", FLAGS(FIELD_NAMES_ITEM)),
     QUANTITY(result_rule, attributed_j, "Given to requests.", UNIT("J")),
     QUANTITY(result_rule, no_generation_j, "Stretches in which nobody generates.", UNIT("J")),
     QUANTITY(result_rule, closure, "Relative remainder."),
@@ -188,20 +188,20 @@ static const struct field result_rule_fields[] = {
     I64(result_rule, cv_min_window, "Window of the lowest."),
     I64(result_rule, cv_max_window, "Window of the highest."),
 };
-static const struct schema result_rule_schema = SCHEMA(result_rule, "Attribution under one reading.");
+static const struct schema result_rule_schema = SCHEMA(result_rule, "Attribution under one rule.");
 
 static const struct field result_attribution_fields[] = {
     ENUM(result_attribution, source, curve_source, "Series of E(t)."),
     QUANTITY(result_attribution, scale, "Counter over buffer on the formal stage."),
     QUANTITY(result_attribution, formal_j, "Energy that was split.", UNIT("J")),
     QUANTITY(result_attribution, failed_active_j, "Stretches in which a failed request was active.", UNIT("J")),
-    OBJECTS_AS("readings", result_attribution, rules, rule_count, result_rule, "Each reading."),
+    OBJECTS_AS("readings", result_attribution, rules, rule_count, result_rule, "Each rule of attribution."),
 };
 static const struct schema result_attribution_schema =
     SCHEMA(result_attribution, "How the energy of the formal stage was split.");
 
 static const struct field result_steady_fields[] = {
-    ENUM_AS("reading", result_steady, rule, rule, "Reading.", FLAGS(FIELD_NAMES_ITEM)),
+    ENUM_AS("reading", result_steady, rule, rule, "Rule of attribution.", FLAGS(FIELD_NAMES_ITEM)),
     ENUM(result_steady, k, steady_k, "Consecutive windows.", FLAGS(FIELD_NAMES_ITEM)),
     BOOL(result_steady, reached, "Found."),
     TEXT(result_steady, why, "Not reached: the reason."),
@@ -226,7 +226,7 @@ static const struct field result_steady_fields[] = {
     I64(result_steady, longest_stretch, "Most neighbouring windows under the limit."),
     I64(result_steady, longest_stretch_window, "Its first window."),
 };
-static const struct schema result_steady_schema = SCHEMA(result_steady, "Steady state under one reading and K.");
+static const struct schema result_steady_schema = SCHEMA(result_steady, "Steady state under one rule and K.");
 
 static const struct field result_saturated_fields[] = {
     QUANTITY(result_saturated, j_per_token, "Energy over arrived tokens.", UNIT("J/token")),
@@ -242,7 +242,7 @@ static const struct field result_saturated_fields[] = {
     F64(result_saturated, start_s, "From formal_start.", UNIT("s")),
     F64(result_saturated, end_s, "From formal_start.", UNIT("s")),
     BOOL(result_saturated, meaningful, "Requests waited while others ran."),
-    F64(result_saturated, waiting_share, "Of the engine's readings within the window, those with requests waiting."),
+    F64(result_saturated, waiting_share, "Share of the engine's scrapes in the window with requests waiting."),
     QUANTITY(result_saturated, tail_energy_share, "Of the formal stage, after the window."),
     QUANTITY(result_saturated, tail_token_share, "Of the tokens."),
     QUANTITY(result_saturated, tail_time_share, "Of the time."),
@@ -331,7 +331,7 @@ static const struct field result_flag_fields[] = {
     F64(result_flag, value, "The number behind it."),
     F64(result_flag, limit, "Its limit."),
 };
-static const struct schema result_flag_schema = SCHEMA(result_flag, "One mark; failed: the run carries it.");
+static const struct schema result_flag_schema = SCHEMA(result_flag, "One flag; failed: the run carries it.");
 
 static const struct field result_fields[] = {
     TEXT_AS("run_id", result, about.run_id, "Run."),
@@ -368,13 +368,13 @@ static const struct field result_fields[] = {
     OBJECT(result, release, result_release, "Release."),
     OBJECT(result, load, result_load, "Requests."),
     OBJECT(result, attribution, result_attribution, "Attribution."),
-    OBJECT(result, steady, result_steady, "Steady state under the method's K and reading."),
-    OBJECTS(result, steady_table, steady_count, result_steady, "Every K and reading."),
+    OBJECT(result, steady, result_steady, "Steady state under the method's K and rule."),
+    OBJECTS(result, steady_table, steady_count, result_steady, "Every K and rule."),
     OBJECT(result, saturated, result_saturated, "Saturated."),
     OBJECT(result, lag, result_lag, "Delivery lag."),
     OBJECT(result, estimate, result_estimate, "Estimate."),
     OBJECTS(result, checks, check_count, result_check, "Excluding checks."),
-    OBJECTS_AS("marks", result, flags, flag_count, result_flag, "Marks."),
+    OBJECTS_AS("marks", result, flags, flag_count, result_flag, "Flags."),
     OBJECTS(result, startup_phases, startup_phase_count, result_phase,
             "The startup, cut where the engine's log says what is done."),
 };
@@ -398,11 +398,11 @@ static const struct field result_request_fields[] = {
     I64(result_request, token_chunks, "Seen."),
     BOOL(result_request, generates, "Successful, with a generation interval."),
     I64(result_request, order, "Place in completion order."),
-    F64(result_request, gap_j, "Attributed energy under this reading.", UNIT("J")),
-    F64(result_request, interval_j, "Attributed energy under this reading.", UNIT("J")),
-    F64(result_request, request_j, "Attributed energy under this reading.", UNIT("J")),
-    F64(result_request, words_j, "Attributed energy under this reading.", UNIT("J")),
-    F64(result_request, j_per_token, "Under the method's reading.", UNIT("J/token")),
+    F64(result_request, gap_j, "Attributed energy under this rule.", UNIT("J")),
+    F64(result_request, interval_j, "Attributed energy under this rule.", UNIT("J")),
+    F64(result_request, request_j, "Attributed energy under this rule.", UNIT("J")),
+    F64(result_request, words_j, "Attributed energy under this rule.", UNIT("J")),
+    F64(result_request, j_per_token, "Under the method's rule.", UNIT("J/token")),
     TEXT(result_request, detail, "Of a failure."),
 };
 const struct schema result_request_schema = SCHEMA(result_request, "One formal request.");
@@ -437,6 +437,11 @@ struct quantity *energy_series(struct energy_set *e, enum series_id series)
     return all[series];
 }
 
+bool result_carries(const struct result *r, enum flag_code flag)
+{
+    return flag < r->flag_count && r->flags[flag].outcome == CHECK_FAILED;
+}
+
 const char *result_latency_fault(const struct result *r)
 {
     static const struct {
@@ -445,7 +450,7 @@ const char *result_latency_fault(const struct result *r)
     } faults[] = {{FLAG_CLIENT_LIMITED, "the client was the bottleneck"},
                   {FLAG_ARRIVALS_MERGED, "tokens arrived in pieces, so that their times are not the server's"}};
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        if (faults[i].code < r->flag_count && r->flags[faults[i].code].outcome == CHECK_FAILED)
+        if (result_carries(r, faults[i].code))
             return faults[i].phrase;
     return NULL;
 }
@@ -634,7 +639,7 @@ bool result_complete(struct result *r, struct arena *a, const char **ret_why)
     for (size_t i = 0; i < r->stage_count; i++)
         whole = whole && !ENUM_ABSENT(r->stages[i].stage);
     if (!whole) {
-        *ret_why = "a check, a mark or a stage in it has no name";
+        *ret_why = "a check, a flag or a stage in it has no name";
         return false;
     }
     bool named = true;
@@ -642,7 +647,7 @@ bool result_complete(struct result *r, struct arena *a, const char **ret_why)
     bool stages = r->stage_count == STAGE_COUNT && r->check_count > 0;
     if (!order_checks(r, blank, unknown, &whole) || !order_flags(r, blank, unknown, &whole) ||
         !order_stages(r, blank, &whole)) {
-        *ret_why = "a check, a mark or a stage stands in it twice, or a GPU that it does not list";
+        *ret_why = "a check, a flag or a stage stands in it twice, or a stage names a GPU that it does not list";
         return false;
     }
     if (older ? !stages : !(named && whole)) {

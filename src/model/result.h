@@ -384,6 +384,9 @@ bool result_is_of_unknown_method(const struct result *r);
  * result by hand. */
 void result_absent(struct result *r, struct arena *a, const char *why);
 
+/* Does the run carry this flag? */
+bool result_carries(const struct result *r, enum flag_code flag);
+
 /* The first stage of a kind; a result that was made or completed has one of each. O(stages). */
 struct result_stage *result_stage_of(const struct result *r, enum stage_id stage);
 

@@ -271,7 +271,7 @@ static void a_lagging_run_lends_no_steady_value(void **state)
     assert_string_equal(row_of(&p->c, "steady_j_per_token")->why, "run two has delivery lag");
     assert_false(quantity_has_value(&row_of(&p->c, "steady_j_per_token")->difference));
     assert_null(row_of(&p->c, "formal_j_per_token")->why);
-    assert_told(&p->c.notes, "Marked delivery_lag: two. Idle for 9 s while tokens were owed.");
+    assert_told(&p->c.notes, "Flagged delivery_lag: two. Idle for 9 s while tokens were owed.");
 }
 
 static void a_limited_client_lends_no_latency(void **state)
