@@ -15,6 +15,7 @@ static const struct quantity *series_of(const struct result_stage *s, enum serie
 /* The headline series is marked; a stage's sum of different ones (the lifecycle) marks none. */
 static const char *series_cell(struct report *p, const struct result_stage *s, enum series_id series)
 {
+    must(series < SERIES_COUNT);
     bool headline = s->energy.headline_series == series && s->stage != STAGE_LIFECYCLE;
     return arena_format(&p->arena, "%s%s", report_cell(p, series_of(s, series)), headline ? "*" : " ");
 }

@@ -78,6 +78,7 @@ void number_put_i64(struct buf *out, int64_t value)
 
 void number_put_quantity(struct buf *out, const struct quantity *q)
 {
+    must(q);
     if (!quantity_has_value(q) || isnan(q->value))
         buf_str(out, quantity_state_words(q));
     else if (q->instrument > 0)

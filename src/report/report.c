@@ -68,6 +68,7 @@ void report_item(struct report *p, size_t left, size_t indent, const char *name,
 
 void report_line(struct report *p, const char *text)
 {
+    must(text);
     buf_str(p->out, "  ");
     text_wrap(p->out, text, 2, 4, REPORT_COLUMNS);
 }
@@ -103,6 +104,7 @@ void report_init(struct report *p, const struct result *r)
 
 void report_seal(struct report *p, const struct report_options *options)
 {
+    must(options && p->out->n == 0);
     if (!options->unsealed)
         return;
     report_look(p, LOOK_BAD, "NOT SEALED");

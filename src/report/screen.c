@@ -178,6 +178,7 @@ static void put_next(struct screen *s)
 
 void report_screen(const struct result *r, const struct report_options *options, struct buf *out)
 {
+    must(r && options && out);
     struct screen s = {.r = r, .options = options};
     report_init(&s.p, r);
     put_verdict(&s);

@@ -35,13 +35,13 @@ struct care {
 };
 
 struct cares {
-    struct care list[CODE_COUNT + FLAG_COUNT + 5];
+    struct care list[CODE_COUNT + FLAG_COUNT + 6];
     size_t n;
 };
 
 static void care_add(struct cares *c, enum report_look look, const char *name, const char *text)
 {
-    must(c->n < sizeof c->list / sizeof *c->list);
+    must(c->n < sizeof c->list / sizeof *c->list && name && text);
     c->list[c->n++] = (struct care){name, text, look};
 }
 
@@ -88,6 +88,14 @@ static void care_method(struct screen *s, struct cares *c)
         care_add(c, LOOK_MARK, "instruments differ", arena_format(a, "By more than their ± allow: %s.", stages));
 }
 
+/* A steady value above the whole's looks like a mistake. */
+static void care_steady(struct screen *s, struct cares *c)
+{
+    const struct quantity *steady = &s->r->metrics.steady_j_per_token, *serving = &s->r->metrics.formal_j_per_token;
+    if (screen_has(steady) && screen_has(serving) && steady->value > serving->value)
+        care_add(c, LOOK_MARK, "in steady state", "It lasts to the last answer, so the draining is in it.");
+}
+
 static void care_flags(struct screen *s, struct cares *c)
 {
     for (size_t i = 0; i < FLAG_COUNT; i++) {
@@ -129,6 +137,7 @@ void screen_care(struct screen *s)
     care_headline(s, &c, "with start and stop", &s->r->metrics.lifecycle_j_per_token);
     care_method(s, &c);
     care_flags(s, &c);
+    care_steady(s, &c);
     screen_line(s, LOOK_HEADING, sizeof head - 1, c.n ? head : "Read with care  nothing in particular");
     for (size_t i = 0, room = CARE_LINES; i < c.n; i++) {
         const char *lines[CARE_ITEM_LINES];

@@ -373,6 +373,21 @@ static void the_likelier_cause_is_told_first(void **state)
     arena_done(&a);
 }
 
+static void a_steady_state_that_costs_more_is_explained(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct result r = base(&a, true, false);
+    r.metrics.steady_j_per_token.value = r.metrics.formal_j_per_token.value;
+    struct page p = holds(&r, &a, "as much");
+    assert_string_equal(p.lines[30], "Read with care  nothing in particular");
+    r.metrics.steady_j_per_token.value *= 1.01;
+    p = holds(&r, &a, "more");
+    assert_string_equal(p.lines[31],
+                        "  in steady state         It lasts to the last answer, so the draining is in it.");
+    arena_done(&a);
+}
+
 /* ---- runs of all kinds ---- */
 
 static const char *long_text(struct arena *a, const char *part)
@@ -609,6 +624,7 @@ int main(void)
         cmocka_unit_test(every_flag_alone_and_all),
         cmocka_unit_test(each_code_has_its_words),
         cmocka_unit_test(the_likelier_cause_is_told_first),
+        cmocka_unit_test(a_steady_state_that_costs_more_is_explained),
         cmocka_unit_test(names_and_counts_of_any_length),
         cmocka_unit_test(the_absent_is_never_a_number),
         cmocka_unit_test(energy_without_tokens),
