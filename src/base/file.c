@@ -18,8 +18,9 @@ const char *file_kind(mode_t mode)
 
 static int refuse(const char *path, mode_t mode, struct err *e)
 {
-    err_set(e, ERR_RECORDS, "%s is %s, where only a regular file can be read. Remove it, or put the file in its place.",
-            path, file_kind(mode));
+    err_set(e, ERR_RECORDS,
+            "%s is %s, but only a regular file can be read. Remove it, or put the right file in its place.", path,
+            file_kind(mode));
     return -1;
 }
 
@@ -34,7 +35,7 @@ int file_open(const char *path, struct err *e)
             return refuse(path, S_IFLNK, e);
         if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
             return refuse(path, st.st_mode, e);
-        err_set_errno(e, ERR_SYSTEM, error, "cannot open %s", path);
+        err_set_errno(e, ERR_SYSTEM, error, "%s can't be opened", path);
         return -1;
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
@@ -67,7 +68,7 @@ int file_create(const char *path, struct err *e)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0)
-        err_set_errno(e, ERR_SYSTEM, errno, "cannot create %s", path);
+        err_set_errno(e, ERR_SYSTEM, errno, "%s can't be created", path);
     return fd;
 }
 
@@ -78,7 +79,7 @@ bool file_write(int fd, const char *path, struct span bytes, struct err *e)
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return err_set_errno(e, ERR_SYSTEM, errno, "cannot write %s", path);
+            return err_set_errno(e, ERR_SYSTEM, errno, "%s can't be written", path);
         bytes.p += written;
         bytes.n -= (size_t)written;
     }
@@ -88,9 +89,9 @@ bool file_write(int fd, const char *path, struct span bytes, struct err *e)
 bool file_finish(int fd, const char *path, bool good, struct err *e)
 {
     if (good && fsync(fd) != 0)
-        good = err_set_errno(e, ERR_SYSTEM, errno, "cannot flush %s to the disk", path);
+        good = err_set_errno(e, ERR_SYSTEM, errno, "%s can't be flushed to the disk", path);
     if (close(fd) != 0 && good)
-        good = err_set_errno(e, ERR_SYSTEM, errno, "cannot close %s", path);
+        good = err_set_errno(e, ERR_SYSTEM, errno, "%s can't be closed", path);
     if (!good)
         unlink(path);
     return good;
@@ -109,5 +110,5 @@ bool file_sync_folder(const char *folder, struct err *e)
     int error = errno;
     if (fd >= 0)
         close(fd);
-    return good || err_set_errno(e, ERR_SYSTEM, error, "the folder %s can't be flushed to the disk", folder);
+    return good || err_set_errno(e, ERR_SYSTEM, error, "The folder %s can't be flushed to the disk", folder);
 }

@@ -16,10 +16,11 @@ const char *const connect_kind_names[] = {"ahead", "with_request", NULL};
 #define EXACT 9007199254740992.0 /* 2^53: every whole number up to it survives as a JSON number */
 
 static const struct field plan_model_fields[] = {
-    TEXT(plan_model, id,
-         "Name of the model as published, for example meta-llama/Llama-3.1-8B-Instruct; read off the engine's command "
-         "where that names it.",
-         FLAGS(FIELD_REQUIRED)),
+    TEXT(
+        plan_model, id,
+        "Name of the model as published, for example meta-llama/Llama-3.1-8B-Instruct; taken from the engine's command "
+        "if that names it.",
+        FLAGS(FIELD_REQUIRED)),
     TEXT(plan_model, revision, "Commit of the snapshot; null: not stated, and then not checked."),
     TEXT(plan_model, precision, "Number format of the weights: bf16, fp8, ...; null: not stated."),
     F64(plan_model, total_parameters, "All parameters, for size groups: 8.03e9.", UNIT("parameters"), RANGE(1, 1e15)),
@@ -30,7 +31,7 @@ static const struct field plan_model_fields[] = {
         "in it.",
         FLAGS(FIELD_RESOLVED)),
     TEXT(plan_model, snapshot_digest,
-         "Over the digests of all of the snapshot's files, the weights among them; stated, it must be that."),
+         "Over the digests of all files of the snapshot, weights included; if stated, it must match."),
 };
 static const struct schema plan_model_schema = SCHEMA(plan_model, "The model that is served.");
 
@@ -48,7 +49,7 @@ static const struct field plan_engine_fields[] = {
          "Model name that requests carry; null: taken from the command, else the model's id."),
     TEXT(plan_engine, host, "Address that the engine listens on.", DEFAULT_TEXT("127.0.0.1")),
     I64(plan_engine, port,
-        "Port that the engine listens on; 0: read off the command, else a free one where the command lets it be set.",
+        "Port that the engine listens on; 0: taken from the command, else a free one if the command lets it be set.",
         RANGE(0, 65535), DEFAULT(0)),
     I64(plan_engine, context_length, "Context length that the engine must have; null: not checked.", UNIT("tokens"),
         RANGE(1, 1e9)),
@@ -57,14 +58,14 @@ static const struct field plan_engine_fields[] = {
     I64(plan_engine, data_parallel, "Data parallel size.", UNIT("GPUs"), RANGE(1, 1024), DEFAULT(1)),
     TEXT(plan_engine, health_path, "Path that answers 200 once the engine is up.", DEFAULT_TEXT("/health")),
     TEXT(plan_engine, metrics_path, "Path of the Prometheus metrics; \"\": none are read.", DEFAULT_TEXT("/metrics")),
-    BOOL(plan_engine, simulated, "The engine is a simulation: every output carries the mark."),
+    BOOL(plan_engine, simulated, "The engine is a simulation, and every output says so."),
 };
 static const struct schema plan_engine_schema = SCHEMA(plan_engine, "The inference engine and how it is started.");
 
 static const struct field plan_lengths_fields[] = {
     ENUM(plan_lengths, kind, length_kind,
-         "lines: each line's own max_tokens, max_completion_tokens, output_tokens or output_length; natural: the model "
-         "stops by itself, and so where a line has none; fixed: tokens for each request; lognormal: drawn for each.",
+         "lines: each line's own max_tokens, max_completion_tokens, output_tokens or output_length, else as natural; "
+         "natural: the model stops by itself; fixed: tokens for each request; lognormal: drawn for each.",
          DEFAULT(LENGTH_LINES)),
     I64(plan_lengths, tokens,
         "fixed: max_tokens of each request; natural, and lines without one of their own: the same as an upper limit, "
@@ -84,7 +85,7 @@ static const struct schema plan_lengths_schema = SCHEMA(plan_lengths, "How long 
 static const struct field plan_requests_fields[] = {
     TEXT(plan_requests, file,
          "JSON Lines with prompt or messages in each line, and keys of a request's body; plain, gzip or zstd, also a "
-         "pipe; a relative path starts where jtok was started.",
+         "pipe; a relative path starts in the folder that jtok is started in.",
          FLAGS(FIELD_REQUIRED)),
     TEXT(plan_requests, sha256, "SHA-256 of the file's bytes, as they were read.", FLAGS(FIELD_RESOLVED)),
     TEXT(plan_requests, work_sha256,
@@ -99,7 +100,7 @@ static const struct field plan_requests_fields[] = {
     F64(plan_requests, top_p, "Nucleus sampling; null: not sent.", RANGE(0, 1)),
     I64(plan_requests, seed, "Sampling seed of each request; null: not sent.", RANGE(-EXACT, EXACT)),
     BOOL(plan_requests, continuous_usage,
-         "Ask for running token counts in each chunk: exact tokens of a chunk, for a third more bytes."),
+         "Ask for running token counts in each chunk: exact tokens per chunk, at the cost of a third more bytes."),
     ENUM(plan_requests, connect, connect_kind,
          "ahead: all connections are open before the first request; with_request: each connects as it is sent.",
          DEFAULT(CONNECT_AHEAD)),
@@ -144,7 +145,7 @@ static const struct schema plan_limits_schema = SCHEMA(plan_limits, "Time limits
 
 static const struct field plan_power_fields[] = {
     TEXT(plan_power, library, "The device library to load; null: the driver's own (libnvidia-ml.so.1)."),
-    F64(plan_power, sensor_percent, "Limit of the board's power sensor, as share of the reading.", UNIT("%"),
+    F64(plan_power, sensor_percent, "Accuracy limit of the board's power sensor, as a share of its value.", UNIT("%"),
         RANGE(0, 100), DEFAULT(6)),
     TEXT(plan_power, sensor_source, "Where that limit comes from (a calibration); null: assumed."),
 };

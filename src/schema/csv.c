@@ -141,7 +141,7 @@ static const char *get_whole(const struct slot *s, struct span field)
 {
     int64_t value;
     if (!get_integer(field, &value))
-        return "is no whole number";
+        return "is not a whole number";
     if (!field_takes_i64(s->field, value))
         return "is out of range";
     slot_set_i64(s, value);
@@ -152,7 +152,7 @@ static const char *get_real(const struct slot *s, struct span field)
 {
     double value;
     if (!num_f64(field, &value))
-        return "is no number";
+        return "is not a number";
     if (!field_takes_f64(s->field, value))
         return "is out of range";
     slot_set_f64(s, value);
@@ -171,12 +171,12 @@ static const char *get_cell(const struct slot *s, struct span field, bool quoted
         return get_real(s, field);
     case FIELD_ENUM:
         if ((index = name_index(s->field->names, field)) < 0)
-            return "is none of the known names";
+            return "is not a known name";
         slot_set_enum(s, index);
         return NULL;
     case FIELD_HEX:
         if (!get_hex(field, &hex))
-            return "is not 16 hex digits";
+            return "is not 16 hexadecimal digits";
         slot_set_hex(s, hex);
         return NULL;
     case FIELD_TEXT:

@@ -128,10 +128,10 @@ static bool fault(struct reader *r, const struct field *f, enum field_type type)
 {
     struct buf allowed = {0};
     if (r->j.kind == JSON_ERROR)
-        return err_set(r->e, ERR_RECORDS, "%s: this is no JSON: %s, at byte %zu", r->source, r->j.fault,
+        return err_set(r->e, ERR_RECORDS, "%s: This is not JSON: %s at byte %zu.", r->source, r->j.fault,
                        json_error_offset(&r->j));
     put_allowed(f, type, &allowed);
-    err_set(r->e, ERR_RECORDS, "%s%s%s: the value is wrong; expected: %s", r->source, r->path.n ? ": " : "",
+    err_set(r->e, ERR_RECORDS, "%s%s%s: The value is wrong. Expected: %s.", r->source, r->path.n ? ": " : "",
             buf_text(&r->path), buf_text(&allowed));
     buf_done(&allowed);
     return false;

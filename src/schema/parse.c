@@ -55,7 +55,7 @@ void put_allowed(const struct field *f, enum field_type type, struct buf *b)
         buf_str(b, f->item == FIELD_TEXT ? "a list of texts, or one text that is split into words" : "a list");
         break;
     case FIELD_MAP:
-        buf_str(b, "names with texts");
+        buf_str(b, "a section of names with texts");
         break;
     case FIELD_HEX:
         buf_str(b, "16 hexadecimal digits");
@@ -110,13 +110,14 @@ void problem_unknown_key(const struct schema *root, const struct schema *here, s
 {
     const char *near = nearest_key(here, key);
     struct buf text = {0}, elsewhere = {0};
-    buf_str(&text, "there is no such key; ");
+    buf_str(&text, "There is no such key. ");
     if (find_below(root, key, &elsewhere))
-        buf_fmt(&text, "%.*s stands at %s; ", SPAN_ARG(key), buf_text(&elsewhere));
+        buf_fmt(&text, "Did you mean %s? ", buf_text(&elsewhere));
     else if (near)
-        buf_fmt(&text, "the nearest is %.*s%s; ", (int)(strlen(at->path) - key.n), at->path, near);
-    buf_str(&text, "allowed here: ");
+        buf_fmt(&text, "Did you mean %.*s%s? ", (int)(strlen(at->path) - key.n), at->path, near);
+    buf_str(&text, "Allowed here: ");
     put_keys(here, &text);
+    buf_byte(&text, '.');
     problems_add_at(p, SPOT_ARG(at), "%s", buf_text(&text));
     buf_done(&text);
     buf_done(&elsewhere);
@@ -127,11 +128,12 @@ bool problem_wrong_value(const struct field *f, enum field_type type, struct spa
 {
     enum { SHOWN = 80 };
     bool hide = f->flags & FIELD_SECRET_VALUES;
+    int shown = hide ? 0 : text.n > SHOWN ? SHOWN : (int)text.n;
+    const char *rest = hide || text.n > SHOWN ? "..." : "";
     struct buf allowed = {0};
     put_allowed(f, type, &allowed);
-    problems_add_at(p, SPOT_ARG(at), "'%.*s%s' is not allowed here; allowed: %s",
-                    hide ? 0 : (int)(text.n > SHOWN ? SHOWN : text.n), text.p ? text.p : "",
-                    hide || text.n > SHOWN ? "..." : "", buf_text(&allowed));
+    problems_add_at(p, SPOT_ARG(at), "'%.*s%s' is not allowed here. Allowed: %s.", shown, text.p ? text.p : "", rest,
+                    buf_text(&allowed));
     buf_done(&allowed);
     return false;
 }
@@ -141,7 +143,7 @@ bool problem_wrong_value(const struct field *f, enum field_type type, struct spa
 bool parse_text(const char **ret_text, struct span text, const struct spot *at, struct problems *p)
 {
     if (memchr(text.p ? text.p : "", 0, text.n)) {
-        problems_add_at(p, SPOT_ARG(at), "the text holds a zero byte, which nothing it is for can take");
+        problems_add_at(p, SPOT_ARG(at), "The text contains a NUL byte, which is not allowed here.");
         return false;
     }
     *ret_text = arena_copy(p->arena, text.p, text.n);
@@ -237,7 +239,7 @@ bool parse_words(struct span text, const char ***ret_words, size_t *ret_count, c
     }
     buf_done(&word);
     if (quote) {
-        problems_add_at(p, SPOT_ARG(at), "a %c quote is not closed; close it, or write a list, one word an item",
+        problems_add_at(p, SPOT_ARG(at), "A %c quote is not closed. Close it, or write a list with one word per item.",
                         quote);
         return false;
     }

@@ -43,7 +43,7 @@ static bool set_slot(const struct schema *root, const struct slot *s, struct spa
     bool flow = value.n && (value.p[0] == '[' || value.p[0] == '{');
     bool many = s->type == FIELD_LIST || s->type == FIELD_MAP;
     if (s->field->flags & FIELD_RESOLVED) {
-        problems_add_at(p, SPOT_ARG(at), "jtok fills this in itself; leave it out");
+        problems_add_at(p, SPOT_ARG(at), "This is filled in by jtok. Leave it out.");
         return false;
     }
     if (flow && (many || s->type == FIELD_OBJECT))
@@ -79,7 +79,7 @@ bool schema_set(const struct schema *s, void *object, const char *source, size_t
             return set_entry(&slot, rest, value, &whole, p);
         }
         if (slot.type != FIELD_OBJECT) {
-            problems_add_at(p, SPOT_ARG(&at), "this key has no keys below it; set it as a whole");
+            problems_add_at(p, SPOT_ARG(&at), "This key has no keys below it. Set it as a whole.");
             return false;
         }
         object = slot_object(&slot);
@@ -91,8 +91,7 @@ bool schema_set_argument(const struct schema *s, void *object, const char *argum
 {
     const char *equals = strchr(argument, '=');
     if (!equals || equals == argument) {
-        problems_add_at(p, arena_format(p->arena, "--set %.60s", argument), 0, 0, NULL,
-                        "expected KEY=VALUE, for example --set requests.count=100");
+        problems_add_at(p, arena_format(p->arena, "--set %.60s", argument), 0, 0, NULL, "Write it as KEY=VALUE.");
         return false;
     }
     /* The value may be a secret, so the place shows the key alone. */
@@ -112,7 +111,7 @@ bool schema_set_or_err(const struct schema *s, void *object, const char *argumen
 static void check_required(void *self, const struct visit *v)
 {
     if ((v->slot.field->flags & FIELD_REQUIRED) && slot_is_absent(&v->slot))
-        problems_add(self, v->path, "is missing: %s", v->slot.field->doc);
+        problems_add(self, v->path, "Required, but missing: %s", v->slot.field->doc);
 }
 
 static bool enter_required(void *self, const struct visit *v)

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <yaml.h>
+#include "base/must.h"
 #include "base/utf8.h"
 #include "schema/yaml.h"
 #include "schema/parse.h"
@@ -48,8 +49,8 @@ static void syntax_error(struct reader *r)
         at = (struct spot){r->fixed->source, r->fixed->line, r->fixed->column, NULL};
     if (y->error == YAML_READER_ERROR)
         at.line = at.column = 0;
-    problems_add_at(r->p, SPOT_ARG(&at), "this is no YAML: %s%s%s", y->context ? y->context : "",
-                    y->context ? ": " : "", y->problem ? y->problem : "it can't be read");
+    const char *context = y->context ? y->context : "", *problem = y->problem ? y->problem : "it can't be read";
+    problems_add_at(r->p, SPOT_ARG(&at), "This is not YAML: %s%s%s.", context, *context ? ": " : "", problem);
     r->dead = true;
 }
 
@@ -73,7 +74,7 @@ static yaml_event_type_t next(struct reader *r)
     switch (e->type) {
     case YAML_ALIAS_EVENT: {
         struct spot at = spot_here(r);
-        die(r, &at, "aliases (*name) are not read; write the value out");
+        die(r, &at, "Aliases (*name) are not supported. Write the value out.");
         return YAML_NO_EVENT;
     }
     case YAML_SCALAR_EVENT:
@@ -105,9 +106,9 @@ static yaml_event_type_t next(struct reader *r)
     if (anchor || tag || r->depth > YAML_DEPTH_MAX) {
         struct spot at = spot_here(r);
         die(r, &at,
-            anchor ? "anchors (&name) are not read; write the value out"
-            : tag  ? "tags (!name) are not read; the key says what the value is"
-                   : "brackets nest too deep for a plan");
+            anchor ? "Anchors (&name) are not supported. Write the value out."
+            : tag  ? "Tags (!name) are not supported. Leave the tag out: the key decides what the value is."
+                   : "The brackets are nested too deeply for a plan.");
         return YAML_NO_EVENT;
     }
     return e->type;
@@ -165,7 +166,7 @@ static void wrong_shape(struct reader *r, const struct field *f, enum field_type
     struct spot at = spot_here(r);
     struct buf allowed = {0};
     put_allowed(f, type, &allowed);
-    problems_add_at(r->p, SPOT_ARG(&at), "%s stands here; allowed: %s", event_words(r), buf_text(&allowed));
+    problems_add_at(r->p, SPOT_ARG(&at), "This is %s. Allowed here: %s.", event_words(r), buf_text(&allowed));
     buf_done(&allowed);
     skip_value(r);
 }
@@ -206,9 +207,9 @@ static struct field_pair *read_name(struct reader *r, void **items, size_t *coun
     for (size_t i = 0; i < *count; i++)
         twice = twice || span_is(name, ((struct field_pair *)*items)[i].name);
     if (twice)
-        problems_add_at(r->p, SPOT_ARG(&at), "this name stands here twice; keep one");
+        problems_add_at(r->p, SPOT_ARG(&at), "Duplicate name. Keep one of them.");
     else if (name.n == 0 || memchr(name.p, 0, name.n))
-        problems_add_at(r->p, SPOT_ARG(&at), "a name must not be empty nor hold a zero byte");
+        problems_add_at(r->p, SPOT_ARG(&at), "A name must not be empty or contain a NUL byte.");
     problems_place(r->p, at.source, at.line, at.column, at.path);
     struct field_pair *pair = list_push(r->p->arena, items, count, sizeof *pair);
     *pair = (struct field_pair){arena_copy(r->p->arena, name.p, name.n), ""};
@@ -232,7 +233,7 @@ static void read_map(struct reader *r, const struct slot *map)
     }
     if (type != YAML_MAPPING_END_EVENT && !r->dead) {
         struct spot at = spot_here(r);
-        die(r, &at, "a key must be a single text");
+        die(r, &at, "A key must be a single text.");
     }
     slot_set_items(map, items, count);
 }
@@ -285,10 +286,10 @@ static void read_key(struct reader *r, const struct schema *s, void *object, siz
     if (!f) {
         problem_unknown_key(r->root, s, key, &at, r->p);
     } else if (f->flags & FIELD_RESOLVED) {
-        problems_add_at(r->p, SPOT_ARG(&at), "jtok fills this in itself; leave it out");
+        problems_add_at(r->p, SPOT_ARG(&at), "This is filled in by jtok. Leave it out.");
         f = NULL;
     } else if (seen_lines[f - s->fields]) {
-        problems_add_at(r->p, SPOT_ARG(&at), "this key stands here twice, the first time on line %zu; keep one",
+        problems_add_at(r->p, SPOT_ARG(&at), "Duplicate key, first defined on line %zu. Keep one of them.",
                         seen_lines[f - s->fields]);
         f = NULL;
     } else {
@@ -308,18 +309,14 @@ static void read_object(struct reader *r, const struct schema *s, void *object)
 {
     size_t seen_lines[KEYS_MAX] = {0}, n = r->path.n;
     yaml_event_type_t type;
-    if (s->count > KEYS_MAX) {
-        struct spot at = spot_here(r);
-        die(r, &at, "this section has more keys than the reader can take: a fault in jtok");
-        return;
-    }
+    must(s->count <= KEYS_MAX);
     while ((type = next(r)) == YAML_SCALAR_EVENT) {
         read_key(r, s, object, seen_lines);
         r->path.n = n;
     }
     if (type != YAML_MAPPING_END_EVENT && !r->dead) {
         struct spot at = spot_here(r);
-        die(r, &at, "a key must be a single text");
+        die(r, &at, "A key must be a single text.");
     }
 }
 
@@ -327,7 +324,7 @@ static void reader_open(struct reader *r, const char *source, struct span text)
 {
     if (!yaml_parser_initialize(&r->parser)) {
         const struct spot at = {source, 0, 0, NULL};
-        die(r, &at, "out of memory");
+        die(r, &at, "The YAML reader is out of memory.");
         return;
     }
     text = utf8_without_mark(text);
@@ -349,7 +346,7 @@ static void expect_end(struct reader *r)
 {
     if (!r->dead && next(r) == YAML_DOCUMENT_END_EVENT && next(r) == YAML_DOCUMENT_START_EVENT) {
         struct spot at = spot_here(r);
-        die(r, &at, "a second document starts here; a file holds one");
+        die(r, &at, "A second document starts here, but a file must hold only one.");
     }
 }
 
@@ -365,7 +362,7 @@ bool schema_yaml_read(const struct schema *s, void *object, const char *source, 
             struct spot at = spot_here(&r);
             struct buf allowed = {0};
             put_allowed(&(struct field){.sub = s}, FIELD_OBJECT, &allowed);
-            problems_add_at(p, SPOT_ARG(&at), "the document is %s; expected: %s", event_words(&r), buf_text(&allowed));
+            problems_add_at(p, SPOT_ARG(&at), "The document is %s. Expected: %s.", event_words(&r), buf_text(&allowed));
             buf_done(&allowed);
             skip_value(&r);
         }

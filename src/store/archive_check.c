@@ -104,9 +104,9 @@ static void check_sum(struct verifier *v, struct span hex, struct span name)
     if (!mode)
         note_bad(v, name, "is missing");
     else if (!S_ISREG(mode))
-        note_bad(v, name, arena_format(v->arena, "is %s, where a regular file was sealed", file_kind(mode)));
+        note_bad(v, name, arena_format(v->arena, "is %s, but a regular file was sealed", file_kind(mode)));
     else if (stat(path.text, &st) == 0 && (uint64_t)st.st_size > archive_most_bytes(file))
-        note_bad(v, name, "is larger than any such file");
+        note_bad(v, name, "is too large for such a file");
     else if (!digest_file(path.text, now, NULL, &e))
         note_bad(v, name, "can't be read");
     else if (!span_is(hex, now))
@@ -119,7 +119,7 @@ static void check_sums(struct verifier *v, struct span sums, const struct names 
     struct span hex, name;
     while (next_sum(&sums, &hex, &name)) {
         if (!name.n) {
-            note_bad(v, span_of(SUMS_NAME), "holds a line that is no hash and name");
+            note_bad(v, span_of(SUMS_NAME), "has a line that is not a hash and a name");
             continue;
         }
         for (size_t i = 0; i < files->count; i++)
@@ -157,11 +157,11 @@ bool archive_holds(const char *folder, const char *name, struct span content, st
     mode_t mode = path_mode(folder, name);
     if (!archive_is_sealed(folder))
         return err_set(e, ERR_RECORDS,
-                       "%s is not sealed: it holds no %s, so nothing proves that %s is what the run gave. The run is "
-                       "still on, it broke off, or the seal was taken away.",
+                       "%s is not sealed: it has no %s, so nothing proves that %s is what the run gave. The run is "
+                       "still going, it broke off, or the seal was removed.",
                        folder, SUMS_NAME, name);
     if (!S_ISREG(mode))
-        return err_set(e, ERR_RECORDS, "%s is damaged: %s is %s, where a regular file was sealed.", folder, name,
+        return err_set(e, ERR_RECORDS, "%s is damaged: %s is %s, but a regular file was sealed.", folder, name,
                        mode ? file_kind(mode) : "missing");
     char hex[DIGEST_HEX];
     struct sealed_name sealed;
@@ -169,10 +169,10 @@ bool archive_holds(const char *folder, const char *name, struct span content, st
     if (!archive_sealed_name(folder, name, hex, &sealed, e))
         return false;
     if (!sealed.listed)
-        return err_set(e, ERR_RECORDS, "%s is damaged: %s is not in %s; it came after the seal.", folder, name,
+        return err_set(e, ERR_RECORDS, "%s is damaged: %s is not in %s, so it came after the seal.", folder, name,
                        SUMS_NAME);
     return sealed.equal ||
            err_set(e, ERR_RECORDS,
-                   "%s is damaged: %s differs from its hash in %s. \"jtok verify %s\" names all that does.", folder,
-                   name, SUMS_NAME, folder);
+                   "%s is damaged: %s differs from its hash in %s. \"jtok verify %s\" lists all that do.", folder, name,
+                   SUMS_NAME, folder);
 }

@@ -18,14 +18,14 @@ static bool make_folders(const char *path, struct err *e)
     struct path part;
     size_t n = strlen(path);
     if (n == 0 || n >= sizeof part.text)
-        return err_set(e, ERR_SYSTEM, "the path of the folder for runs is empty or too long");
+        return err_set(e, ERR_SYSTEM, "The path of the folder for runs is empty or too long.");
     memcpy(part.text, path, n + 1);
     for (size_t i = 1; i <= n; i++) {
         if (part.text[i] != '/' && part.text[i] != 0)
             continue;
         part.text[i] = 0;
         if (mkdir(part.text, 0777) != 0 && errno != EEXIST)
-            return err_set_errno(e, ERR_SYSTEM, errno, "the folder %s for runs can't be made", part.text);
+            return err_set_errno(e, ERR_SYSTEM, errno, "The folder %s for runs can't be created", part.text);
         part.text[i] = path[i];
     }
     return true;
@@ -70,9 +70,9 @@ bool archive_create(const char *runs, const char *label, int64_t realtime_ns, st
             return file_sync_folder(runs, e);
         }
         if (errno != EEXIST)
-            return err_set_errno(e, ERR_SYSTEM, errno, "the run folder %s can't be made", folder);
+            return err_set_errno(e, ERR_SYSTEM, errno, "The run folder %s can't be created", folder);
     }
-    return err_set(e, ERR_SYSTEM, "no run folder could be made in %s: %d runs have the name %s-%s", runs,
+    return err_set(e, ERR_SYSTEM, "No run folder could be created in %s: %d runs are already named %s-%s.", runs,
                    SAME_SECOND_MAX, stamp, slug);
 }
 
@@ -98,7 +98,7 @@ bool archive_write_file(const char *folder, const char *name, struct span conten
 {
     must(!strchr(name, '/'));
     if (archive_is_sealed(folder))
-        return err_set(e, ERR_RECORDS, "%s is sealed; %s can't be added to its records", folder, name);
+        return err_set(e, ERR_RECORDS, "%s is sealed, so %s can't be added to its records.", folder, name);
     return file_write_new(path_in(folder, name).text, content, e);
 }
 

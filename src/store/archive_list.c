@@ -18,7 +18,7 @@ bool archive_files(const char *folder, struct arena *a, struct names *ret_names,
 {
     DIR *d = opendir(folder);
     if (!d)
-        return err_set_errno(e, ERR_RECORDS, errno, "the run folder %s can't be read", folder);
+        return err_set_errno(e, ERR_RECORDS, errno, "The run folder %s can't be read", folder);
     struct names names = {0};
     size_t capacity = 0;
     for (struct dirent *entry; (entry = readdir(d));) {
@@ -93,7 +93,7 @@ bool archive_list(const char *directory, struct arena *a, struct archive_entry *
     }
     DIR *d = opendir(directory);
     if (!d)
-        return err_set_errno(e, ERR_RECORDS, errno, "the folder %s can't be read", directory);
+        return err_set_errno(e, ERR_RECORDS, errno, "The folder %s can't be read", directory);
     struct archive_entry *entries = NULL;
     size_t count = 0, capacity = 0;
     for (struct dirent *entry; (entry = readdir(d));) {

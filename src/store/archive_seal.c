@@ -16,7 +16,7 @@ static bool only_files(const char *folder, const struct names *files, struct err
     for (size_t i = 0; i < files->count; i++) {
         mode_t mode = path_mode(folder, files->items[i]);
         if (!S_ISREG(mode))
-            return err_set(e, ERR_RECORDS, "%s/%s is %s: only regular files can be sealed. Remove it.", folder,
+            return err_set(e, ERR_RECORDS, "%s/%s is %s, but only regular files can be sealed. Remove it.", folder,
                            files->items[i], file_kind(mode));
     }
     return true;
@@ -79,8 +79,7 @@ static bool pack(const char *folder, const char *name, struct err *e)
         return false;
     if (!equal)
         return err_set(e, ERR_SYSTEM,
-                       "%s does not unpack to what %s holds; the disk or the memory is at fault, and the plain file "
-                       "stays",
+                       "%s does not unpack to what %s holds: the disk or the memory is faulty. The plain file is kept.",
                        packed.text, plain.text);
     return unlink(plain.text) == 0 ||
            err_set_errno(e, ERR_SYSTEM, errno, "%s can't be removed after it was packed", plain.text);
@@ -112,7 +111,7 @@ bool archive_seal(const char *folder, struct err *e)
 {
     static const char *const big[] = {"chunks.csv", "buffer.csv", "metrics.prom", "engine.log"};
     if (archive_is_sealed(folder))
-        return err_set(e, ERR_RECORDS, "%s is sealed already", folder);
+        return err_set(e, ERR_RECORDS, "%s is already sealed.", folder);
     struct arena a = {0};
     struct names files = {0};
     struct buf sums = {0};
@@ -141,14 +140,14 @@ static bool append_sum(const char *folder, const char *name, const char *hex, st
     int error = errno;
     if (fd >= 0)
         close(fd);
-    return good || err_set_errno(e, ERR_SYSTEM, error, "the hash of %s can't be added to %s", name, path.text);
+    return good || err_set_errno(e, ERR_SYSTEM, error, "The hash of %s can't be added to %s", name, path.text);
 }
 
 bool archive_add(const char *folder, const char *name, struct span content, struct err *e)
 {
     must(archive_is_derived(span_of(name)));
     if (!archive_is_sealed(folder))
-        return err_set(e, ERR_RECORDS, "%s is not sealed; %s is made from sealed records", folder, name);
+        return err_set(e, ERR_RECORDS, "%s is not sealed, but %s is made from sealed records only.", folder, name);
     char hex[DIGEST_HEX], there[DIGEST_HEX];
     struct path path = path_in(folder, name);
     struct sealed_name sealed;
@@ -156,12 +155,12 @@ bool archive_add(const char *folder, const char *name, struct span content, stru
     if (!archive_sealed_name(folder, name, hex, &sealed, e))
         return false;
     if (sealed.listed && !sealed.equal)
-        return err_set(e, ERR_RECORDS, "%s is sealed with other content; nothing is overwritten", path.text);
+        return err_set(e, ERR_RECORDS, "%s is sealed with different content. Nothing was overwritten.", path.text);
     if (path_exists(folder, name)) {
         if (!digest_file(path.text, there, NULL, e))
             return false;
         if (strcmp(hex, there) != 0)
-            return err_set(e, ERR_RECORDS, "%s is there with other content; nothing is overwritten", path.text);
+            return err_set(e, ERR_RECORDS, "%s exists with different content. Nothing was overwritten.", path.text);
     } else if (!file_write_new(path.text, content, e)) {
         return false;
     }

@@ -6,22 +6,23 @@
 static void check_lengths(const struct plan_lengths *l, struct problems *p)
 {
     if (l->kind == LENGTH_FIXED && l->tokens == ABSENT_I64)
-        problems_add(p, "requests.lengths.tokens", "is missing: kind fixed needs the number of tokens");
+        problems_add(p, "requests.lengths.tokens", "Missing: the kind fixed needs the number of tokens.");
     if (l->kind == LENGTH_LOGNORMAL) {
         if (isnan(l->median))
-            problems_add(p, "requests.lengths.median", "is missing: kind lognormal needs the median, in tokens");
+            problems_add(p, "requests.lengths.median", "Missing: the kind lognormal needs the median, in tokens.");
         if (isnan(l->sigma))
             problems_add(p, "requests.lengths.sigma",
-                         "is missing: kind lognormal needs the standard deviation of the logarithm, for example 0.6");
+                         "Missing: the kind lognormal needs the standard deviation of the logarithm, for example 0.6.");
         if (l->min == ABSENT_I64)
-            problems_add(p, "requests.lengths.min", "is missing: kind lognormal needs a lower bound; its default is 1");
+            problems_add(p, "requests.lengths.min",
+                         "Missing: the kind lognormal needs a lower bound. The default is 1.");
         if (l->seed == ABSENT_I64)
-            problems_add(p, "requests.lengths.seed", "is missing: kind lognormal needs a seed; its default is 0");
+            problems_add(p, "requests.lengths.seed", "Missing: the kind lognormal needs a seed. The default is 0.");
         if (l->tokens != ABSENT_I64)
-            problems_add(p, "requests.lengths.tokens", "does not go with kind lognormal; leave it out, or use max");
+            problems_add(p, "requests.lengths.tokens", "Not used with the kind lognormal. Leave it out, or use max.");
     }
     if (l->max != ABSENT_I64 && l->min != ABSENT_I64 && l->max < l->min)
-        problems_add(p, "requests.lengths.max", "%lld is below min, which is %lld", (long long)l->max,
+        problems_add(p, "requests.lengths.max", "%lld is below min, which is %lld.", (long long)l->max,
                      (long long)l->min);
 }
 
@@ -41,12 +42,13 @@ static void check_extra_body(const char *text, struct problems *p)
             continue;
         for (int i = 0; own[i]; i++)
             if (json_is(&j, own[i]))
-                problems_add(p, "requests.extra_body", "\"%s\" is set by jtok itself; leave it out", own[i]);
+                problems_add(p, "requests.extra_body", "\"%s\" is set by jtok. Leave it out.", own[i]);
     }
     if (k == JSON_ERROR)
-        problems_add(p, "requests.extra_body", "is no JSON: %s, at character %zu", j.fault, json_error_offset(&j) + 1);
+        problems_add(p, "requests.extra_body", "This is not JSON: %s at character %zu.", j.fault,
+                     json_error_offset(&j) + 1);
     else if (!object)
-        problems_add(p, "requests.extra_body", "must be a JSON object, for example '{\"top_k\": 20}'");
+        problems_add(p, "requests.extra_body", "It must be a JSON object, for example '{\"top_k\": 20}'.");
 }
 
 /* Keys that a default fills and that nothing can do without. */
@@ -85,13 +87,13 @@ static void check_not_null(const struct plan *plan, struct problems *p)
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i].absent)
-            problems_add(p, keys[i].key, "must not be null or empty; leave the key out for its default");
+            problems_add(p, keys[i].key, "It must not be null or empty. Leave the key out for its default.");
 }
 
 static void check_path(const char *key, const char *path, bool may_be_empty, struct problems *p)
 {
     if (path && !(may_be_empty && !*path) && *path != '/')
-        problems_add(p, key, "'%s' is no path of a URL; it must start with '/'", path);
+        problems_add(p, key, "The path '%s' must start with '/'.", path);
 }
 
 void plan_check(const struct plan *plan, struct problems *p)
@@ -103,9 +105,9 @@ void plan_check(const struct plan *plan, struct problems *p)
     check_lengths(&plan->requests.lengths, p);
     check_extra_body(plan->requests.extra_body, p);
     if (!isnan(plan->cost.price_per_kwh) && !plan->cost.currency)
-        problems_add(p, "cost.currency", "is missing: a price needs its currency, for example EUR");
+        problems_add(p, "cost.currency", "Missing: a price needs its currency, for example EUR.");
     for (size_t i = 0; i < plan->engine.env_count; i++)
         if (strchr(plan->engine.env[i].name, '='))
-            problems_add(p, "engine.env", "'%.*s' can't be the name of a variable: it holds '='",
+            problems_add(p, "engine.env", "The name '%.*s' of a variable must not contain '='.",
                          (int)strcspn(plan->engine.env[i].name, "="), plan->engine.env[i].name);
 }

@@ -19,10 +19,10 @@ static bool load(const char *path, struct arena *a, struct span *ret_text, struc
     struct stat st;
     size_t n = 0;
     if (fd < 0)
-        return err_set_errno(e, ERR_PLAN, errno, "the plan can't be opened");
+        return err_set_errno(e, ERR_PLAN, errno, "The plan can't be opened");
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > PLAN_FILE_MAX) {
         close(fd);
-        return err_set(e, ERR_PLAN, "the plan must be a regular file of at most %d bytes", PLAN_FILE_MAX);
+        return err_set(e, ERR_PLAN, "The plan must be a regular file of at most %d bytes.", PLAN_FILE_MAX);
     }
     char *text = arena_alloc(a, (size_t)st.st_size + 1);
     for (ssize_t got; n < (size_t)st.st_size; n += (size_t)got) {
@@ -34,7 +34,7 @@ static bool load(const char *path, struct arena *a, struct span *ret_text, struc
     }
     close(fd);
     if (n != (size_t)st.st_size)
-        return err_set(e, ERR_PLAN, "the plan could be read only to byte %zu of %lld", n, (long long)st.st_size);
+        return err_set(e, ERR_PLAN, "The plan could only be read up to byte %zu of %lld.", n, (long long)st.st_size);
     *ret_text = (struct span){text, n};
     return true;
 }
@@ -49,9 +49,10 @@ bool plan_yaml_load(struct plan *plan, const char *path, struct span *ret_text, 
     }
     const char *encoding = utf8_other_encoding(text);
     if (encoding) {
-        problems_add_at(p, path, 0, 0, NULL,
-                        "the plan is %s; plans are UTF-8. Convert it: iconv -f %s -t UTF-8 FILE > NEW.yaml", encoding,
-                        encoding);
+        problems_add_at(
+            p, path, 0, 0, NULL,
+            "The plan is %s, but plans are UTF-8. Convert it with \"iconv -f %s -t UTF-8 FILE > NEW.yaml\".", encoding,
+            encoding);
         return false;
     }
     if (ret_text)

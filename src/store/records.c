@@ -250,7 +250,7 @@ static void load_run(struct loader *l, const char *plan_sha256)
         run->id = archive_id(l->folder, l->a);
     if (run->plan_sha256 && strcmp(run->plan_sha256, plan_sha256) != 0)
         damage_add(&l->damage,
-                   "plan.json is not the plan that the run began with: its hash is not the plan_sha256 of run.json");
+                   "plan.json is not the plan that the run began with: its hash differs from plan_sha256 in run.json");
 }
 
 bool records_read(const struct record_files *files, const char *folder, const struct archive_check *seal,
@@ -261,7 +261,7 @@ bool records_read(const struct record_files *files, const char *folder, const st
     char plan_sha256[DIGEST_HEX];
     bool there = false;
     if (!load_document(&l, &plan_schema, &r.plan, "plan.json", &there, plan_sha256, e))
-        return there ? false : err_set(e, ERR_RECORDS, "%s is no run folder: it holds no plan.json", folder);
+        return there ? false : err_set(e, ERR_RECORDS, "%s is not a run folder: it has no plan.json.", folder);
     buf_str(&l.damage.lines, seal->records_text);
     load_run(&l, plan_sha256);
     load_series(&l, CSV_BOUNDARIES, &r.boundaries, &r.boundary_count);
@@ -296,7 +296,7 @@ static bool read_file(void *self, const char *name, struct buf *b, bool *ret_the
         if (*ret_there)
             return file_read(path.text, archive_most_bytes(name), b, e);
     }
-    return err_set(e, ERR_RECORDS, "%s/%s is missing", folder, name);
+    return err_set(e, ERR_RECORDS, "%s/%s is missing.", folder, name);
 }
 
 bool records_load(const char *folder, struct arena *a, struct records *ret_records, struct err *e)
@@ -304,6 +304,6 @@ bool records_load(const char *folder, struct arena *a, struct records *ret_recor
     const struct record_files files = {(void *)(uintptr_t)folder, read_file};
     struct archive_check check;
     if (access(folder, F_OK) != 0)
-        return err_set_errno(e, ERR_RECORDS, errno, "the run folder %s can't be read", folder);
+        return err_set_errno(e, ERR_RECORDS, errno, "The run folder %s can't be read", folder);
     return archive_verify(folder, a, &check, e) && records_read(&files, folder, &check, a, ret_records, e);
 }

@@ -47,7 +47,7 @@ static size_t place_in_plan(const struct plan *p, const char *uuid)
 void check_gpus(struct records *r, struct damage *d)
 {
     if (r->gpu_count > RECORD_GPUS_MAX) {
-        damage_add(d, "gpus.csv names %zu GPUs, over the %d that a run may have; no series is used", r->gpu_count,
+        damage_add(d, "gpus.csv names %zu GPUs, but a run may have %d at most; no series is used", r->gpu_count,
                    RECORD_GPUS_MAX);
         r->gpu_count = 0;
     }
@@ -55,11 +55,10 @@ void check_gpus(struct records *r, struct damage *d)
         const struct rec_gpu *g = &r->gpus[i];
         size_t place = place_in_plan(&r->plan, g->uuid);
         if (place < r->plan.gpu_count && place != i)
-            damage_add(d, "gpus.csv: line %zu is %s, which the plan names in place %zu", i + 2, g->uuid, place + 1);
+            damage_add(d, "gpus.csv: line %zu is %s, which is GPU number %zu of the plan", i + 2, g->uuid, place + 1);
         for (size_t k = 0; k < i; k++) {
             if (strcmp(g->uuid, r->gpus[k].uuid) == 0) {
-                damage_add(d, "gpus.csv: lines %zu and %zu are both %s; no series can be dealt out", k + 2, i + 2,
-                           g->uuid);
+                damage_add(d, "gpus.csv: lines %zu and %zu are both %s; no series is used", k + 2, i + 2, g->uuid);
                 r->gpu_count = 0;
                 return;
             }
@@ -108,7 +107,7 @@ static bool order_fault(const struct rec_request *q, struct buf *fault)
         memcpy(&b, (const char *)q + orders[i].later_at, sizeof b);
         if (a == ABSENT_I64 || b == ABSENT_I64 || a <= b + STEP_NS)
             continue;
-        buf_fmt(fault, "%s_ns is %.6f s behind %s_ns", orders[i].earlier, seconds(a - b), orders[i].later);
+        buf_fmt(fault, "%s_ns is %.6f s later than %s_ns", orders[i].earlier, seconds(a - b), orders[i].later);
         return true;
     }
     return false;
@@ -281,8 +280,9 @@ void check_requests(struct records *r, const struct rec_chunk *chunks, size_t co
     r->request_count = kept;
     tell_left_out(&out, d);
     if (all && l.strays)
-        damage_add(d, "chunks.csv: line %zu is of a request that requests.csv does not have; there are %zu such lines",
-                   l.stray_line, l.strays);
+        damage_add(
+            d, "chunks.csv: line %zu belongs to a request that requests.csv does not have; there are %zu such lines",
+            l.stray_line, l.strays);
     buf_done(&fault);
     arena_done(&scratch);
 }
@@ -378,7 +378,7 @@ static void cut_series(void *items, size_t *count, size_t size, struct span_ns s
         to--;
     if (to - from == *count)
         return;
-    damage_add(d, "%s: %zu %s over an hour before or behind the run; left out", file, *count - (to - from),
+    damage_add(d, "%s: %zu %s more than an hour before or after the run; left out", file, *count - (to - from),
                *count - (to - from) == 1 ? "row is" : "rows are");
     memmove(p, p + from * size, (to - from) * size);
     *count = to - from;

@@ -72,13 +72,13 @@ static const struct magic magics[] = {
 
 static const char *with_command(const char *what, const char *command, const char *file, struct arena *a)
 {
-    static const char want[] = "Requests are JSON Lines, one object a line";
+    static const char want[] = "Requests are JSON Lines, one object per line";
     const char *word = shell_word(file, a), *at = command ? strstr(command, "%s") : NULL;
     if (!command)
-        return arena_format(a, "this is %s; %s", what, want);
+        return arena_format(a, "This is %s. %s.", what, want);
     if (!at)
-        return arena_format(a, "this is %s. %s; this makes them: %s", what, want, command);
-    return arena_format(a, "this is %s. %s; this makes them: %.*s%s%s", what, want, (int)(at - command), command, word,
+        return arena_format(a, "This is %s. %s. This converts it: %s", what, want, command);
+    return arena_format(a, "This is %s. %s. This converts it: %.*s%s%s", what, want, (int)(at - command), command, word,
                         at + 2);
 }
 
@@ -171,8 +171,8 @@ static const char *table_form(struct span head, const char *file, struct arena *
     if (is_trace(head))
         return arena_format(
             a,
-            "this is a trace in CSV (%.*s): lengths without prompts. Give the prompts in a file of JSON "
-            "Lines; the lengths may stand there as max_tokens, or in the plan under requests.lengths",
+            "This is a trace in CSV (%.*s): lengths without prompts. Give the prompts in a file of JSON "
+            "Lines; the lengths may be there as max_tokens, or in the plan under requests.lengths.",
             (int)(head.n < 100 ? head.n : 100), head.p);
     return with_command(tabs ? "a table with tabs (TSV)" : "a CSV table",
                         tabs ? "python3 -c 'import csv, json, sys; [print(json.dumps(r)) for r in "
@@ -308,14 +308,15 @@ const char *request_form(struct span text, const char *file, struct arena *a)
     if (span_starts(begin, "version https://git-lfs.github.com/spec/"))
         return arena_format(
             a,
-            "this is a Git LFS pointer: the file itself was not fetched. In its repository: git lfs pull "
+            "This is a Git LFS pointer: the file itself was not fetched. In its repository, run: git lfs pull "
             "--include %s",
             shell_word(file, a));
     if (starts_nocase(begin, "<!doctype html") || starts_nocase(begin, "<html") || starts_nocase(begin, "<head"))
-        return "this is a page of HTML: a sign-in, preview or error page was saved in the file's place. Fetch the file "
-               "itself (at Hugging Face: /resolve/ in the address in place of /blob/), for example with curl -fL";
+        return "This is an HTML page: a sign-in, preview or error page was saved instead of the file. Fetch the file "
+               "itself "
+               "(at Hugging Face: /resolve/ in the address instead of /blob/), for example with curl -fL.";
     if (*begin.p == '<')
-        return "this is XML; requests are JSON Lines, one object a line with \"prompt\" or \"messages\"";
+        return "This is XML. Requests are JSON Lines, one object per line, with \"prompt\" or \"messages\".";
     if (*begin.p == '[')
         return is_whole_value(begin) ? list_form(begin, file, a) : NULL;
     if (*begin.p == '{')
@@ -360,18 +361,17 @@ const char *request_line_form(struct span line, const char *file, struct arena *
     const char *keys = key_list(line, a), *what = NULL;
     *ret_advice = "";
     if (!keys)
-        return "neither \"prompt\" nor \"messages\" is here";
-    const char *here = arena_format(a, "neither \"prompt\" nor \"messages\" is here; the line has %s", keys);
+        return "There is neither \"prompt\" nor \"messages\" here";
+    const char *here = arena_format(a, "There is neither \"prompt\" nor \"messages\" here: the line has %s", keys);
     const char *filter = rename_filter(line, a, &what);
     if (filter) {
-        *ret_advice =
-            arena_format(a, ". This makes requests of it: jq -c '%s' %s > new.jsonl", filter, shell_word(file, a));
+        *ret_advice = arena_format(a, " This converts it: jq -c '%s' %s > new.jsonl", filter, shell_word(file, a));
         return what ? arena_format(a, "%s (%s)", here, what) : here;
     }
     if (!json_member(line, span_of("input_length")).n && !json_member(line, span_of("output_length")).n)
         return here;
     *ret_advice =
-        ". Give the prompts in a file of JSON Lines; the lengths may stand there as max_tokens, or in the plan "
-        "under requests.lengths";
+        " Give the prompts in a file of JSON Lines; the lengths may be there as max_tokens, or in the plan under "
+        "requests.lengths.";
     return arena_format(a, "%s (a trace: lengths without prompts)", here);
 }

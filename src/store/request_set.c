@@ -44,8 +44,8 @@ struct loader {
     bool form_told;
 };
 
-static const char *const what_a_line_is =
-    "a line is an object with \"prompt\" (a text) or \"messages\" (a list of objects with \"role\" and \"content\")";
+static const char *const what_a_line_is = "Each line must be an object with \"prompt\" (a text) or \"messages\" (a "
+                                          "list of objects with \"role\" and \"content\").";
 
 /* ---- which members a line may have ---- */
 
@@ -200,7 +200,7 @@ static const char *kind_words(enum json_kind k)
 static bool wrong_kind(struct loader *l, size_t line, const char *key, enum json_kind k, const char *expected)
 {
     return fault(l, line, 0, key,
-                 arena_format(l->p->arena, "expected %s, found %s; %s", expected, kind_words(k), what_a_line_is));
+                 arena_format(l->p->arena, "Expected %s, but found %s. %s", expected, kind_words(k), what_a_line_is));
 }
 
 static bool ill_formed(struct loader *l, size_t line, const char *key)
@@ -208,10 +208,11 @@ static bool ill_formed(struct loader *l, size_t line, const char *key)
     const char *at = l->line_text.p + l->ill_formed;
     return fault(
         l, line, column_of(l, at), key,
-        arena_format(l->p->arena,
-                     "the byte 0x%02X here is not UTF-8, and engines refuse such text. Where the file is Latin-1: "
-                     "iconv -f LATIN1 -t UTF-8 FILE > new.jsonl",
-                     (unsigned char)*at));
+        arena_format(
+            l->p->arena,
+            "The byte 0x%02X is not UTF-8, and engines refuse such text. If the file is Latin-1, convert it with "
+            "\"iconv -f LATIN1 -t UTF-8 FILE > new.jsonl\".",
+            (unsigned char)*at));
 }
 
 static bool no_json(struct loader *l, size_t line, const struct json *j)
@@ -219,7 +220,7 @@ static bool no_json(struct loader *l, size_t line, const struct json *j)
     if (l->ill_formed <= json_error_offset(j) && l->ill_formed < l->line_text.n)
         return ill_formed(l, line, NULL);
     return fault(l, line, json_error_offset(j) + 1, NULL,
-                 arena_format(l->p->arena, "this is no JSON: %s; %s", j->fault, what_a_line_is));
+                 arena_format(l->p->arena, "This is not JSON: %s. %s", j->fault, what_a_line_is));
 }
 
 /* ---- what can be sent ---- */
@@ -238,11 +239,12 @@ static bool check_sendable(struct loader *l, size_t line, const char *key, struc
     while (json_next(&j) > JSON_END) {
         size_t at = j.kind == JSON_STRING || j.kind == JSON_KEY ? json_lone_surrogate(&j) : j.raw.n;
         if (at < j.raw.n)
-            return fault(l, line, column_of(l, j.raw.p + at), key,
-                         arena_format(l->p->arena,
-                                      "%.6s is half of a surrogate pair without its other half: it stands for no "
-                                      "character, and engines refuse such text. Take it out, or write \\ufffd",
-                                      j.raw.p + at));
+            return fault(
+                l, line, column_of(l, j.raw.p + at), key,
+                arena_format(l->p->arena,
+                             "%.6s is half of a surrogate pair: it is not a character, and engines refuse such "
+                             "text. Remove it, or write \\ufffd.",
+                             j.raw.p + at));
     }
     return true;
 }
@@ -268,13 +270,13 @@ static bool check_messages(struct loader *l, size_t line, struct span messages)
         }
         if (!role || !content)
             return fault(l, line, 0, "messages",
-                         arena_format(l->p->arena, "message %zu lacks \"%s\"; %s", count, role ? "content" : "role",
+                         arena_format(l->p->arena, "Message %zu has no \"%s\". %s", count, role ? "content" : "role",
                                       what_a_line_is));
     }
     if (k != JSON_ARRAY_END)
         return wrong_kind(l, line, "messages", k, "objects in the list");
     if (count == 0)
-        return fault(l, line, 0, "messages", "the list is empty; a request needs at least one message");
+        return fault(l, line, 0, "messages", "The list is empty, but a request needs at least one message.");
     return true;
 }
 
@@ -360,11 +362,12 @@ static bool read_length(struct loader *l, struct request_row *row, const struct 
     kind_of(m->value, &j);
     if (!json_i64(&j, &tokens) || tokens < 1 || tokens > length_max)
         return fault(l, row->line, column_of(l, m->value.p), name,
-                     arena_format(l->p->arena, "expected a whole number of tokens from 1 to %lld, found %.*s",
+                     arena_format(l->p->arena, "Expected a whole number of tokens from 1 to %lld, but found %.*s.",
                                   (long long)length_max, (int)(m->value.n < 40 ? m->value.n : 40), m->value.p));
     if (row->max_tokens != ABSENT_I64 && row->max_tokens != tokens)
         return fault(l, row->line, column_of(l, m->value.p), name,
-                     arena_format(l->p->arena, "%lld here, but %lld under another name of the same thing; keep one",
+                     arena_format(l->p->arena,
+                                  "%lld here, but %lld under another name of the same setting. Keep one of them.",
                                   (long long)tokens, (long long)row->max_tokens));
     row->max_tokens = tokens;
     return true;
@@ -394,7 +397,7 @@ static bool read_single(struct loader *l, const struct request_row *row, const s
         l, row->line, column_of(l, m->value.p), name,
         arena_format(l->p->arena,
                      "%.*s answers for one request can't be measured: tokens and times are those of one answer. "
-                     "Take it out, and repeat the line instead",
+                     "Remove it, and repeat the line instead.",
                      (int)(m->value.n < 20 ? m->value.n : 20), m->value.p));
 }
 
@@ -450,22 +453,22 @@ static bool read_asked(struct loader *l, struct request_row *row)
     if (!asked) {
         /* The form of a set is told once, with what to do; its other lines are like the first. */
         const char *advice = "";
-        const char *text = l->form_told ? "neither \"prompt\" nor \"messages\" is here"
+        const char *text = l->form_told ? "There is neither \"prompt\" nor \"messages\" here"
                                         : request_line_form(l->line_text, l->plan->requests.file, l->p->arena, &advice);
         l->form_told = true;
-        return fault(l, row->line, 0, NULL, arena_format(l->p->arena, "%s; %s%s", text, what_a_line_is, advice));
+        return fault(l, row->line, 0, NULL, arena_format(l->p->arena, "%s. %s%s", text, what_a_line_is, advice));
     }
     if (prompt && messages)
-        return fault(l, row->line, 0, NULL, "both \"prompt\" and \"messages\" are here; keep one of them");
+        return fault(l, row->line, 0, NULL, "There are both \"prompt\" and \"messages\" here. Keep one of them.");
     if (kind_of(asked->value, &j) != (prompt ? JSON_STRING : JSON_ARRAY))
         return wrong_kind(l, row->line, name, j.kind, prompt ? "a text" : "a list");
     if (messages && l->plan->requests.api == API_COMPLETIONS)
         return fault(l, row->line, 0, "messages",
-                     "messages can't be sent to completions; set requests.api: chat, or give a prompt");
+                     "Messages can't be sent to the completions API. Set requests.api: chat, or give a prompt.");
     if (messages && !check_messages(l, row->line, messages->value))
         return false;
     if (prompt && prompt->value.n == 2)
-        return fault(l, row->line, 0, "prompt", "the prompt is empty; engines refuse that");
+        return fault(l, row->line, 0, "prompt", "The prompt is empty, and engines refuse that.");
     if (!check_sendable(l, row->line, name, asked->value))
         return false;
     if (prompt) {
@@ -569,11 +572,11 @@ static void make_warnings(struct loader *l)
         enum unsent why;
         const char *text;
     } reasons[] = {
-        {UNSENT_LENGTH, "lengths in the lines are not sent, as the plan sets requests.lengths.kind"},
-        {UNSENT_PLAN, "keys in the lines are not sent, as the plan sets them for all requests"},
+        {UNSENT_LENGTH, "Lengths in the lines are not sent, because the plan sets requests.lengths.kind"},
+        {UNSENT_PLAN, "Keys in the lines are not sent, because the plan sets them for all requests"},
         {UNSENT_OWN,
-         "keys in the lines are not sent, as jtok decides them (each answer is streamed, of the served model)"},
-        {UNSENT_UNKNOWN, "keys in the lines are not sent, as they are none of a request's body"},
+         "Keys in the lines are not sent, because jtok decides them (each answer is streamed from the served model)"},
+        {UNSENT_UNKNOWN, "Keys in the lines are not sent, because they do not belong to a request's body"},
     };
 
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
@@ -644,9 +647,9 @@ bool request_set_load(struct request_set *s, const struct plan *plan, int stop_f
     make_warnings(&l);
     loader_done(&l);
     if (l.faults > PROBLEMS_MAX)
-        problems_add_at(p, file, 0, 0, NULL, "%zu more lines are at fault", l.faults - PROBLEMS_MAX);
+        problems_add_at(p, file, 0, 0, NULL, "%zu more lines are wrong.", l.faults - PROBLEMS_MAX);
     if (l.faults == 0 && loaded.row_count == 0)
-        problems_add_at(p, file, 0, 0, NULL, "the request set is empty; %s", what_a_line_is);
+        problems_add_at(p, file, 0, 0, NULL, "The request set is empty. %s", what_a_line_is);
     if (l.faults || loaded.row_count == 0) {
         request_set_done(&loaded);
         return false;

@@ -46,8 +46,8 @@ static bool wait_for_bytes(const struct source *s, struct err *e)
     struct pollfd all[] = {{.fd = s->fd, .events = POLLIN}, {.fd = s->stop_fd, .events = POLLIN}};
     while (poll(all, 2, -1) < 0)
         if (errno != EINTR)
-            return err_set_errno(e, ERR_SYSTEM, errno, "cannot wait for %s", s->path);
-    return !all[1].revents || err_set(e, ERR_INTERRUPTED, "interrupted while %s was read", s->path);
+            return err_set_errno(e, ERR_SYSTEM, errno, "Waiting for %s failed", s->path);
+    return !all[1].revents || err_set(e, ERR_INTERRUPTED, "Interrupted while reading %s.", s->path);
 }
 
 static void source_close(struct source *s)
@@ -75,7 +75,7 @@ static bool source_fill(struct source *s, struct err *e)
             s->n += (size_t)n;
         } else if (errno != EINTR && errno != EAGAIN) {
             unsigned long long at = s->offset + s->n;
-            return err_set_errno(e, ERR_SYSTEM, errno, "cannot read %s at byte %llu", s->path, at);
+            return err_set_errno(e, ERR_SYSTEM, errno, "%s can't be read at byte %llu", s->path, at);
         }
     }
     return true;
@@ -96,7 +96,7 @@ struct target {
 
 static bool too_large(const char *path, uint64_t max, struct err *e)
 {
-    return err_set(e, ERR_RECORDS, "%s holds more than the %llu bytes that are allowed here", path,
+    return err_set(e, ERR_RECORDS, "%s holds more than the %llu bytes that are allowed for it.", path,
                    (unsigned long long)max);
 }
 
@@ -133,7 +133,7 @@ static bool inflate_members(struct source *s, struct target *t, z_stream *z, uns
         if (!source_fill(s, e))
             return false;
         if (s->at == s->n)
-            return ended || err_set(e, ERR_RECORDS, "%s is cut: its gzip data end early, at byte %llu", s->path,
+            return ended || err_set(e, ERR_RECORDS, "%s is cut short: its gzip data end at byte %llu.", s->path,
                                     source_offset(s));
         if (ended)
             inflateReset(z);
@@ -149,7 +149,7 @@ static bool inflate_members(struct source *s, struct target *t, z_stream *z, uns
                 return false;
         } while (code == Z_OK && z->avail_out == 0);
         if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
-            return err_set(e, ERR_RECORDS, "%s is damaged: its gzip data are wrong near byte %llu (%s)", s->path,
+            return err_set(e, ERR_RECORDS, "%s is damaged: its gzip data are wrong near byte %llu (%s).", s->path,
                            source_offset(s), z->msg ? z->msg : zError(code));
         ended = code == Z_STREAM_END;
     }
@@ -159,7 +159,7 @@ static bool read_gzip(struct source *s, struct target *t, unsigned char *out, st
 {
     z_stream z = {0};
     if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
-        return err_set(e, ERR_SYSTEM, "cannot read %s: zlib found no memory", s->path);
+        return err_set(e, ERR_SYSTEM, "%s can't be read: zlib is out of memory.", s->path);
     bool ok = inflate_members(s, t, &z, out, e);
     inflateEnd(&z);
     return ok;
@@ -172,7 +172,7 @@ static bool read_frames(struct source *s, struct target *t, ZSTD_DStream *z, uns
         if (!source_fill(s, e))
             return false;
         if (s->at == s->n)
-            return code == 0 || err_set(e, ERR_RECORDS, "%s is cut: its zstd data end early, at byte %llu", s->path,
+            return code == 0 || err_set(e, ERR_RECORDS, "%s is cut short: its zstd data end at byte %llu.", s->path,
                                         source_offset(s));
         ZSTD_inBuffer in = {s->block, s->n, s->at};
         ZSTD_outBuffer out;
@@ -181,7 +181,7 @@ static bool read_frames(struct source *s, struct target *t, ZSTD_DStream *z, uns
             code = ZSTD_decompressStream(z, &out, &in);
             s->at = in.pos;
             if (ZSTD_isError(code))
-                return err_set(e, ERR_RECORDS, "%s is damaged: its zstd data are wrong near byte %llu (%s)", s->path,
+                return err_set(e, ERR_RECORDS, "%s is damaged: its zstd data are wrong near byte %llu (%s).", s->path,
                                source_offset(s), ZSTD_getErrorName(code));
             if (!target_add(t, room, out.pos, e))
                 return false;
@@ -194,7 +194,7 @@ static bool read_zstd(struct source *s, struct target *t, unsigned char *out, st
 {
     ZSTD_DStream *z = ZSTD_createDStream();
     if (!z)
-        return err_set(e, ERR_SYSTEM, "cannot read %s: zstd found no memory", s->path);
+        return err_set(e, ERR_SYSTEM, "%s can't be read: zstd is out of memory.", s->path);
     bool ok = read_frames(s, t, z, out, e);
     ZSTD_freeDStream(z);
     return ok;
@@ -238,7 +238,7 @@ bool file_read_input(const char *path, uint64_t max, int stop_fd, struct buf *b,
     /* Non-blocking, so that a pipe without a writer is waited for below, where stop_fd ends the wait. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return err_set_errno(e, ERR_SYSTEM, errno, "cannot open %s", path);
+        return err_set_errno(e, ERR_SYSTEM, errno, "%s can't be opened", path);
     struct source s;
     struct digest *digest = digest_open();
     source_init(&s, path, fd);
@@ -262,7 +262,7 @@ static bool compress_all(struct source *s, ZSTD_CCtx *z, int fd, const char *pat
             ZSTD_outBuffer out = {room, BLOCK, 0};
             left = ZSTD_compressStream2(z, &out, &in, directive);
             if (ZSTD_isError(left))
-                return err_set(e, ERR_SYSTEM, "cannot compress %s (%s)", s->path, ZSTD_getErrorName(left));
+                return err_set(e, ERR_SYSTEM, "%s can't be compressed: %s.", s->path, ZSTD_getErrorName(left));
             if (!file_write(fd, path, (struct span){(const char *)room, out.pos}, e))
                 return false;
         } while (directive == ZSTD_e_end ? left > 0 : in.pos < in.size);
@@ -285,7 +285,7 @@ bool file_compress(const char *from, const char *to, struct err *e)
         ok = z && !ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
              !ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1));
         if (!ok)
-            err_set(e, ERR_SYSTEM, "cannot compress %s: zstd found no memory", from);
+            err_set(e, ERR_SYSTEM, "%s can't be compressed: zstd is out of memory.", from);
         ok = ok && compress_all(&s, z, fd, to, room, e);
         free(room);
         ZSTD_freeCCtx(z);

@@ -81,7 +81,7 @@ bool digest_file(const char *path, char ret_hex[DIGEST_HEX], int64_t *ret_size, 
     close(fd);
     digest_close(d, ok ? ret_hex : NULL);
     if (!ok)
-        return err_set_errno(e, ERR_SYSTEM, error, "cannot read %s at byte %lld to compute its SHA-256", path,
+        return err_set_errno(e, ERR_SYSTEM, error, "%s can't be read at byte %lld to compute its SHA-256", path,
                              (long long)size);
     if (ret_size)
         *ret_size = size;

@@ -204,9 +204,9 @@ static void other_readings_leave_the_folder_alone(void **state)
     has(&b->out, "VALID  Every check passed, but under rules of your own");
     has(&b->out, "  rules of your own       attribution=interval, k=3.\n");
     assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "k=4"), EXIT_USAGE);
-    has(&b->err, "k: '4' is not allowed here; allowed: one of all, 1, 2, 3");
+    has(&b->err, "k: '4' is not allowed here. Allowed: one of all, 1, 2, 3.");
     assert_int_equal(CALL(b, cmd_analyze, b->first, "--set", "atribution=gap"), EXIT_USAGE);
-    has(&b->err, "the nearest is attribution;");
+    has(&b->err, "Did you mean attribution?");
     assert_int_equal(CALL(b, cmd_verify, b->first, "--quiet"), EXIT_OK);
     /* The default is the stored result. */
     struct buf stored = {0};

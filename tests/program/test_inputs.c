@@ -71,9 +71,10 @@ static void a_piped_set_is_what_runs(void **state)
     /* What stands behind it is of the machine: another engine that runs now. */
     const char *warnings = arena_format(
         &l.arena,
-        "jtok: %s: keys in the lines are not sent, as the plan sets them for all requests: temperature (1 line, "
+        "jtok: %s: Keys in the lines are not sent, because the plan sets them for all requests: temperature (1 line, "
         "first in line 1).\n"
-        "jtok: %s: keys in the lines are not sent, as they are none of a request's body: uid (2 lines, first in "
+        "jtok: %s: Keys in the lines are not sent, because they do not belong to a request's body: uid (2 lines, first "
+        "in "
         "line 1).\n",
         w.path, w.path);
     for (int i = 0; i < 2; i++)

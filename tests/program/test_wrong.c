@@ -63,7 +63,7 @@ static void no_plan_file(void **state)
     struct life l;
     life_open(&l);
     run_plan(&l, arena_format(&l.arena, "%s/none.yaml", l.scratch), NULL);
-    expect(&l, EXIT_PLAN, "jtok: @/none.yaml: the plan can't be opened: No such file or directory.\n");
+    expect(&l, EXIT_PLAN, "jtok: @/none.yaml: The plan can't be opened: No such file or directory.\n");
     life_close(&l);
 }
 
@@ -82,17 +82,18 @@ static void wrong_keys_all_at_once(void **state)
                                               l.scratch));
     run_plan(&l, plan, NULL);
     expect(&l, EXIT_PLAN,
-           "jtok: @/plan.yaml:10:3: requests.cuont: there is no such key; the nearest is requests.count; allowed here: "
+           "jtok: @/plan.yaml:10:3: requests.cuont: There is no such key. Did you mean requests.count? Allowed here: "
            "file, "
-           "api, count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body\n"
-           "@/plan.yaml:11:10: requests.count: 'many' is not allowed here; allowed: a whole number from 1 to 4000000 "
-           "(requests)\n"
-           "@/plan.yaml:12:8: requests.api: 'chatt' is not allowed here; allowed: one of chat, completions\n");
+           "api, count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body.\n"
+           "@/plan.yaml:11:10: requests.count: 'many' is not allowed here. Allowed: a whole number from 1 to 4000000 "
+           "(requests).\n"
+           "@/plan.yaml:12:8: requests.api: 'chatt' is not allowed here. Allowed: one of chat, completions.\n");
     life_close(&l);
 }
 
 #define ROW                                                                                                            \
-    "a line is an object with \"prompt\" (a text) or \"messages\" (a list of objects with \"role\" and \"content\")\n"
+    "Each line must be an object with \"prompt\" (a text) or \"messages\" (a list of objects with \"role\" and "       \
+    "\"content\").\n"
 
 static void request_set_faults(void **state)
 {
@@ -101,20 +102,20 @@ static void request_set_faults(void **state)
     life_open(&l);
     const char *plan = life_plan(&l, "", arena_format(&l.arena, "requests: {file: %s/none.jsonl}\n", l.scratch));
     run_plan(&l, plan, NULL);
-    expect(&l, EXIT_PLAN, "jtok: requests.file: cannot open @/none.jsonl: No such file or directory.\n");
+    expect(&l, EXIT_PLAN, "jtok: requests.file: @/none.jsonl can't be opened: No such file or directory.\n");
     plan = life_plan(&l, "", life_requests(&l, ""));
     life_file(&l, "prompts.jsonl", "\n");
     run_plan(&l, plan, NULL);
-    expect(&l, EXIT_PLAN, "jtok: @/prompts.jsonl: the request set is empty; " ROW);
+    expect(&l, EXIT_PLAN, "jtok: @/prompts.jsonl: The request set is empty. " ROW);
     life_file(&l, "prompts.jsonl", "{\"prompt\":\"one\"}\n{\"text\":\"two\"}\n{\"prompt\":3}\n{\"prompt\n");
     run_plan(&l, plan, NULL);
-    expect(
-        &l, EXIT_PLAN,
-        "jtok: @/prompts.jsonl:2: neither \"prompt\" nor \"messages\" is here; the line has text; a line is an object "
-        "with \"prompt\" (a text) or \"messages\" (a list of objects with \"role\" and \"content\"). This makes "
-        "requests of it: jq -c '{prompt: .text}' @/prompts.jsonl > new.jsonl\n"
-        "@/prompts.jsonl:3: prompt: expected a text, found a number; " ROW
-        "@/prompts.jsonl:4:2: this is no JSON: a string without its closing quote; " ROW);
+    expect(&l, EXIT_PLAN,
+           "jtok: @/prompts.jsonl:2: There is neither \"prompt\" nor \"messages\" here: the line has text. Each line "
+           "must be an object "
+           "with \"prompt\" (a text) or \"messages\" (a list of objects with \"role\" and \"content\"). This "
+           "converts it: jq -c '{prompt: .text}' @/prompts.jsonl > new.jsonl\n"
+           "@/prompts.jsonl:3: prompt: Expected a text, but found a number. " ROW
+           "@/prompts.jsonl:4:2: This is not JSON: a string without its closing quote. " ROW);
     life_close(&l);
 }
 

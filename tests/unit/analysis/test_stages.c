@@ -151,7 +151,7 @@ static void parameters_change_by_name(void **state)
     assert_ok(schema_set_or_err(&method_schema, &m, "cv_limit=0.05", &a, &e), e);
     assert_string_equal(method_differences(&m, &a), "attribution=interval, k=3, cv_limit=0.05");
     assert_false(schema_set_or_err(&method_schema, &m, "attribuion=gap", &a, &e));
-    assert_non_null(strstr(e.text, "the nearest is attribution;"));
+    assert_non_null(strstr(e.text, "Did you mean attribution?"));
     assert_false(schema_set_or_err(&method_schema, &m, "k=4", &a, &e));
     assert_non_null(strstr(e.text, "all, 1, 2, 3"));
     assert_false(schema_set_or_err(&method_schema, &m, "window=1", &a, &e));

@@ -128,17 +128,17 @@ static void wrong_documents_name_the_key(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"[]", "doc: the value is wrong"},
-        {"{\"big\":1.5}", "doc: big: the value is wrong; expected: a whole number"},
-        {"{\"big\":\"5\"}", "doc: big: the value is wrong; expected: a whole number"},
-        {"{\"color\":\"blue\"}", "doc: color: the value is wrong; expected: one of red, green"},
-        {"{\"items\":[{},{\"x\":true}]}", "doc: items.1.x: the value is wrong; expected: a number"},
-        {"{\"energy\":{\"state\":\"x\"}}", "doc: energy: the value is wrong; expected: a quantity"},
-        {"{\"flag\":null}", "doc: flag: the value is wrong; expected: true or false"},
-        {"{\"numbers\":[1,}", "doc: this is no JSON: "},
-        {"{\"unknown\":[1,2,{\"a\":}]}", "doc: this is no JSON: "},
-        {"{} x", "doc: this is no JSON: "},
-        {"", "doc: this is no JSON: "},
+        {"[]", "doc: The value is wrong"},
+        {"{\"big\":1.5}", "doc: big: The value is wrong. Expected: a whole number"},
+        {"{\"big\":\"5\"}", "doc: big: The value is wrong. Expected: a whole number"},
+        {"{\"color\":\"blue\"}", "doc: color: The value is wrong. Expected: one of red, green"},
+        {"{\"items\":[{},{\"x\":true}]}", "doc: items.1.x: The value is wrong. Expected: a number"},
+        {"{\"energy\":{\"state\":\"x\"}}", "doc: energy: The value is wrong. Expected: a quantity"},
+        {"{\"flag\":null}", "doc: flag: The value is wrong. Expected: true or false"},
+        {"{\"numbers\":[1,}", "doc: This is not JSON: "},
+        {"{\"unknown\":[1,2,{\"a\":}]}", "doc: This is not JSON: "},
+        {"{} x", "doc: This is not JSON: "},
+        {"", "doc: This is not JSON: "},
     };
     struct arena a = {0};
 

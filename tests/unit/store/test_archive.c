@@ -245,7 +245,7 @@ static void derived_files_come_after_the_seal(void **state)
     assert_ok(archive_add(f->folder, "result.json", span_of("{}\n"), &f->e), f->e); /* the same once more */
     assert_int_equal(shell(f, "grep -c result.json SHA256SUMS | grep -x 1"), 0);
     assert_false(archive_add(f->folder, "result.json", span_of("{1}\n"), &f->e));
-    assert_non_null(strstr(f->e.text, "nothing is overwritten"));
+    assert_non_null(strstr(f->e.text, "Nothing was overwritten"));
     assert_int_equal(shell(f, "sha256sum -c --strict SHA256SUMS"), 0);
     assert_ok(archive_verify(f->folder, &f->arena, &check, &f->e), f->e);
     assert_int_equal(check.bad, 0);
@@ -321,19 +321,19 @@ static void bad_rows_are_told(void **state)
     static const struct {
         const char *row, *what;
     } cases[] = {
-        {"x,0,text,1,,kernel", "t_ns: 'x' is no whole number"},
+        {"x,0,text,1,,kernel", "t_ns: 'x' is not a whole number"},
         {"1,-1,text,1,,kernel", "request: '-1' is out of range"},
         {"1,4294967296,text,1,,kernel", "request: '4294967296' is out of range"},
-        {"1,0,txt,1,,kernel", "kind: 'txt' is none of the known names"},
+        {"1,0,txt,1,,kernel", "kind: 'txt' is not a known name"},
         {"1,0,text,1,99999999999,kernel", "running: '99999999999' is out of range"},
-        {"1,0,text,,,kernel", "bytes: '' is no whole number"},
-        {"99999999999999999999,0,text,1,,kernel", "t_ns: '99999999999999999999' is no whole number"},
+        {"1,0,text,,,kernel", "bytes: '' is not a whole number"},
+        {"99999999999999999999,0,text,1,,kernel", "t_ns: '99999999999999999999' is not a whole number"},
         {"-3600000000001,0,text,1,,kernel", "t_ns: '-3600000000001' is out of range"},
         {"315360000000000001,0,text,1,,kernel", "t_ns: '315360000000000001' is out of range"},
         {"1,0,text,2147483648,,kernel", "bytes: '2147483648' is out of range"},
         {"1,0,text,1,-7,kernel", "running: '-7' is out of range"},
-        {",0,text,1,,kernel", "t_ns: '' is no whole number"},
-        {"1,0,,1,,kernel", "kind: '' is none of the known names"},
+        {",0,text,1,,kernel", "t_ns: '' is not a whole number"},
+        {"1,0,,1,,kernel", "kind: '' is not a known name"},
         {"1,0,text,1,,kernel,9", "too many fields"},
         {"", "too few fields"},
     };

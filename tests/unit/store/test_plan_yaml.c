@@ -92,20 +92,20 @@ static void all_errors_come_at_once(void **state)
 
     assert_string_equal(
         text,
-        "plan.yaml:3:3: requests.cuont: there is no such key; the nearest is requests.count; allowed here: file, api, "
-        "count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body\n"
-        "plan.yaml:4:8: requests.api: 'chatt' is not allowed here; allowed: one of chat, completions\n"
-        "plan.yaml:6:13: requests.lengths.tokens: '1.5' is not allowed here; allowed: a whole number from 1 to "
-        "1000000000 (tokens)\n"
-        "plan.yaml:7:13: requests.lengths.median: 'x' is not allowed here; allowed: a number from 1 to 1000000000 "
-        "(tokens)\n"
-        "plan.yaml:8:1: enigne: there is no such key; the nearest is engine; allowed here: name, scenario, model, "
-        "engine, gpus, requests, method, limits, power, cost, runs\n"
-        "plan.yaml:10:9: engine.port: '70000' is not allowed here; allowed: a whole number from 0 to 65535\n"
-        "plan.yaml:11:14: engine.simulated: 'yes' is not allowed here; allowed: true or false\n"
-        "plan.yaml:12:8: engine.env: a list stands here; allowed: names with texts\n"
-        "plan.yaml:13:1: port: there is no such key; port stands at engine.port; allowed here: name, scenario, model, "
-        "engine, gpus, requests, method, limits, power, cost, runs\n");
+        "plan.yaml:3:3: requests.cuont: There is no such key. Did you mean requests.count? Allowed here: file, api, "
+        "count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body.\n"
+        "plan.yaml:4:8: requests.api: 'chatt' is not allowed here. Allowed: one of chat, completions.\n"
+        "plan.yaml:6:13: requests.lengths.tokens: '1.5' is not allowed here. Allowed: a whole number from 1 to "
+        "1000000000 (tokens).\n"
+        "plan.yaml:7:13: requests.lengths.median: 'x' is not allowed here. Allowed: a number from 1 to 1000000000 "
+        "(tokens).\n"
+        "plan.yaml:8:1: enigne: There is no such key. Did you mean engine? Allowed here: name, scenario, model, "
+        "engine, gpus, requests, method, limits, power, cost, runs.\n"
+        "plan.yaml:10:9: engine.port: '70000' is not allowed here. Allowed: a whole number from 0 to 65535.\n"
+        "plan.yaml:11:14: engine.simulated: 'yes' is not allowed here. Allowed: true or false.\n"
+        "plan.yaml:12:8: engine.env: This is a list. Allowed here: a section of names with texts.\n"
+        "plan.yaml:13:1: port: There is no such key. Did you mean engine.port? Allowed here: name, scenario, model, "
+        "engine, gpus, requests, method, limits, power, cost, runs.\n");
 }
 
 static void later_checks_know_the_place(void **state)
@@ -123,13 +123,13 @@ static void later_checks_know_the_place(void **state)
     problems_print(&f->p, &f->printed);
     assert_string_equal(
         buf_text(&f->printed),
-        "plan.yaml: model.id: is missing: Name of the model as published, for example "
-        "meta-llama/Llama-3.1-8B-Instruct; read off the engine's command where that names it.\n"
-        "plan.yaml:4:3: requests.extra_body: \"stream\" is set by jtok itself; leave it out\n"
-        "plan.yaml:5:3: requests.lengths.median: is missing: kind lognormal needs the median, in tokens\n"
-        "plan.yaml:5:3: requests.lengths.sigma: is missing: kind lognormal needs the standard deviation "
-        "of the logarithm, for example 0.6\n"
-        "plan.yaml:6:21: requests.lengths.max: 3 is below min, which is 9\n");
+        "plan.yaml: model.id: Required, but missing: Name of the model as published, for example "
+        "meta-llama/Llama-3.1-8B-Instruct; taken from the engine's command if that names it.\n"
+        "plan.yaml:4:3: requests.extra_body: \"stream\" is set by jtok. Leave it out.\n"
+        "plan.yaml:5:3: requests.lengths.median: Missing: the kind lognormal needs the median, in tokens.\n"
+        "plan.yaml:5:3: requests.lengths.sigma: Missing: the kind lognormal needs the standard deviation "
+        "of the logarithm, for example 0.6.\n"
+        "plan.yaml:6:21: requests.lengths.max: 3 is below min, which is 9.\n");
 }
 
 static void yaml_tricks_are_refused(void **state)
@@ -137,22 +137,23 @@ static void yaml_tricks_are_refused(void **state)
     static const struct {
         const char *text, *message;
     } cases[] = {
-        {"name: &a x\n", "plan.yaml:1:7: name: anchors (&name) are not read; write the value out\n"},
-        {"name: *a\n", "plan.yaml:1:7: name: aliases (*name) are not read; write the value out\n"},
-        {"name: !!str 1\n", "plan.yaml:1:7: name: tags (!name) are not read; the key says what the value is\n"},
-        {"name: a\nname: b\n", "plan.yaml:2:1: name: this key stands here twice, the first time on line 1; keep one\n"},
-        {"name: a\n---\nname: b\n", "plan.yaml:2:1: a second document starts here; a file holds one\n"},
+        {"name: &a x\n", "plan.yaml:1:7: name: Anchors (&name) are not supported. Write the value out.\n"},
+        {"name: *a\n", "plan.yaml:1:7: name: Aliases (*name) are not supported. Write the value out.\n"},
+        {"name: !!str 1\n", "plan.yaml:1:7: name: Tags (!name) are not supported. Leave the tag out: the key decides "
+                            "what the value is.\n"},
+        {"name: a\nname: b\n", "plan.yaml:2:1: name: Duplicate key, first defined on line 1. Keep one of them.\n"},
+        {"name: a\n---\nname: b\n", "plan.yaml:2:1: A second document starts here, but a file must hold only one.\n"},
         {"model: {snapshot_sha256: a}\n",
-         "plan.yaml:1:9: model.snapshot_sha256: jtok fills this in itself; leave it out\n"},
-        {"engine: {env: {A: 1, A: 2}}\n", "plan.yaml:1:22: engine.env.A: this name stands here twice; keep one\n"},
-        {"engine: {env: {A: [secret]}}\n", "plan.yaml:1:19: engine.env.A: a list stands here; allowed: a text\n"},
-        {"engine:\n  command: vllm 'serve\n",
-         "plan.yaml:2:12: engine.command: a ' quote is not closed; close it, or write a list, one word an item\n"},
+         "plan.yaml:1:9: model.snapshot_sha256: This is filled in by jtok. Leave it out.\n"},
+        {"engine: {env: {A: 1, A: 2}}\n", "plan.yaml:1:22: engine.env.A: Duplicate name. Keep one of them.\n"},
+        {"engine: {env: {A: [secret]}}\n", "plan.yaml:1:19: engine.env.A: This is a list. Allowed here: a text.\n"},
+        {"engine:\n  command: vllm 'serve\n", "plan.yaml:2:12: engine.command: A ' quote is not closed. Close it, or "
+                                              "write a list with one word per item.\n"},
         {"requests: {api: null}\n",
-         "plan.yaml:1:17: requests.api: 'null' is not allowed here; allowed: one of chat, completions\n"},
-        {"? [a]\n: b\n", "plan.yaml:1:3: a key must be a single text\n"},
+         "plan.yaml:1:17: requests.api: 'null' is not allowed here. Allowed: one of chat, completions.\n"},
+        {"? [a]\n: b\n", "plan.yaml:1:3: A key must be a single text.\n"},
         {"\tname: a\n", NULL},
-        {"name: \"\\0\"\n", "plan.yaml:1:7: name: the text holds a zero byte, which nothing it is for can take\n"},
+        {"name: \"\\0\"\n", "plan.yaml:1:7: name: The text contains a NUL byte, which is not allowed here.\n"},
         {"- a\n", NULL},
         {"name: [\n", NULL},
         {"\xff\xfe\x00", NULL},
@@ -208,12 +209,12 @@ static void encodings_of_a_file(void **state)
         FILE_OF("\xef\xbb\xbf# first\nname: x\n", NULL),
         FILE_OF("\xef\xbb\xbf", NULL),
         FILE_OF("\xef\xbb\xbfname: x\nnaem: y\n", ":2:1: naem: "),
-        FILE_OF("\xff\xfen\0a\0", "the plan is UTF-16LE; plans are UTF-8. Convert it: iconv -f UTF-16LE "),
-        FILE_OF("\xfe\xff\0n\0a", "the plan is UTF-16BE; "),
-        FILE_OF("n\0a\0m\0e\0:\0 \0x\0\n\0", "the plan is UTF-16LE; "),
-        FILE_OF("\0n\0a\0m\0e\0:\0 \0x\0\n", "the plan is UTF-16BE; "),
-        FILE_OF("\xff\xfe\0\0n\0\0\0", "the plan is UTF-32LE; "),
-        FILE_OF("\0\0\0n\0\0\0a\0\0\0m", "the plan is UTF-32BE; "),
+        FILE_OF("\xff\xfen\0a\0", "The plan is UTF-16LE, but plans are UTF-8. Convert it with \"iconv -f UTF-16LE "),
+        FILE_OF("\xfe\xff\0n\0a", "The plan is UTF-16BE, but "),
+        FILE_OF("n\0a\0m\0e\0:\0 \0x\0\n\0", "The plan is UTF-16LE, but "),
+        FILE_OF("\0n\0a\0m\0e\0:\0 \0x\0\n", "The plan is UTF-16BE, but "),
+        FILE_OF("\xff\xfe\0\0n\0\0\0", "The plan is UTF-32LE, but "),
+        FILE_OF("\0\0\0n\0\0\0a\0\0\0m", "The plan is UTF-32BE, but "),
 #undef FILE_OF
     };
 
@@ -279,13 +280,13 @@ static void set_errors_name_the_column(void **state)
     problems_print(&f->p, &f->printed);
     assert_string_equal(
         buf_text(&f->printed),
-        "--set requests.cuont, column 10: requests.cuont: there is no such key; the nearest is requests.count; allowed "
-        "here: file, api, count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body\n"
-        "--set engine.env, column 1: engine.env: '...' is not allowed here; allowed: names with texts\n"
-        "--set requests.count, column 1: requests.count: '0' is not allowed here; allowed: a whole number from 1 to "
-        "4000000 (requests)\n"
-        "--set requests.count.x, column 10: requests.count: this key has no keys below it; set it as a whole\n"
-        "--set nothing: expected KEY=VALUE, for example --set requests.count=100\n");
+        "--set requests.cuont, column 10: requests.cuont: There is no such key. Did you mean requests.count? Allowed "
+        "here: file, api, count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body.\n"
+        "--set engine.env, column 1: engine.env: '...' is not allowed here. Allowed: a section of names with texts.\n"
+        "--set requests.count, column 1: requests.count: '0' is not allowed here. Allowed: a whole number from 1 to "
+        "4000000 (requests).\n"
+        "--set requests.count.x, column 10: requests.count: This key has no keys below it. Set it as a whole.\n"
+        "--set nothing: Write it as KEY=VALUE.\n");
     assert_true(f->plan.requests.count == ABSENT_I64);
 }
 

@@ -126,37 +126,38 @@ static void public_sets_load(void **state)
 }
 
 #define A_LINE                                                                                                         \
-    "a line is an object with \"prompt\" (a text) or \"messages\" (a list of objects with \"role\" and \"content\")"
+    "Each line must be an object with \"prompt\" (a text) or \"messages\" (a list of objects with \"role\" and "       \
+    "\"content\")."
 
 static void every_fault_is_named(void **state)
 {
     static const struct {
         const char *line, *message;
     } cases[] = {
-        {"{\"prompt\":5}", ":1: prompt: expected a text, found a number; " A_LINE},
-        {"{\"messages\":{}}", ":1: messages: expected a list, found an object; " A_LINE},
-        {"{\"messages\":[]}", ":1: messages: the list is empty; a request needs at least one message"},
-        {"{\"messages\":[\"x\"]}", ":1: messages: expected objects in the list, found a text; " A_LINE},
-        {"{\"messages\":[{\"role\":\"user\"}]}", ":1: messages: message 1 lacks \"content\"; " A_LINE},
-        {"{\"messages\":[{\"content\":\"x\"}]}", ":1: messages: message 1 lacks \"role\"; " A_LINE},
-        {"{}", ":1: neither \"prompt\" nor \"messages\" is here; " A_LINE},
-        {"{\"id\":1,\"k\":2}", ":1: neither \"prompt\" nor \"messages\" is here; the line has id, k; " A_LINE},
-        {"{\"prompt\":\"\"}", ":1: prompt: the prompt is empty; engines refuse that"},
-        {"{\"prompt\":\"a\"}\n[1]", ":2: expected an object, found a list; " A_LINE},
+        {"{\"prompt\":5}", ":1: prompt: Expected a text, but found a number. " A_LINE},
+        {"{\"messages\":{}}", ":1: messages: Expected a list, but found an object. " A_LINE},
+        {"{\"messages\":[]}", ":1: messages: The list is empty, but a request needs at least one message."},
+        {"{\"messages\":[\"x\"]}", ":1: messages: Expected objects in the list, but found a text. " A_LINE},
+        {"{\"messages\":[{\"role\":\"user\"}]}", ":1: messages: Message 1 has no \"content\". " A_LINE},
+        {"{\"messages\":[{\"content\":\"x\"}]}", ":1: messages: Message 1 has no \"role\". " A_LINE},
+        {"{}", ":1: There is neither \"prompt\" nor \"messages\" here. " A_LINE},
+        {"{\"id\":1,\"k\":2}", ":1: There is neither \"prompt\" nor \"messages\" here: the line has id, k. " A_LINE},
+        {"{\"prompt\":\"\"}", ":1: prompt: The prompt is empty, and engines refuse that."},
+        {"{\"prompt\":\"a\"}\n[1]", ":2: Expected an object, but found a list. " A_LINE},
         {"{\"prompt\":\"a\",\"max_tokens\":0}",
-         ":1:28: max_tokens: expected a whole number of tokens from 1 to 1000000000, found 0"},
+         ":1:28: max_tokens: Expected a whole number of tokens from 1 to 1000000000, but found 0."},
         {"{\"prompt\":\"a\",\"output_length\": \"5\"}",
-         ":1:32: output_length: expected a whole number of tokens from 1 to 1000000000, found \"5\""},
+         ":1:32: output_length: Expected a whole number of tokens from 1 to 1000000000, but found \"5\"."},
         {"{\"prompt\":\"a\",\"max_tokens\":5.5}",
-         ":1:28: max_tokens: expected a whole number of tokens from 1 to 1000000000, found 5.5"},
+         ":1:28: max_tokens: Expected a whole number of tokens from 1 to 1000000000, but found 5.5."},
         {"{\"prompt\":\"a\",\"max_tokens\":5,\"output_tokens\":6}",
-         ":1:46: output_tokens: 6 here, but 5 under another name of the same thing; keep one"},
+         ":1:46: output_tokens: 6 here, but 5 under another name of the same setting. Keep one of them."},
         {"{\"prompt\":\"a\",\"n\":2}", ":1:19: n: 2 answers for one request can't be measured: tokens and times are "
-                                       "those of one answer. Take it out, and "
-                                       "repeat the line instead"},
+                                       "those of one answer. Remove it, and "
+                                       "repeat the line instead."},
         {"{\"prompt\":\"a\",\"messages\":[{\"role\":\"u\",\"content\":1}]}",
-         ":1: both \"prompt\" and \"messages\" are here; keep one of them"},
-        {"\n \n", ": the request set is empty; " A_LINE},
+         ":1: There are both \"prompt\" and \"messages\" here. Keep one of them."},
+        {"\n \n", ": The request set is empty. " A_LINE},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -191,7 +192,7 @@ static void many_faults_are_counted(void **state)
         buf_str(&text, "{}\n");
     assert_false(load_text(f, buf_text(&text)));
     assert_int_equal(f->p.count, 21);
-    assert_string_equal(f->p.items[20].text, "80 more lines are at fault");
+    assert_string_equal(f->p.items[20].text, "80 more lines are wrong.");
     buf_done(&text);
 }
 
@@ -201,7 +202,7 @@ static void messages_do_not_fit_completions(void **state)
 
     f->plan.requests.api = API_COMPLETIONS;
     assert_false(load_text(f, "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}\n"));
-    assert_non_null(strstr(buf_text(&f->printed), "set requests.api: chat"));
+    assert_non_null(strstr(buf_text(&f->printed), "Set requests.api: chat"));
 }
 
 static void missing_file_names_the_plan_line(void **state)
@@ -256,7 +257,7 @@ static void a_line_has_its_own_length(void **state)
         assert_string_equal(
             f->set.warnings[0],
             arena_format(&f->arena,
-                         "%s: lengths in the lines are not sent, as the plan sets requests.lengths.kind: "
+                         "%s: Lengths in the lines are not sent, because the plan sets requests.lengths.kind: "
                          "max_tokens (2 lines, first in line 1), output_tokens (2 lines, first in line 2), "
                          "output_length (1 line, first in line 3), max_completion_tokens (1 line, first in "
                          "line 4).",
@@ -296,13 +297,16 @@ static void what_is_not_sent_is_told(void **state)
         "\n"
         "{\"prompt\":\"c\",\"temperature\":2,\"seed\":1,\"ignore_eos\":true,\"\":0,\"stream_options\":{}}\n"));
     const char *const said[] = {
-        "keys in the lines are not sent, as the plan sets them for all requests: temperature (2 lines, first in line "
+        "Keys in the lines are not sent, because the plan sets them for all requests: temperature (2 lines, first in "
+        "line "
         "1), "
         "top_k (1 line, first in line 3), seed (1 line, first in line 4), ignore_eos (1 line, first in line 4).",
-        "keys in the lines are not sent, as jtok decides them (each answer is streamed, of the served model): stream "
+        "Keys in the lines are not sent, because jtok decides them (each answer is streamed from the served model): "
+        "stream "
         "(1 line, "
         "first in line 3), model (1 line, first in line 3), stream_options (1 line, first in line 4).",
-        "keys in the lines are not sent, as they are none of a request's body: uid (2 lines, first in line 1), "
+        "Keys in the lines are not sent, because they do not belong to a request's body: uid (2 lines, first in line "
+        "1), "
         "reasoning (1 "
         "line, first in line 3),  (1 line, first in line 4)."};
     assert_int_equal(f->set.warning_count, 3);
@@ -380,14 +384,14 @@ static void every_text_that_is_sent_is_looked_at(void **state)
     } cases[] = {
         {"{\"prompt\":\"Stra\xdf"
          "e\"}",
-         ":1:16: prompt: the byte 0xDF here is not UTF-8, and engines refuse such text."},
-        {"{\"prompt\":\"x \\ud83d y\"}", ":1:14: prompt: \\ud83d is half of a surrogate pair without its other half"},
+         ":1:16: prompt: The byte 0xDF is not UTF-8, and engines refuse such text."},
+        {"{\"prompt\":\"x \\ud83d y\"}", ":1:14: prompt: \\ud83d is half of a surrogate pair"},
         {"{\"messages\":[{\"role\":\"u\",\"content\":\"\\udc00\"}]}", ":1:37: messages: \\udc00 is half of "},
         {"{\"messages\":[{\"role\":\"u\",\"content\":\"a\",\"\\ud800\":1}]}", ":1:41: messages: \\ud800 is half of "},
         {"{\"prompt\":\"a\",\"tools\":[{\"d\":\"\\udfff\"}]}", ":1:30: tools: \\udfff is half of "},
-        {"{\"prompt\":\"a\",\"note\":\"\xe9\"}", ":1:23: the byte 0xE9 here is not UTF-8"},
-        {"{\"prompt\":\"a\",\"not\xe9\":1}", ":1:19: the byte 0xE9 here is not UTF-8"},
-        {"\xe9{\"prompt\":\"a\"}", ":1:1: the byte 0xE9 here is not UTF-8"},
+        {"{\"prompt\":\"a\",\"note\":\"\xe9\"}", ":1:23: The byte 0xE9 is not UTF-8"},
+        {"{\"prompt\":\"a\",\"not\xe9\":1}", ":1:19: The byte 0xE9 is not UTF-8"},
+        {"\xe9{\"prompt\":\"a\"}", ":1:1: The byte 0xE9 is not UTF-8"},
     };
     static const char *const fine[] = {"{\"prompt\":\"a\",\"note\":\"\\ud83d\"}", /* not sent */
                                        "{\"prompt\":\"\\ud83d\\ude00\"}", "{\"prompt\":\"a\\u0000b\"}",
@@ -462,7 +466,7 @@ static void a_pipe_is_read_once(void **state)
         pthread_join(writer, NULL);
         if (i == 3) {
             assert_false(good);
-            assert_non_null(strstr(f->p.items[0].text, "the request set is empty"));
+            assert_non_null(strstr(f->p.items[0].text, "The request set is empty"));
             break;
         }
         assert_true(good);
