@@ -3,7 +3,7 @@
 #include "base/must.h"
 #include "model/limits.h"
 
-const char *gpu_name(const struct rec_gpu *gpu, struct arena *a)
+const char *gpu_label(const struct rec_gpu *gpu, struct arena *a)
 {
     must(gpu->uuid);
     return arena_format(a, "GPU %lld (%s)", (long long)gpu->index, gpu->uuid);

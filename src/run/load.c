@@ -9,7 +9,7 @@ enum { READY_TOKENS = 8 };
 
 /* ---- what comes back ---- */
 
-static void on_request(void *self, const struct rec_request *q)
+static void on_load_request(void *self, const struct rec_request *q)
 {
     struct load *l = self;
     if (q->verdict == VERDICT_OK) {
@@ -20,14 +20,14 @@ static void on_request(void *self, const struct rec_request *q)
     }
 }
 
-static void on_connected(void *self)
+static void on_load_connected(void *self)
 {
     struct load *l = self;
     l->connected = true;
     stage_wake(l->site->machine);
 }
 
-static void on_ended(void *self, int64_t end_ns)
+static void on_load_ended(void *self, int64_t end_ns)
 {
     struct load *l = self;
     must(!l->ended);
@@ -36,7 +36,7 @@ static void on_ended(void *self, int64_t end_ns)
     stage_wake(l->site->machine);
 }
 
-static void on_closed(void *self)
+static void on_load_closed(void *self)
 {
     struct load *l = self;
     must(l->ended);
@@ -131,10 +131,10 @@ bool load_open(struct load *l, const struct address *known, struct err *e)
     o.sink = &site->machine->records;
     o.chunks = l->stage == REQUEST_FORMAL;
     o.self = l;
-    o.request = on_request;
-    o.connected = on_connected;
-    o.ended = on_ended;
-    o.closed = on_closed;
+    o.request = on_load_request;
+    o.connected = on_load_connected;
+    o.ended = on_load_ended;
+    o.closed = on_load_closed;
     return client_open(site->machine->loop, &o, l->requests, l->count, &l->client, e);
 }
 

@@ -43,7 +43,7 @@ void observer_take(struct observer *v, uint32_t gpu, const struct sampler_live *
     }
 }
 
-static void on_wake(void *self)
+static void on_samples(void *self)
 {
     struct observer *v = self;
     if (!v->sampler)
@@ -83,7 +83,7 @@ bool observer_open(struct observer *v, struct stage_machine *m, const struct obs
 {
     observer_init(v, m, o);
     v->t0_ns = stage_now_ns(m) + START_NS;
-    loop_on_wake(m->loop, on_wake, v);
+    loop_on_wake(m->loop, on_samples, v);
     struct sampler_options s = {
         .gpus = o->gpus,
         .gpu_count = o->gpu_count,
@@ -134,7 +134,7 @@ const char *observer_gpu_name(void *self, uint32_t gpu)
 {
     struct observer *v = self;
     must(gpu < v->o.gpu_count);
-    return gpu_name(&v->o.device->gpus[v->o.gpus[gpu]].info, v->machine->arena);
+    return gpu_label(&v->o.device->gpus[v->o.gpus[gpu]].info, v->machine->arena);
 }
 
 int observer_lost(const struct observer *v)

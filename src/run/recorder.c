@@ -107,7 +107,7 @@ bool recorder_failed(const struct recorder *r, struct err *e)
 
 /* ---- taking rows ---- */
 
-static struct record_file *begin(struct recorder *r, int file, size_t *ret_before)
+static struct record_file *begin_rows(struct recorder *r, int file, size_t *ret_before)
 {
     struct record_file *f = &r->files[file];
     pthread_mutex_lock(&f->lock);
@@ -131,8 +131,9 @@ static void add_taken(struct rec_series *sum, const struct rec_series *more)
     sum->last = more->last > sum->last ? more->last : sum->last;
 }
 
-/* One row between begin and end. */
-static void put_row(struct record_file *f, enum csv_file t, uint32_t gpu, const void *record, struct rec_series *taken)
+/* One row between begin_rows and end_rows. */
+static void put_record(struct record_file *f, enum csv_file t, uint32_t gpu, const void *record,
+                       struct rec_series *taken)
 {
     int64_t time = csv_records_time(t, record);
     taken->rows++;
@@ -142,8 +143,8 @@ static void put_row(struct record_file *f, enum csv_file t, uint32_t gpu, const 
     taken->last = time > taken->last ? time : taken->last; /* ABSENT_I64 is the lowest */
 }
 
-/* Ends what begin began: what `more` counts was appended. */
-static void end(struct recorder *r, struct record_file *f, size_t before, const struct rec_series *more)
+/* Ends what begin_rows began: what `more` counts was appended. */
+static void end_rows(struct recorder *r, struct record_file *f, size_t before, const struct rec_series *more)
 {
     assert(f->filling.n >= before);
     size_t taken = f->filling.n - before;
@@ -172,11 +173,11 @@ static void put_rows(struct recorder *r, enum csv_file t, uint32_t gpu, const vo
 {
     assert(t < CSV_COUNT && t != CSV_GPUS);
     size_t before;
-    struct record_file *f = begin(r, (int)t, &before);
+    struct record_file *f = begin_rows(r, (int)t, &before);
     struct rec_series taken = nothing_taken(NULL);
     for (size_t i = 0; i < count; i++)
-        put_row(f, t, gpu, (const char *)records + i * csv_records_size(t), &taken);
-    end(r, f, before, &taken);
+        put_record(f, t, gpu, (const char *)records + i * csv_records_size(t), &taken);
+    end_rows(r, f, before, &taken);
 }
 
 /* The text without secrets, in the file's buffer `which`; its lock is held. */
@@ -220,11 +221,11 @@ static void take_boundary(void *self, const struct rec_boundary *m)
     struct recorder *r = self;
     struct rec_boundary masked = *m;
     size_t before;
-    struct record_file *f = begin(r, CSV_BOUNDARIES, &before);
+    struct record_file *f = begin_rows(r, CSV_BOUNDARIES, &before);
     struct rec_series taken = nothing_taken(NULL);
     masked.note = mask(r, f, 0, m->note);
-    put_row(f, CSV_BOUNDARIES, 0, &masked, &taken);
-    end(r, f, before, &taken);
+    put_record(f, CSV_BOUNDARIES, 0, &masked, &taken);
+    end_rows(r, f, before, &taken);
     ask_turn(r);
 }
 
@@ -238,12 +239,12 @@ static void take_fact(void *self, const struct rec_fact *fact)
     struct recorder *r = self;
     struct rec_fact masked = *fact;
     size_t before;
-    struct record_file *f = begin(r, CSV_FACTS, &before);
+    struct record_file *f = begin_rows(r, CSV_FACTS, &before);
     struct rec_series taken = nothing_taken(NULL);
     masked.expected = mask(r, f, 0, fact->expected);
     masked.seen = mask(r, f, 1, fact->seen);
-    put_row(f, CSV_FACTS, 0, &masked, &taken);
-    end(r, f, before, &taken);
+    put_record(f, CSV_FACTS, 0, &masked, &taken);
+    end_rows(r, f, before, &taken);
 }
 
 static void take_instant(void *self, uint32_t gpu, const struct rec_instant *i)
@@ -256,7 +257,7 @@ static void take_counter(void *self, uint32_t gpu, const struct rec_counter *c)
     put_rows(self, CSV_COUNTER, gpu, c, 1);
 }
 
-static void take_buffer(void *self, uint32_t gpu, const struct rec_buffer *b, size_t n)
+static void take_buffer_samples(void *self, uint32_t gpu, const struct rec_buffer *b, size_t n)
 {
     put_rows(self, CSV_BUFFER, gpu, b, n);
 }
@@ -274,12 +275,12 @@ static void take_request(void *self, const struct rec_request *request)
     struct recorder *r = self;
     struct rec_request masked = *request;
     size_t before;
-    struct record_file *f = begin(r, CSV_REQUESTS, &before);
+    struct record_file *f = begin_rows(r, CSV_REQUESTS, &before);
     struct rec_series taken = nothing_taken(NULL);
     masked.finish_reason = mask(r, f, 0, request->finish_reason);
     masked.detail = mask(r, f, 1, request->detail);
-    put_row(f, CSV_REQUESTS, 0, &masked, &taken);
-    end(r, f, before, &taken);
+    put_record(f, CSV_REQUESTS, 0, &masked, &taken);
+    end_rows(r, f, before, &taken);
 }
 
 static void take_chunk(void *self, const struct rec_chunk *c, size_t n)
@@ -292,7 +293,7 @@ static void take_metrics(void *self, const struct rec_metrics *m, struct span ra
     struct recorder *r = self;
     put_rows(r, CSV_METRICS, 0, m, 1);
     size_t before;
-    struct record_file *f = begin(r, FILE_PROM, &before);
+    struct record_file *f = begin_rows(r, FILE_PROM, &before);
     buf_fmt(&f->filling, "# scrape t_ns=%lld took_ns=", (long long)m->t_ns);
     if (m->took_ns != ABSENT_I64)
         buf_i64(&f->filling, m->took_ns);
@@ -300,21 +301,21 @@ static void take_metrics(void *self, const struct rec_metrics *m, struct span ra
     put_masked(r, f, raw, '\n');
     if (f->filling.p[f->filling.n - 1] != '\n')
         buf_byte(&f->filling, '\n');
-    end(r, f, before, &one_line);
+    end_rows(r, f, before, &one_line);
 }
 
 static void take_log(void *self, int64_t t_ns, char output, struct span line)
 {
     struct recorder *r = self;
     size_t before;
-    struct record_file *f = begin(r, FILE_LOG, &before);
+    struct record_file *f = begin_rows(r, FILE_LOG, &before);
     buf_i64(&f->filling, t_ns);
     buf_byte(&f->filling, ',');
     buf_byte(&f->filling, output);
     buf_byte(&f->filling, ',');
     put_masked(r, f, line, ' ');
     buf_byte(&f->filling, '\n');
-    end(r, f, before, &one_line);
+    end_rows(r, f, before, &one_line);
 }
 
 struct record_sink recorder_sink(struct recorder *r)
@@ -326,7 +327,7 @@ struct record_sink recorder_sink(struct recorder *r)
                                 .fact = take_fact,
                                 .instant = take_instant,
                                 .counter = take_counter,
-                                .buffer = take_buffer,
+                                .buffer = take_buffer_samples,
                                 .state = take_state,
                                 .request = take_request,
                                 .chunk = take_chunk,
@@ -389,7 +390,7 @@ static void sync_file(struct recorder *r, struct record_file *f)
     note_duration(r, since);
 }
 
-static void turn(struct recorder *r, bool sync)
+static void write_turn(struct recorder *r, bool sync)
 {
     for (int i = 0; i < FILE_COUNT; i++)
         if (r->files[i].fd >= 0)
@@ -419,7 +420,7 @@ static void *write_all(void *self)
         bool sync = stop || asked != r->turns_done;
         pthread_mutex_unlock(&r->turn_lock);
 
-        turn(r, sync);
+        write_turn(r, sync);
 
         pthread_mutex_lock(&r->turn_lock);
         r->turns_done = asked;
@@ -466,10 +467,10 @@ static bool open_file(struct recorder *r, int file, struct err *e)
     buf_reserve(&f->filling, file == CSV_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
     buf_reserve(&f->writing, file == CSV_CHUNKS ? CHUNKS_RESERVE : OTHERS_RESERVE);
     size_t before;
-    begin(r, file, &before);
+    begin_rows(r, file, &before);
     if (file < CSV_COUNT)
         csv_records_header((enum csv_file)file, &f->filling);
-    end(r, f, before, &(struct rec_series){.first = ABSENT_I64, .last = ABSENT_I64});
+    end_rows(r, f, before, &(struct rec_series){.first = ABSENT_I64, .last = ABSENT_I64});
     return true;
 }
 
@@ -572,7 +573,7 @@ struct recorder_counts recorder_counts(const struct recorder *r)
     return counts;
 }
 
-static size_t count_lines(const char *p, size_t n)
+static size_t lines_in(const char *p, size_t n)
 {
     size_t lines = 0;
     for (size_t i = 0; i < n; i++)
@@ -588,7 +589,7 @@ static void drop_rest(struct recorder *r, struct record_file *f)
     size_t part = f->written;
     while (part && f->writing.p[part - 1] != '\n')
         part--;
-    size_t lost = count_lines(f->writing.p + part, f->writing.n - part) + count_lines(f->filling.p, f->filling.n);
+    size_t lost = lines_in(f->writing.p + part, f->writing.n - part) + lines_in(f->filling.p, f->filling.n);
     atomic_fetch_add(&r->lost, lost);
     off_t size = lseek(f->fd, 0, SEEK_END);
     if (part < f->written && size >= (off_t)(f->written - part) &&

@@ -24,7 +24,7 @@ struct resolving {
     struct resolved *r;
 };
 
-static bool load_requests(struct resolving *v, struct err *e)
+static bool resolve_requests(struct resolving *v, struct err *e)
 {
     struct plan_requests *q = &v->plan->requests;
     struct request_set *set = &v->r->set;
@@ -71,7 +71,7 @@ static bool gpus_are_free(struct resolving *v, struct err *e)
             e, ERR_BUSY,
             "%s is in use by %zu compute process%s: %s. Stop %s, or choose other GPUs with --gpus; an idle machine is "
             "part of the measurement.",
-            gpu_name(&d->gpus[v->r->gpus[g]].info, v->arena), n, n == 1 ? "" : "es", buf_text(&b),
+            gpu_label(&d->gpus[v->r->gpus[g]].info, v->arena), n, n == 1 ? "" : "es", buf_text(&b),
             n == 1 ? "it" : "them");
         buf_done(&b);
         return false;
@@ -238,7 +238,7 @@ static bool resolve_texts(struct resolving *v, struct err *e)
     if (!engine_complete_plan(v->plan, v->arena, e))
         return false;
     plan_check(v->plan, &problems);
-    if (!problems_none(&problems, ERR_PLAN, e) || !load_requests(v, e) || !signals_none(v->o->signals, e))
+    if (!problems_none(&problems, ERR_PLAN, e) || !resolve_requests(v, e) || !signals_none(v->o->signals, e))
         return false;
     struct resolved *r = v->r;
     /* Never stored. The caller's own counts before the one that the server was told to ask for. */

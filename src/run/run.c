@@ -99,7 +99,7 @@ const char *const *run_warnings(const struct run *r, size_t *ret_count)
 
 /* ---- the parts ---- */
 
-static void on_tick(struct timer *t)
+static void on_show(struct timer *t)
 {
     struct run *r = t->owner;
     show(r);
@@ -116,7 +116,7 @@ static bool begin_recording(struct run *r, struct err *e)
     folder_note_resolved(&r->folder, &r->machine);
     if (!signals_watch(&r->signals, &r->machine, e))
         return false;
-    r->tick = (struct timer){.fire = on_tick, .owner = r};
+    r->tick = (struct timer){.fire = on_show, .owner = r};
     loop_timer_set(r->loop, &r->tick, clock_now_ns() + TICK_NS);
     struct observer_options o = {.device = v->device,
                                  .gpus = v->gpus,
@@ -225,7 +225,7 @@ static const struct stage whole_life[] = {
 /* ---- executing ---- */
 
 /* The documents that are known at the end only. */
-static void finish(struct run *r)
+static void finish_records(struct run *r)
 {
     loop_timer_stop(r->loop, &r->tick);
     signals_unwatch(&r->signals, r->loop);
@@ -254,7 +254,7 @@ bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
     stage_enter(&r->machine, RUN_DONE);
     if (through)
         folder_check_plan(&r->folder, &r->machine, load_list_answered(&r->formal));
-    finish(r);
+    finish_records(r);
     *ret_outcome = (struct run_outcome){
         .folder = r->folder.path,
         .went_through = whole && r->machine.interrupts == 0 && r->machine.failure.kind == ERR_NONE,

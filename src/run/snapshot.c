@@ -18,13 +18,13 @@
 
 enum { HASHED_BELOW = 16 << 20, DEPTH_MAX = 16 };
 
-struct file {
+struct listed_file {
     char *path; /* relative to the folder */
     int64_t bytes;
 };
 
 struct listing {
-    struct file *files;
+    struct listed_file *files;
     size_t count, capacity;
 };
 
@@ -61,7 +61,7 @@ static bool list_folder(struct listing *l, const char *root, const char *below, 
                 l->capacity = l->capacity ? 2 * l->capacity : 64;
                 l->files = mem_grow(l->files, l->capacity, sizeof *l->files);
             }
-            l->files[l->count++] = (struct file){.path = strdup(name), .bytes = s.st_size};
+            l->files[l->count++] = (struct listed_file){.path = strdup(name), .bytes = s.st_size};
         }
     }
     closedir(d);
@@ -70,11 +70,11 @@ static bool list_folder(struct listing *l, const char *root, const char *below, 
 
 static int by_path(const void *a, const void *b)
 {
-    return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
+    return strcmp(((const struct listed_file *)a)->path, ((const struct listed_file *)b)->path);
 }
 
 /* One line a file: "<path> <size> <digest>". */
-static void add_line(struct digest *all, const struct file *f, const char *hex)
+static void add_line(struct digest *all, const struct listed_file *f, const char *hex)
 {
     char line[4300];
     int n = snprintf(line, sizeof line, "%s %lld %s\n", f->path, (long long)f->bytes, hex);
@@ -103,7 +103,7 @@ static bool hash_files(const char *folder, const struct listing *l, struct weigh
 /* ---- what the files say ---- */
 
 /* Elements of one safetensors file; ABSENT_I64: not known. */
-static int64_t parameters_of(const char *path, int64_t bytes, const struct model_config *c)
+static int64_t parameters_in(const char *path, int64_t bytes, const struct model_config *c)
 {
     unsigned char first[8];
     int64_t n =
@@ -162,7 +162,7 @@ static void read_model(struct preflight *p, const struct listing *l, struct snap
         if (!counts(p, l, l->files[i].path, index))
             continue;
         int64_t own =
-            parameters_of(arena_format(p->arena, "%s/%s", s->folder, l->files[i].path), l->files[i].bytes, &config);
+            parameters_in(arena_format(p->arena, "%s/%s", s->folder, l->files[i].path), l->files[i].bytes, &config);
         sum = own == ABSENT_I64 || __builtin_add_overflow(sum, own, &sum) ? ABSENT_I64 : sum;
         files++;
     }
@@ -284,7 +284,7 @@ static bool expect(struct preflight *p, const char *name, const char *stated, co
 }
 
 /* What the files say, all of them read once. */
-static bool look(struct preflight *p, const char *folder, struct snapshot *ret_snapshot, struct err *e)
+static bool look_at_files(struct preflight *p, const char *folder, struct snapshot *ret_snapshot, struct err *e)
 {
     struct snapshot s = {.folder = folder, .revision = snapshot_revision(folder, p->arena)};
     /* Before anything of it is read: startup energy depends on it. */
@@ -334,7 +334,7 @@ bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct sna
     struct snapshot s;
     const char *path = arena_text(p->arena, folder);
     free(folder);
-    if (!look(p, path, &s, e))
+    if (!look_at_files(p, path, &s, e))
         return false;
     preflight_fact(p, "preflight.snapshot", CHECK_PASSED, plan->model.snapshot,
                    arena_format(p->arena, "%lld files, %lld bytes", (long long)s.files, (long long)s.bytes));
