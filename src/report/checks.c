@@ -40,7 +40,6 @@ static void put_excluded(struct report *p)
 void full_trust(struct report *p)
 {
     const struct result *r = p->r;
-    buf_byte(p->out, '\n');
     if (r->about.simulated) {
         buf_str(p->out, "  ");
         report_look(p, LOOK_BAD, "SIMULATED");
@@ -49,7 +48,7 @@ void full_trust(struct report *p)
     }
     if (r->formal) {
         buf_str(p->out, "  ");
-        report_look(p, LOOK_GOOD, "FORMAL");
+        report_look(p, LOOK_GOOD, r->differences ? "VALID" : "FORMAL");
         buf_fmt(p->out, "  %s\n", result_checks_text(r, &p->arena));
     } else {
         put_excluded(p);

@@ -162,6 +162,7 @@ void report_full(const struct result *r, const struct report_options *options, s
     report_init(&p, r);
     report_seal(&p, options);
     put_title(&p);
+    buf_byte(p.out, '\n');
     full_trust(&p);
     put_tokens(&p);
     put_others(&p);
