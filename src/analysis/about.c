@@ -29,13 +29,13 @@ static struct said first_said(const struct said *list, size_t n)
     return (struct said){0};
 }
 
-static struct said model_of(const struct records *r)
+static struct said model_said(const struct records *r)
 {
     const struct said list[] = {{"plan", r->plan.model.id}, {"snapshot", seen(r, "snapshot.model_id")}};
     return first_said(list, COUNT(list));
 }
 
-static struct said precision_of(const struct records *r)
+static struct said precision_said(const struct records *r)
 {
     const struct said list[] = {{"plan", r->plan.model.precision},
                                 {"engine", seen(r, "identity.precision")},
@@ -43,14 +43,14 @@ static struct said precision_of(const struct records *r)
     return first_said(list, COUNT(list));
 }
 
-static struct said version_of(const struct records *r)
+static struct said version_said(const struct records *r)
 {
     const struct said list[] = {
         {"engine", r->run.engine_version}, {"engine", seen(r, "identity.version")}, {"plan", r->plan.engine.version}};
     return first_said(list, COUNT(list));
 }
 
-static struct said revision_of(const struct records *r)
+static struct said revision_said(const struct records *r)
 {
     const struct said list[] = {{"plan", r->plan.model.revision}, {"engine", seen(r, "identity.revision")}};
     return first_said(list, COUNT(list));
@@ -73,8 +73,8 @@ static double parameters_of(const struct records *r, const char **ret_source)
 struct result_about about_of(const struct records *r)
 {
     const struct plan *p = &r->plan;
-    const struct said model = model_of(r), precision = precision_of(r), version = version_of(r);
-    const struct said revision = revision_of(r);
+    const struct said model = model_said(r), precision = precision_said(r), version = version_said(r);
+    const struct said revision = revision_said(r);
     const char *parameters_source;
     double parameters = parameters_of(r, &parameters_source);
     return (struct result_about){.run_id = r->run.id,

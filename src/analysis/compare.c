@@ -242,7 +242,7 @@ static const char *run_fault(const struct result *r, const struct compare_metric
 }
 
 /* Mean over the runs of a side, with the mean of their doubts: what a reading is off by, all of them may be. */
-static struct quantity mean_of(const struct side *s, const struct compare_metric *m, const struct sample *values)
+static struct quantity side_mean(const struct side *s, const struct compare_metric *m, const struct sample *values)
 {
     struct quantity q = quantity_of(values->mean);
     q.instrument = q.calibration = 0;
@@ -274,8 +274,8 @@ static void compare_values(struct compare *c, const struct compare_metric *m, st
     const double *x = values_of(&c->x, m, c->a), *y = values_of(&c->y, m, c->a);
     r->a_runs = sample_of(x, n);
     r->b_runs = sample_of(y, k);
-    r->a = mean_of(&c->x, m, &r->a_runs);
-    r->b = mean_of(&c->y, m, &r->b_runs);
+    r->a = side_mean(&c->x, m, &r->a_runs);
+    r->b = side_mean(&c->y, m, &r->b_runs);
     struct sample_ratio w = sample_ratio_of(x, n, y, k, c->a);
     r->difference = difference_of(c->out, &r->a, &r->b);
     r->ratio = ratio_of(c->out, w.ratio, &r->a, &r->b);

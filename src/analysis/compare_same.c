@@ -35,7 +35,7 @@ static void against(struct same *s, const char *reason)
     sentences_add(&s->f->reasons, s->a, reason);
 }
 
-static void note(struct same *s, const char *text)
+static void add_note(struct same *s, const char *text)
 {
     sentences_add(&s->f->notes, s->a, text);
 }
@@ -74,7 +74,7 @@ static void want_same_if_stated(struct same *s, const char *what, const char *a,
     if (a || b)
         want_same(s, what, a, b);
     else
-        note(s, arena_format(s->a, "Neither run states the %s, so it was not compared.", what));
+        add_note(s, arena_format(s->a, "Neither run states the %s, so it was not compared.", what));
 }
 
 /* ---- formal ---- */
@@ -203,11 +203,11 @@ static void want_same_work(struct same *s)
                                 "%s no plan.json.",
                                 compare_id(x->about.work_sha256 ? y : x), compare_id(s->x->plan ? y : x)));
     if (!x->about.work_sha256)
-        note(s, arena_format(s->a, "Run %s has no digest of its work: request file and request settings stand in.",
-                             compare_id(x)));
+        add_note(s, arena_format(s->a, "Run %s has no digest of its work: request file and request settings stand in.",
+                                 compare_id(x)));
     if (!y->about.work_sha256)
-        note(s, arena_format(s->a, "Run %s has no digest of its work: request file and request settings stand in.",
-                             compare_id(y)));
+        add_note(s, arena_format(s->a, "Run %s has no digest of its work: request file and request settings stand in.",
+                                 compare_id(y)));
 }
 
 /* ---- the same machine ---- */
@@ -279,8 +279,8 @@ static const char *uuids_of(const struct result *r, struct arena *a)
 static void show_host(struct same *s, const char *what, const char *a, const char *b)
 {
     if (a && b && strcmp(a, b) != 0)
-        note(s, arena_format(s->a, "Runs %s and %s differ in %s: %s and %s.", compare_id(s->x->result),
-                             compare_id(s->y->result), what, a, b));
+        add_note(s, arena_format(s->a, "Runs %s and %s differ in %s: %s and %s.", compare_id(s->x->result),
+                                 compare_id(s->y->result), what, a, b));
 }
 
 static void want_same_machine(struct same *s)
@@ -302,8 +302,8 @@ static void want_same_machine(struct same *s)
         against(s,
                 "The power readings of one run are averages over a second (averaged_power) and the other's are not.");
     if (!compare_same_boards(x, y))
-        note(s, arena_format(s->a, "Runs %s and %s ran on other boards: %s and %s.", compare_id(x), compare_id(y),
-                             uuids_of(x, s->a), uuids_of(y, s->a)));
+        add_note(s, arena_format(s->a, "Runs %s and %s ran on other boards: %s and %s.", compare_id(x), compare_id(y),
+                                 uuids_of(x, s->a), uuids_of(y, s->a)));
     if (s->x->run && s->y->run) {
         show_host(s, "the host", s->x->run->host, s->y->run->host);
         show_host(s, "the driver", s->x->run->driver_version, s->y->run->driver_version);
@@ -379,8 +379,8 @@ void compare_pair(const struct compare_run *x, const struct compare_run *y, stru
     if ((x->plan && y->plan) || (x->result->about.precision && y->result->about.precision))
         want_same_if_stated(&s, "precision", precision_of(x), precision_of(y));
     else
-        note(&s, arena_format(a, "Run %s has no plan.json, so the precision was not compared.",
-                              compare_id(x->plan ? y->result : x->result)));
+        add_note(&s, arena_format(a, "Run %s has no plan.json, so the precision was not compared.",
+                                  compare_id(x->plan ? y->result : x->result)));
     compare_conditions(x, y, a, f);
     want_same_tokens(&s);
 }
@@ -673,7 +673,7 @@ void compare_repetition(const struct compare_run *x, const struct compare_run *y
     for (size_t i = 0; i < conditions.reasons.count; i++)
         against(&s, arena_format(a, "%s. %s", runs, conditions.reasons.items[i]));
     for (size_t i = 0; i < conditions.notes.count; i++)
-        note(&s, conditions.notes.items[i]);
+        add_note(&s, conditions.notes.items[i]);
     /* As found, too: a plan may be silent. */
     const char *const found[][3] = {
         {"engine", x->result->about.engine, y->result->about.engine},

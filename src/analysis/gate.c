@@ -17,7 +17,7 @@ const struct compare_metric *gate_metric(const char *key)
     return NULL;
 }
 
-static const struct comparison_row *row_of(const struct gate *g)
+static const struct comparison_row *gate_row(const struct gate *g)
 {
     for (size_t i = 0; i < g->comparison.row_count; i++)
         if (strcmp(g->comparison.rows[i].key, g->metric) == 0)
@@ -53,7 +53,7 @@ void gate_judge(struct gate *g, struct arena *a)
     g->value = g->low = g->high = none;
     g->interval = NULL;
     g->outcome = GATE_UNDECIDED;
-    const struct comparison_row *r = row_of(g);
+    const struct comparison_row *r = gate_row(g);
     if (!r) {
         g->outcome = GATE_REFUSED;
         g->why = "The runs may not be compared.";

@@ -53,8 +53,8 @@ static struct times times_of(const struct token_chain *q, const struct rec_reque
     return t;
 }
 
-static struct result_request row_of(const struct token_chain *q, const struct rec_request *r, const struct times *t,
-                                    int64_t formal_start_ns)
+static struct result_request times_row(const struct token_chain *q, const struct rec_request *r, const struct times *t,
+                                       int64_t formal_start_ns)
 {
     return (struct result_request){.id = r->id,
                                    .verdict = r->verdict,
@@ -89,7 +89,7 @@ struct request_table latency_table(const struct token_chains *s, const struct cl
     for (size_t i = 0; i < t.n; i++) {
         const struct times times = times_of(&s->chains[i], &s->requests[i], clocks);
         t.nulled += times.nulled;
-        t.rows[i] = row_of(&s->chains[i], &s->requests[i], &times, formal_start_ns);
+        t.rows[i] = times_row(&s->chains[i], &s->requests[i], &times, formal_start_ns);
     }
     return t;
 }
@@ -182,17 +182,37 @@ static struct quantity submit_window(const struct token_chains *s)
     return from > to ? quantity_absent(Q_NOT_RECORDED, "no request was submitted") : quantity_of(time_s(to - from));
 }
 
-/* Percentiles of one column over successful requests. */
-static struct percentiles column(const struct token_chains *s, const struct result_request *table, size_t offset,
-                                 double *scratch, const char *why)
+static double ttft_of(const struct result_request *q)
+{
+    return q->ttft_s;
+}
+
+static double ttft_visible_of(const struct result_request *q)
+{
+    return q->ttft_visible_s;
+}
+
+static double tpot_of(const struct result_request *q)
+{
+    return q->tpot_s;
+}
+
+static double e2e_of(const struct result_request *q)
+{
+    return q->e2e_s;
+}
+
+/* Percentiles of one time over successful requests; `room` for one of each. */
+static struct percentiles over_requests(const struct token_chains *s, const struct request_table *t,
+                                        double (*time_of)(const struct result_request *), double *room, const char *why)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->request_count; i++) {
-        double value = *(const double *)((const char *)&table[i] + offset);
+    for (size_t i = 0; i < t->n; i++) {
+        double value = time_of(&t->rows[i]);
         if (s->chains[i].success && !isnan(value))
-            scratch[n++] = value;
+            room[n++] = value;
     }
-    return order_percentiles(scratch, n, why);
+    return order_percentiles(room, n, why);
 }
 
 struct result_load latency_load(const struct token_chains *s, const struct request_table *t,
@@ -204,7 +224,6 @@ struct result_load latency_load(const struct token_chains *s, const struct reque
     int64_t output = token_chains_output(s);
     double *room = arena_array(a, s->request_count, sizeof *room);
     static const char NO_SUCCESS[] = "no successful request";
-#define COLUMN(member, why) column(s, t->rows, offsetof(struct result_request, member), room, why)
     return (struct result_load){.requests = (int64_t)s->request_count,
                                 .successful = n.successful,
                                 .failed = (int64_t)s->request_count - n.successful,
@@ -225,15 +244,14 @@ struct result_load latency_load(const struct token_chains *s, const struct reque
                                 .merged_limit = s->merged_limit,
                                 .timings_nulled = t->nulled,
                                 .clock_steps = (int64_t)clocks->step_count,
-                                .ttft_s = COLUMN(ttft_s, NO_SUCCESS),
-                                .tpot_s = COLUMN(tpot_s, "no successful request of two tokens"),
-                                .e2e_s = COLUMN(e2e_s, NO_SUCCESS),
-                                .ttft_visible_s = COLUMN(ttft_visible_s, "no visible output"),
+                                .ttft_s = over_requests(s, t, ttft_of, room, NO_SUCCESS),
+                                .tpot_s = over_requests(s, t, tpot_of, room, "no successful request of two tokens"),
+                                .e2e_s = over_requests(s, t, e2e_of, room, NO_SUCCESS),
+                                .ttft_visible_s = over_requests(s, t, ttft_visible_of, room, "no visible output"),
                                 .itl_s = gaps_percentiles(s, s->source == TOKENS_RUNNING),
                                 .itl_per_token = s->source == TOKENS_RUNNING,
                                 .submit_window_s = submit_window(s),
                                 .peak_concurrency = peak_concurrency,
                                 .failures = failures.items,
                                 .failure_count = failures.n};
-#undef COLUMN
 }

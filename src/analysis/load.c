@@ -12,8 +12,8 @@ static const struct result_steady *chosen(const struct windows *w, const struct 
     return &w->steady[i];
 }
 
-static struct result_stage measure(const struct formal *f, enum stage_id stage, int64_t start_ns, int64_t end_ns,
-                                   const char *why, struct arena *a)
+static struct result_stage measure_stage(const struct formal *f, enum stage_id stage, int64_t start_ns, int64_t end_ns,
+                                         const char *why, struct arena *a)
 {
     const struct bounds b = {start_ns, end_ns, why};
     const struct stage_rules rules = {f->method->headline, NULL};
@@ -36,8 +36,8 @@ struct load_findings load_look(const struct formal *f, const struct run_series *
         .steady_table = w.steady,
         .steady_count = w.steady_count,
         .saturated = w.saturated,
-        .steady_stage = measure(f, STAGE_STEADY, steady->start_ns, steady->end_ns, steady->why, a),
-        .saturated_stage = measure(f, STAGE_SATURATED, full->start_ns, full->end_ns, no_load, a),
+        .steady_stage = measure_stage(f, STAGE_STEADY, steady->start_ns, steady->end_ns, steady->why, a),
+        .saturated_stage = measure_stage(f, STAGE_SATURATED, full->start_ns, full->end_ns, no_load, a),
         .peak_concurrency = no_load ? quantity_absent(Q_NOT_RECORDED, NO_FORMAL) : quantity_of((double)full->peak),
         .levels = levels,
         .lag = lag_judge(f->chains, s, &levels, f->start_ns, f->end_ns, f->method->lag_share, a),

@@ -9,7 +9,7 @@ struct frame {
     int64_t from_ns, to_ns;
 };
 
-static const struct curve *drawn(const struct gpu_series *g)
+static const struct curve *line_of(const struct gpu_series *g)
 {
     return g->buffer.n ? &g->buffer : &g->grid;
 }
@@ -20,7 +20,7 @@ static struct frame frame_of(const struct records *r, const struct run_series *s
     struct frame f = {records_boundary(r, BOUNDARY_BASELINE_START), INT64_MIN};
     int64_t first_ns = INT64_MAX, hold_end_ns = records_boundary(r, BOUNDARY_HOLD_END);
     for (size_t g = 0; g < s->gpu_count; g++) {
-        const struct curve *c = drawn(&s->gpus[g]);
+        const struct curve *c = line_of(&s->gpus[g]);
         if (c->n == 0)
             continue;
         first_ns = c->t_ns[0] < first_ns ? c->t_ns[0] : first_ns;
@@ -37,8 +37,8 @@ static double highest_w(const struct run_series *s)
 {
     double highest = 0;
     for (size_t g = 0; g < s->gpu_count; g++)
-        for (size_t i = 0; i < drawn(&s->gpus[g])->n; i++)
-            highest = fmax(highest, drawn(&s->gpus[g])->w[i]);
+        for (size_t i = 0; i < line_of(&s->gpus[g])->n; i++)
+            highest = fmax(highest, line_of(&s->gpus[g])->w[i]);
     return highest;
 }
 
@@ -47,8 +47,8 @@ static double since(const struct frame *f, int64_t t_ns)
     return t_ns == ABSENT_I64 ? (double)NAN : (double)(t_ns - f->from_ns) / 1e9;
 }
 
-static struct power_stretch stretch_of(const struct records *r, const struct frame *f, enum boundary from,
-                                       enum boundary to)
+static struct power_stretch stage_of(const struct records *r, const struct frame *f, enum boundary from,
+                                     enum boundary to)
 {
     int64_t from_ns = records_boundary(r, from), to_ns = records_boundary(r, to);
     if (from_ns == ABSENT_I64)
@@ -93,7 +93,7 @@ bool picture_series(const struct records *r, size_t columns, struct arena *a, st
         gpus[g] = (struct power_line){.name = r->gpus[g].name,
                                       .uuid = r->gpus[g].uuid,
                                       .by_buffer = s.gpus[g].buffer.n > 0,
-                                      .columns = columns_of(drawn(&s.gpus[g]), &f, columns, a)};
+                                      .columns = columns_of(line_of(&s.gpus[g]), &f, columns, a)};
     *ret_series = (struct power_series){
         .run_id = r->run.id,
         .name = r->plan.name ? r->plan.name : r->plan.model.id,
@@ -102,11 +102,11 @@ bool picture_series(const struct records *r, size_t columns, struct arena *a, st
         .duration_s = since(&f, f.to_ns),
         .highest_w = highest,
         .column_count = columns,
-        .stages = {[POWER_BASELINE] = stretch_of(r, &f, BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END),
-                   [POWER_STARTUP] = stretch_of(r, &f, BOUNDARY_SERVICE_START, BOUNDARY_FORMAL_START),
-                   [POWER_FORMAL] = stretch_of(r, &f, BOUNDARY_FORMAL_START, BOUNDARY_FORMAL_END),
-                   [POWER_RELEASE] = stretch_of(r, &f, BOUNDARY_FORMAL_END, BOUNDARY_RELEASE_END),
-                   [POWER_HOLD] = stretch_of(r, &f, BOUNDARY_RELEASE_END, BOUNDARY_HOLD_END)},
+        .stages = {[POWER_BASELINE] = stage_of(r, &f, BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END),
+                   [POWER_STARTUP] = stage_of(r, &f, BOUNDARY_SERVICE_START, BOUNDARY_FORMAL_START),
+                   [POWER_FORMAL] = stage_of(r, &f, BOUNDARY_FORMAL_START, BOUNDARY_FORMAL_END),
+                   [POWER_RELEASE] = stage_of(r, &f, BOUNDARY_FORMAL_END, BOUNDARY_RELEASE_END),
+                   [POWER_HOLD] = stage_of(r, &f, BOUNDARY_RELEASE_END, BOUNDARY_HOLD_END)},
         .gpus = gpus,
         .gpu_count = r->gpu_count};
     return true;

@@ -170,14 +170,14 @@ static size_t draw_below(uint64_t *state, size_t n)
     return (size_t)((draw(state) >> 32) * n >> 32);
 }
 
-struct split {
+struct partition {
     const double *all;
     size_t n, total;
     double sum;      /* of all values */
     double observed; /* |difference of means|, less what rounding may take */
 };
 
-static bool as_far(const struct split *s, double sum_of_n)
+static bool as_far(const struct partition *s, double sum_of_n)
 {
     double d = sum_of_n / (double)s->n - (s->sum - sum_of_n) / (double)(s->total - s->n);
     return (d < 0 ? -d : d) >= s->observed;
@@ -195,7 +195,7 @@ static size_t choices(size_t n, size_t total)
     return ways;
 }
 
-static double exact(const struct split *s, size_t ways, struct arena *a)
+static double exact(const struct partition *s, size_t ways, struct arena *a)
 {
     size_t *at = arena_array(a, s->n, sizeof *at), hits = 0;
     for (size_t i = 0; i < s->n; i++)
@@ -218,7 +218,7 @@ static double exact(const struct split *s, size_t ways, struct arena *a)
     return (double)hits / (double)ways;
 }
 
-static double sampled(const struct split *s, struct arena *a)
+static double sampled(const struct partition *s, struct arena *a)
 {
     double *pool = arena_array(a, s->total, sizeof *pool);
     memcpy(pool, s->all, s->total * sizeof *pool);
@@ -247,7 +247,7 @@ double sample_permutation(const double *x, size_t n, const double *y, size_t m, 
     memcpy(all, x, n * sizeof *all);
     memcpy(all + n, y, m * sizeof *all);
     double d = mean_of(x, n) - mean_of(y, m);
-    struct split s = {.all = all, .n = n, .total = n + m, .sum = mean_of(all, n + m) * (double)(n + m)};
+    struct partition s = {.all = all, .n = n, .total = n + m, .sum = mean_of(all, n + m) * (double)(n + m)};
     s.observed = (d < 0 ? -d : d) * (1 - 1e-9);
     size_t ways = choices(n, n + m);
     return ways <= SAMPLE_SPLITS_MAX ? exact(&s, ways, a) : sampled(&s, a);

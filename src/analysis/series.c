@@ -27,18 +27,18 @@ size_t stamp_before(const int64_t *t_ns, size_t n, int64_t t)
 
 /* ---- curves ---- */
 
-struct sample {
+struct power_sample {
     int64_t t_ns;
     int32_t mw;
 };
 
 static bool before_sample(const void *x, const void *y)
 {
-    const struct sample *a = x, *b = y;
+    const struct power_sample *a = x, *b = y;
     return a->t_ns < b->t_ns;
 }
 
-static struct curve curve_make(struct sample *s, size_t n, struct arena *a)
+static struct curve curve_make(struct power_sample *s, size_t n, struct arena *a)
 {
     struct curve c = {0};
     if (n == 0)
@@ -61,28 +61,28 @@ static struct curve curve_make(struct sample *s, size_t n, struct arena *a)
     return c;
 }
 
-static size_t take_grid(const struct rec_gpu *g, struct sample *s)
+static size_t take_grid(const struct rec_gpu *g, struct power_sample *s)
 {
     size_t n = 0;
     for (size_t i = 0; i < g->instant_count; i++) {
         const struct rec_instant *x = &g->instant[i];
         if (x->tag == INSTANT_GRID && x->mw >= 0)
-            s[n++] = (struct sample){x->t_ns, x->mw};
+            s[n++] = (struct power_sample){x->t_ns, x->mw};
     }
     return n;
 }
 
 /* Boundary samples in pairs: each one at a boundary with the first free one 0.2 s after it. */
-static size_t take_boundary_pairs(const struct rec_gpu *g, struct sample *s, struct arena *scratch)
+static size_t take_boundary_pairs(const struct rec_gpu *g, struct power_sample *s, struct arena *scratch)
 {
-    struct sample *after = arena_array(scratch, g->instant_count, sizeof *after);
-    struct sample *at = arena_array(scratch, g->instant_count, sizeof *at);
+    struct power_sample *after = arena_array(scratch, g->instant_count, sizeof *after);
+    struct power_sample *at = arena_array(scratch, g->instant_count, sizeof *at);
     size_t after_count = 0, at_count = 0, n = 0;
     for (size_t i = 0; i < g->instant_count; i++) {
         const struct rec_instant *x = &g->instant[i];
         if (x->mw < 0 || x->tag == INSTANT_GRID)
             continue;
-        struct sample sample = {x->t_ns, x->mw};
+        struct power_sample sample = {x->t_ns, x->mw};
         if (x->tag == INSTANT_BOUNDARY)
             at[at_count++] = sample;
         else
@@ -140,7 +140,7 @@ static int64_t to_monotonic(const struct clock_line *c, int64_t realtime_ns, siz
     }
 }
 
-static size_t take_buffer(const struct rec_gpu *g, const struct clock_line *clocks, struct sample *s,
+static size_t take_buffer(const struct rec_gpu *g, const struct clock_line *clocks, struct power_sample *s,
                           int64_t *ret_marked)
 {
     size_t n = 0, at = 0;
@@ -154,7 +154,7 @@ static size_t take_buffer(const struct rec_gpu *g, const struct clock_line *cloc
         if (clock_is_stepped(clocks, t))
             ++*ret_marked;
         else
-            s[n++] = (struct sample){t, g->buffer[i].mw};
+            s[n++] = (struct power_sample){t, g->buffer[i].mw};
     }
     return n;
 }
@@ -195,7 +195,7 @@ void gpu_series_make(const struct rec_gpu *g, const struct clock_line *clocks, s
 {
     struct arena scratch = {0};
     size_t most = (g->instant_count > g->buffer_count ? g->instant_count : g->buffer_count) + 1;
-    struct sample *s = arena_array(&scratch, most, sizeof *s);
+    struct power_sample *s = arena_array(&scratch, most, sizeof *s);
     struct gpu_series made = {0};
     size_t grid = take_grid(g, s);
     made.grid = curve_make(s, grid, a);

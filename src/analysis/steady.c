@@ -184,22 +184,22 @@ struct steady_verdict steady_find(const struct window_list *w, size_t completed,
 
 /* ---- saturated ---- */
 
-struct change {
+struct edge {
     int64_t t_ns;
     int by; /* +1 first, -1 last; a start comes before an end at the same time */
 };
 
-static bool before_change(const void *x, const void *y)
+static bool before_edge(const void *x, const void *y)
 {
-    const struct change *a = x, *b = y;
+    const struct edge *a = x, *b = y;
     return a->t_ns != b->t_ns ? a->t_ns < b->t_ns : a->by > b->by;
 }
 
-static int64_t peak_of(const struct change *changes, size_t n)
+static int64_t peak_of(const struct edge *edges, size_t n)
 {
     int64_t active = 0, peak = 0;
     for (size_t i = 0; i < n; i++) {
-        active += changes[i].by;
+        active += edges[i].by;
         peak = active > peak ? active : peak;
     }
     return peak;
@@ -208,28 +208,28 @@ static int64_t peak_of(const struct change *changes, size_t n)
 struct saturation steady_saturated(const struct token_chains *s, double share, struct arena *a)
 {
     must(share > 0 && share <= 1);
-    struct change *changes = arena_array(a, 2 * s->request_count, sizeof *changes);
+    struct edge *edges = arena_array(a, 2 * s->request_count, sizeof *edges);
     size_t n = 0;
     for (size_t i = 0; i < s->request_count; i++)
         if (s->chains[i].generates) {
-            changes[n++] = (struct change){s->chains[i].first_ns, 1};
-            changes[n++] = (struct change){s->chains[i].last_ns, -1};
+            edges[n++] = (struct edge){s->chains[i].first_ns, 1};
+            edges[n++] = (struct edge){s->chains[i].last_ns, -1};
         }
     struct saturation x = {ABSENT_I64, ABSENT_I64, ABSENT_I64, ABSENT_I64, false};
     if (n == 0)
         return x;
-    sort_stable(changes, n, sizeof *changes, before_change);
-    x.peak = peak_of(changes, n);
+    sort_stable(edges, n, sizeof *edges, before_edge);
+    x.peak = peak_of(edges, n);
     x.level = (int64_t)ceil(share * (double)x.peak);
-    x.waited = x.peak < (int64_t)n / 2; /* two changes a request that generates */
+    x.waited = x.peak < (int64_t)n / 2; /* two edges a request that generates */
     int64_t now = 0;
     for (size_t i = 0; i < n; i++) {
         int64_t before = now;
-        now += changes[i].by;
+        now += edges[i].by;
         if (now >= x.level && x.start_ns == ABSENT_I64)
-            x.start_ns = changes[i].t_ns;
+            x.start_ns = edges[i].t_ns;
         if (before >= x.level && now < x.level)
-            x.end_ns = changes[i].t_ns;
+            x.end_ns = edges[i].t_ns;
     }
     return x;
 }

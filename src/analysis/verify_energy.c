@@ -12,7 +12,7 @@ static const struct result_stage *judged(const struct verify *v, size_t i)
     return result_stage_of(v->result, judged_stages[i]);
 }
 
-static bool happened(const struct result_stage *s)
+static bool took_place(const struct result_stage *s)
 {
     return s->start_ns != ABSENT_I64 && s->end_ns != ABSENT_I64;
 }
@@ -34,9 +34,9 @@ static void check_covered(struct verify *v)
     }
     for (size_t i = 0; i < JUDGED; i++) {
         const struct result_stage *s = judged(v, i);
-        if (!happened(s) || s->energy.headline.state == Q_NOT_RECORDED) {
+        if (!took_place(s) || s->energy.headline.state == Q_NOT_RECORDED) {
             verify_set(v, CODE_NOT_COVERED, CHECK_NOT_RECORDED, "The %s stage has no energy: %s.", name_of(s),
-                       !happened(s) && s->why   ? s->why
+                       !took_place(s) && s->why ? s->why
                        : s->energy.headline.why ? s->energy.headline.why
                                                 : "it was not recorded");
             return;
@@ -78,8 +78,8 @@ static void check_gaps(struct verify *v)
     size_t stages = 0;
     for (size_t i = 0; i < JUDGED; i++) {
         const struct result_stage *s = judged(v, i);
-        stages += happened(s);
-        if (happened(s) && headline_gap(s)) {
+        stages += took_place(s);
+        if (took_place(s) && headline_gap(s)) {
             verify_set(v, CODE_SAMPLE_GAP, CHECK_FAILED,
                        "The %s stage has a gap of %.3g s in its headline series (%s).", name_of(s), longest_gap(s),
                        series_id_names[s->energy.headline_series]);
@@ -106,7 +106,7 @@ static void check_counter(struct verify *v)
     }
     for (size_t i = 0; i < JUDGED; i++) {
         const struct result_stage *s = judged(v, i);
-        if (!happened(s) || !quantity_has_value(&s->energy.counter)) {
+        if (!took_place(s) || !quantity_has_value(&s->energy.counter)) {
             verify_set(v, CODE_COUNTER_VOID, CHECK_NOT_RECORDED, "The %s stage has no counter energy: %s.", name_of(s),
                        s->energy.counter.why ? s->energy.counter.why : "it was not recorded");
             return;
@@ -174,9 +174,9 @@ static void check_disagreement(struct verify *v)
     struct finding f = {.outcome = CHECK_NOT_JUDGED};
     for (size_t i = 0; i < 2; i++) {
         const struct result_stage *s = judged(v, i);
-        if (!happened(s) || !s->gpu_count)
+        if (!took_place(s) || !s->gpu_count)
             find(v, &f, CHECK_NOT_RECORDED, arena_format(v->a, "%s was not recorded", name_of(s)));
-        for (size_t g = 0; happened(s) && g < s->gpu_count; g++) {
+        for (size_t g = 0; took_place(s) && g < s->gpu_count; g++) {
             const struct result_stage_gpu *x = &s->gpus[g];
             if (!has_buffer(v, (size_t)x->gpu))
                 find(v, &f, CHECK_NOT_JUDGED, arena_format(v->a, "%s: no buffer (no_buffer)", of_gpu(v, s, g)));
@@ -193,7 +193,7 @@ static void check_grid(struct verify *v)
     const struct result_stage *s = judged(v, 1);
     struct finding f = {.outcome = CHECK_NOT_JUDGED};
     double limit = 0;
-    for (size_t g = 0; happened(s) && g < s->gpu_count; g++) {
+    for (size_t g = 0; took_place(s) && g < s->gpu_count; g++) {
         const struct result_stage_gpu *x = &s->gpus[g];
         limit = x->grid_disagreement_limit > limit ? x->grid_disagreement_limit : limit;
         judge_difference(v, &f, s, g, &x->grid_disagreement, x->grid_disagreement_limit, false);
@@ -243,7 +243,7 @@ static const char *load_fault(struct verify *v, const char **ret_said)
     double total = 0, ready = 0;
     bool known = true;
     *ret_said = "; no token was generated, so whether it follows the load was not judged";
-    if (!happened(s) || !(v->result->load.output_tokens > 0))
+    if (!took_place(s) || !(v->result->load.output_tokens > 0))
         return NULL;
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct result_gpu *g = &v->result->gpus[s->gpus[i].gpu];

@@ -105,8 +105,8 @@ static struct quantity drawn(const struct formal *f, int64_t from_ns, int64_t to
     return meters_energy(f->meters, &what, NULL, a).headline;
 }
 
-static struct window_energy measure(const struct formal *f, const struct arrivals *x, int64_t from_ns, int64_t to_ns,
-                                    struct arena *a)
+static struct window_energy measure_window(const struct formal *f, const struct arrivals *x, int64_t from_ns,
+                                           int64_t to_ns, struct arena *a)
 {
     struct window_energy e = {.j = drawn(f, from_ns, to_ns, a), .tokens = arrived(x, from_ns, to_ns)};
     e.average_w = quantity_over(&e.j, time_s(to_ns - from_ns), "the window has no duration");
@@ -190,7 +190,7 @@ static struct result_steady steady_row(const struct formal *f, const struct arri
 {
     assert(verdict->reached && start_ns != ABSENT_I64);
     struct result_steady s = *verdict;
-    const struct window_energy e = measure(f, x, start_ns, f->end_ns, a);
+    const struct window_energy e = measure_window(f, x, start_ns, f->end_ns, a);
     s.start_ns = start_ns;
     s.end_ns = f->end_ns;
     s.start_s = formal_s(f, start_ns);
@@ -255,7 +255,7 @@ static struct result_saturated saturated_row(const struct formal *f, const struc
 {
     if (s->start_ns == ABSENT_I64)
         return not_saturated();
-    const struct window_energy e = measure(f, x, s->start_ns, s->end_ns, a);
+    const struct window_energy e = measure_window(f, x, s->start_ns, s->end_ns, a);
     double waiting = waiting_share(f->records, s->start_ns, s->end_ns);
     double late = (double)arrived(x, s->end_ns, f->end_ns), after_s = time_s(f->end_ns - s->end_ns);
     return (struct result_saturated){.j_per_token = e.j_per_token,

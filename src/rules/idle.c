@@ -210,7 +210,7 @@ static void keep(struct idle *i, const struct tick *t)
 }
 
 /* Worst first: a failure of one GPU is the window's. */
-static int worse(int a, int b)
+static enum check_outcome worse(enum check_outcome a, enum check_outcome b)
 {
     if (a == CHECK_FAILED || b == CHECK_FAILED)
         return CHECK_FAILED;

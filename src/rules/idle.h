@@ -33,8 +33,8 @@ enum idle_fault {
 
 /* What one window says of one GPU. NaN and -1: not known. */
 struct idle_verdict {
-    int outcome;     /* enum check_outcome: passed, failed, not recorded */
-    unsigned faults; /* enum idle_fault, or-ed */
+    enum check_outcome outcome; /* passed, failed, not recorded */
+    unsigned faults;            /* enum idle_fault, or-ed */
     double mean_w, sigma_w, first_half_w, second_half_w;
     int32_t utilisation_max, processes_max;
     uint32_t samples; /* in the window */
@@ -55,7 +55,7 @@ struct idle {
     enum idle_state state;
     /* The window judged last; with IDLE_ACCEPTED the baseline. ABSENT_I64 before the first. */
     int64_t start_ns, end_ns;
-    int outcome;                                /* the worst of the GPUs' */
+    enum check_outcome outcome;                 /* the worst of the GPUs' */
     struct idle_verdict verdict[TICK_GPUS_MAX]; /* of that window */
     uint32_t windows;                           /* judged so far */
     /* Private. */
