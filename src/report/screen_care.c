@@ -125,6 +125,7 @@ static size_t care_lines(struct screen *s, const struct care *c, const char **re
             ret_lines[n++] = line;
     }
     buf_done(&b);
+    must(n > 0); /* what is wrapped ends with a line feed */
     return n;
 }
 
