@@ -10,11 +10,23 @@
 /* Section 1: two neighbouring clock pairs that differ by more are a clock step, and no time is trusted further. */
 #define METHOD_CLOCK_STEP_NS INT64_C(1000000)
 
+/* Section 1: a boundary stands for its event to within this; a clock pair is due once a second, and longer without one
+ * is no late thread; nothing is recorded further than this before or after what the boundaries span. */
+#define METHOD_BOUNDARY_NS INT64_C(10000000)
+#define METHOD_PAIR_NS     INT64_C(3000000000)
+#define METHOD_BEYOND_NS   INT64_C(3600000000000)
+
+/* Section 1: a value beyond this many times what the board may draw, over a gap and a second, is a fault. */
+#define METHOD_BURST_FACTOR   4
+#define METHOD_COUNTER_LATE_S 1.0
+
 /* Section 2: neighbouring samples further apart leave a gap. */
 #define METHOD_GRID_GAP_PERIODS 2.5
 #define METHOD_BUFFER_GAP_S     0.060
 
-/* Section 2, Boundary samples: the second one of a boundary comes this long after the first. */
+/* Section 2, Boundary samples: the second one of a boundary is due this long after the first; one within these is it.
+ */
+#define METHOD_AFTER_NS     INT64_C(200000000)
 #define METHOD_AFTER_MIN_NS INT64_C(100000000)
 #define METHOD_AFTER_MAX_NS INT64_C(500000000)
 

@@ -29,8 +29,9 @@
 #include "base/err.h"
 #include "model/sink.h"
 #include "power/device.h"
+#include "model/limits.h"
 
-enum { SAMPLER_LEAD_NS = 1000000000, SAMPLER_BOUNDARY_AFTER_NS = 200000000, SAMPLER_RING = 64 };
+enum { SAMPLER_LEAD_NS = 1000000000, SAMPLER_BOUNDARY_AFTER_NS = METHOD_AFTER_NS, SAMPLER_RING = 64 };
 enum { SAMPLER_SPREAD = -1 };
 
 struct sampler_options {

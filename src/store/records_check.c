@@ -4,14 +4,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "model/limits.h"
 
-/* Stamps are converted from realtime: METHOD section 1 calls what is over 1 ms a clock step. A mark stands for an event
- * to 10 ms. METHOD asks for a clock pair at least once a second: three seconds without one are no late thread. A
- * reading beyond four times what the board may draw is no burst. Nothing is recorded an hour before or behind what the
- * marks span. */
-static const int64_t STEP_NS = 1000000, MARK_NS = 10000000, PAIR_NS = 3000000000, BEYOND_NS = 3600000000000;
-static const double COUNTER_LATE_S = 1;
-enum { BURST_FACTOR = 4, REQUESTS_MAX = 4000000 }; /* the second: as a plan may ask for */
+enum { REQUESTS_MAX = 4000000 }; /* as a plan may ask for */
 
 void damage_add(struct damage *d, const char *format, ...)
 {
@@ -105,7 +100,7 @@ static bool order_fault(const struct rec_request *q, struct buf *fault)
         int64_t a, b;
         memcpy(&a, (const char *)q + orders[i].earlier_at, sizeof a);
         memcpy(&b, (const char *)q + orders[i].later_at, sizeof b);
-        if (a == ABSENT_I64 || b == ABSENT_I64 || a <= b + STEP_NS)
+        if (a == ABSENT_I64 || b == ABSENT_I64 || a <= b + METHOD_CLOCK_STEP_NS)
             continue;
         buf_fmt(fault, "%s_ns is %.6f s later than %s_ns", orders[i].earlier, seconds(a - b), orders[i].later);
         return true;
@@ -148,9 +143,9 @@ static bool chunks_fault(const struct rec_request *q, const struct chunk_sums *s
         put_value(fault, sums[i].chunks);
         return true;
     }
-    if (!stepped && s->events && q->submit_ns != ABSENT_I64 && s->first_ns < q->submit_ns - STEP_NS)
+    if (!stepped && s->events && q->submit_ns != ABSENT_I64 && s->first_ns < q->submit_ns - METHOD_CLOCK_STEP_NS)
         buf_str(fault, "a chunk in chunks.csv came before it was submitted");
-    else if (!stepped && s->events && q->end_ns != ABSENT_I64 && s->last_ns > q->end_ns + STEP_NS)
+    else if (!stepped && s->events && q->end_ns != ABSENT_I64 && s->last_ns > q->end_ns + METHOD_CLOCK_STEP_NS)
         buf_str(fault, "a chunk in chunks.csv came after it had ended");
     return fault->n > 0;
 }
@@ -215,7 +210,7 @@ static void add_chunks(struct ledger *l, const struct rec_chunk *chunks, size_t 
 static bool clock_was_set(const struct records *r)
 {
     for (size_t i = 1; i < r->clock_count; i++)
-        if (distance(r->clocks[i].offset_ns, r->clocks[i - 1].offset_ns) > STEP_NS)
+        if (distance(r->clocks[i].offset_ns, r->clocks[i - 1].offset_ns) > METHOD_CLOCK_STEP_NS)
             return true;
     return false;
 }
@@ -292,7 +287,7 @@ void check_requests(struct records *r, const struct rec_chunk *chunks, size_t co
 static void check_mark(const struct records *r, int mark, int64_t event_ns, const char *event, struct damage *d)
 {
     int64_t t_ns = records_boundary(r, mark);
-    if (t_ns != ABSENT_I64 && event_ns != ABSENT_I64 && distance(t_ns, event_ns) > MARK_NS)
+    if (t_ns != ABSENT_I64 && event_ns != ABSENT_I64 && distance(t_ns, event_ns) > METHOD_BOUNDARY_NS)
         damage_add(d, "marks.csv: %s is at %.6f s, but %s at %.6f s", boundary_names[mark], seconds(t_ns), event,
                    seconds(event_ns));
 }
@@ -332,7 +327,7 @@ static void check_marks(const struct records *r, bool whole, struct damage *d)
     }
     span_requests(r->warmups, r->warmup_count, REQUEST_READY, &first, &last, &count);
     int64_t ready = records_boundary(r, BOUNDARY_READY);
-    if (ready != ABSENT_I64 && last != ABSENT_I64 && ready < last - MARK_NS)
+    if (ready != ABSENT_I64 && last != ABSENT_I64 && ready < last - METHOD_BOUNDARY_NS)
         damage_add(d, "marks.csv: ready is at %.6f s, but by requests.csv the request that proved it ended at %.6f s",
                    seconds(ready), seconds(last));
     if (gone != ABSENT_I64 && memory != ABSENT_I64 && power != ABSENT_I64) {
@@ -352,7 +347,7 @@ static void check_pairs(const struct records *r, struct damage *d)
     int64_t before = r->boundaries[0].t_ns, end = r->boundaries[r->boundary_count - 1].t_ns;
     for (size_t i = 0; before < end; i++) {
         int64_t next = i < r->clock_count && r->clocks[i].t_ns < end ? r->clocks[i].t_ns : end;
-        if (next - before > PAIR_NS) {
+        if (next - before > METHOD_PAIR_NS) {
             damage_add(d, "clock.csv: no pair from %.3f to %.3f s", seconds(before), seconds(next));
             return;
         }
@@ -403,7 +398,7 @@ static void tell_burst(const char *file, size_t lost, size_t gpu, int64_t most_m
 
 static void cut_power(struct rec_gpu *g, size_t gpu, struct damage *d)
 {
-    int64_t most = BURST_FACTOR * limit_mw(g);
+    int64_t most = METHOD_BURST_FACTOR * limit_mw(g);
     size_t kept = 0;
     if (!most)
         return;
@@ -426,7 +421,7 @@ static void cut_power(struct rec_gpu *g, size_t gpu, struct damage *d)
     for (size_t i = 0; i < g->counter_count; i++) {
         struct rec_counter x = g->counter[i];
         if (before && x.mj >= 0 &&
-            (double)(x.mj - before->mj) > (double)most * (seconds(x.t_ns - before->t_ns) + COUNTER_LATE_S))
+            (double)(x.mj - before->mj) > (double)most * (seconds(x.t_ns - before->t_ns) + METHOD_COUNTER_LATE_S))
             continue;
         g->counter[kept] = x;
         before = x.mj >= 0 ? &g->counter[kept] : before;
@@ -456,7 +451,8 @@ static void cut_beyond(struct records *r, struct damage *d)
 {
     if (!r->boundary_count)
         return;
-    struct span_ns run = {r->boundaries[0].t_ns - BEYOND_NS, r->boundaries[r->boundary_count - 1].t_ns + BEYOND_NS},
+    struct span_ns run = {r->boundaries[0].t_ns - METHOD_BEYOND_NS,
+                          r->boundaries[r->boundary_count - 1].t_ns + METHOD_BEYOND_NS},
                    real = {INT64_MAX, INT64_MIN};
 
     cut_series(r->clocks, &r->clock_count, sizeof *r->clocks, run, "clock.csv", d);
