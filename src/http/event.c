@@ -50,7 +50,7 @@ static bool element(struct json *j)
 /* Over the members of the value just begun, if it is an object; over the elements, if it is an array. */
 #define for_members(j, key)                                                                                            \
     if ((j)->kind == JSON_OBJECT)                                                                                      \
-        for (struct word key; member(j, &key); rest(j))
+        for (struct word key; member(j, &(key)); rest(j))
 #define for_elements(j)                                                                                                \
     if ((j)->kind == JSON_ARRAY)                                                                                       \
         for (; element(j); rest(j))
