@@ -36,7 +36,7 @@ static void put_error(struct server *s)
     http_last_chunk(&s->scratch);
 }
 
-void deliver_start(struct server *s, struct conn *c)
+void deliver_start(struct server *s, struct peer *c)
 {
     const struct options *o = s->options;
     struct answer *a = &c->answer;
@@ -50,18 +50,18 @@ void deliver_start(struct server *s, struct conn *c)
     if (options_strike(o, FAULT_SILENT, c->number))
         return;
     c->job = batch_add(&s->batch, c, a->ask.prompt_tokens, c->cached_tokens, a->total_tokens);
-    conn_log(s, c, "POST", a->ask.chat ? "/v1/chat/completions" : "/v1/completions", 200);
+    peer_log(s, c, "POST", a->ask.chat ? "/v1/chat/completions" : "/v1/completions", 200);
     if (!a->ask.stream)
         return;
     buf_clear(&s->scratch);
     http_stream_head(&s->scratch, c->close);
-    conn_send(s, c, buf_span(&s->scratch));
+    peer_send(s, c, buf_span(&s->scratch));
 }
 
 /* The tenth request is the first behind a proof of readiness and eight of a warm-up. */
 enum { OWN_LATE_AT = 9 };
 
-static void count(struct server *s, struct conn *c, int64_t to)
+static void count(struct server *s, struct peer *c, int64_t to)
 {
     const struct answer *a = &c->answer;
     if (s->telling.live.prompt_tokens == 0) /* the first request of all */
@@ -83,34 +83,34 @@ static void count(struct server *s, struct conn *c, int64_t to)
     s->telling.dirty = true;
 }
 
-static void finish(struct server *s, struct conn *c)
+static void finish(struct server *s, struct peer *c)
 {
     if (c->job >= 0)
         batch_remove(&s->batch, c->job);
     c->job = -1;
-    conn_request_over(s, c);
-    conn_next(s, c);
+    peer_request_over(s, c);
+    peer_next(s, c);
 }
 
-static void deliver_whole(struct server *s, struct conn *c)
+static void deliver_whole(struct server *s, struct peer *c)
 {
     buf_clear(&s->event);
     answer_whole(&c->answer, &s->event);
     buf_clear(&s->scratch);
     http_answer(&s->scratch, 200, "application/json", buf_span(&s->event), c->close);
     buf_clear(&s->event);
-    conn_send(s, c, buf_span(&s->scratch));
+    peer_send(s, c, buf_span(&s->scratch));
     finish(s, c);
 }
 
 /* Faults that strike in the middle of a stream; true when they took the place of the chunk, which waits in s->event. */
-static bool struck(struct server *s, struct conn *c)
+static bool struck(struct server *s, struct peer *c)
 {
     const struct options *o = s->options;
     if (c->chunks == ERROR_AT_CHUNK && options_strike(o, FAULT_ERROR_IN_STREAM, c->number)) {
         buf_clear(&s->event);
         put_error(s);
-        conn_send(s, c, buf_span(&s->scratch));
+        peer_send(s, c, buf_span(&s->scratch));
         s->telling.live.aborted++;
         finish(s, c);
         return true;
@@ -122,8 +122,8 @@ static bool struck(struct server *s, struct conn *c)
         size_t before = s->scratch.n;
         put_event(s);
         s->scratch.n = before + (s->scratch.n - before) / 2;
-        conn_send(s, c, buf_span(&s->scratch));
-        conn_close(s, c, reset);
+        peer_send(s, c, buf_span(&s->scratch));
+        peer_close(s, c, reset);
         return true;
     }
     if (options_strike(o, FAULT_CRASH, c->number) && s->tree.core > 0)
@@ -135,7 +135,7 @@ static bool struck(struct server *s, struct conn *c)
     return false;
 }
 
-static void deliver(struct server *s, struct conn *c, int64_t to)
+static void deliver(struct server *s, struct peer *c, int64_t to)
 {
     const struct answer *a = &c->answer;
     int64_t from = c->delivered;
@@ -167,7 +167,7 @@ static void deliver(struct server *s, struct conn *c, int64_t to)
     }
     if (last)
         http_last_chunk(&s->scratch);
-    conn_send(s, c, buf_span(&s->scratch));
+    peer_send(s, c, buf_span(&s->scratch));
     if (last && !c->dead)
         finish(s, c);
 }
@@ -176,7 +176,7 @@ void deliver_got(void *server, int32_t job)
 {
     struct server *s = server;
     const struct job *j = &s->batch.jobs[job];
-    struct conn *c = j->owner;
+    struct peer *c = j->owner;
     c->generated = j->generated;
     if (j->state == JOB_DONE) {
         c->job = -1;
@@ -193,7 +193,7 @@ void deliver_front(struct server *s, int64_t now_ns)
 {
     while (s->front.count && s->front.next_ns <= now_ns) {
         struct front_item item = front_pop(&s->front);
-        struct conn *c = item.fd < s->conn_capacity ? s->conns[item.fd] : NULL;
+        struct peer *c = item.fd < s->peer_capacity ? s->peers[item.fd] : NULL;
         if (!c || c->serial != item.serial || c->delivered >= item.generated)
             continue;
         s->front.next_ns += options_ns(s->options, 1 / s->options->front_rate);
@@ -208,8 +208,8 @@ int64_t deliver_front_ns(const struct server *s)
 
 void deliver_failed(struct server *s)
 {
-    for (int fd = 0; fd < s->conn_capacity; fd++) {
-        struct conn *c = s->conns[fd];
+    for (int fd = 0; fd < s->peer_capacity; fd++) {
+        struct peer *c = s->peers[fd];
         if (!c || !c->answer.total_tokens)
             continue;
         buf_clear(&s->scratch);
@@ -222,7 +222,7 @@ void deliver_failed(struct server *s)
         }
         c->close = true;
         s->telling.live.aborted++;
-        conn_send(s, c, buf_span(&s->scratch));
+        peer_send(s, c, buf_span(&s->scratch));
         if (!c->dead)
             finish(s, c);
     }

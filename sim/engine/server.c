@@ -100,15 +100,15 @@ static void accept_all(struct server *s)
         int fd = accept4(s->sockets.listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0)
             return;
-        char host[48] = "", port[8] = "", peer[64] = "";
+        char host[48] = "", port[8] = "", from[64] = "";
         int on = 1;
         if (address.ss_family != AF_UNIX) {
             setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
             getnameinfo((struct sockaddr *)&address, length, host, sizeof host, port, sizeof port,
                         NI_NUMERICHOST | NI_NUMERICSERV);
-            snprintf(peer, sizeof peer, "%s:%s", host, port);
+            snprintf(from, sizeof from, "%s:%s", host, port);
         }
-        conn_open(s, fd, peer);
+        peer_open(s, fd, from);
     }
 }
 
@@ -123,11 +123,11 @@ void server_stop(struct server *s, int64_t delay_ns, int status)
     if (s->sockets.listener >= 0)
         close(s->sockets.listener);
     s->sockets.listener = -1;
-    for (int fd = 0; fd < s->conn_capacity; fd++)
-        if (s->conns[fd] && s->conns[fd]->out.n)
-            s->conns[fd]->close_when_sent = true;
-        else if (s->conns[fd])
-            conn_close(s, s->conns[fd], false);
+    for (int fd = 0; fd < s->peer_capacity; fd++)
+        if (s->peers[fd] && s->peers[fd]->out.n)
+            s->peers[fd]->close_when_sent = true;
+        else if (s->peers[fd])
+            peer_close(s, s->peers[fd], false);
     if (s->gpus.mw > SIM_CONTEXT_MW)
         gpus_power(&s->gpus, SIM_CONTEXT_MW, true);
     gpus_utilisation(&s->gpus, 0);
@@ -266,7 +266,7 @@ static void tick(struct server *s, int64_t now_ns)
     if (s->stepping && now_ns >= s->step_ends_ns)
         end_step(s);
     deliver_front(s, now_ns);
-    conn_delayed_go(s, now_ns);
+    peer_delayed_go(s, now_ns);
     if (s->ready && !s->stepping && s->stop_ns == INT64_MAX && (s->batch.running.count || s->batch.waiting.count))
         begin_step(s, now_ns);
     else if (s->ready && !s->stepping && s->gpus.mw > SIM_CONTEXT_MW)
@@ -281,7 +281,7 @@ static void arm(struct server *s)
     if (due_ns == INT64_MAX) {
         due_ns = least(start_due_ns(&s->start), s->stepping ? s->step_ends_ns : INT64_MAX);
         due_ns = least(due_ns, s->telling.dirty ? s->telling.shown_ns : INT64_MAX);
-        due_ns = least(due_ns, least(deliver_front_ns(s), conn_delayed_ns(s)));
+        due_ns = least(due_ns, least(deliver_front_ns(s), peer_delayed_ns(s)));
     }
     if (due_ns < 1)
         due_ns = 1;
@@ -304,12 +304,12 @@ static void handle(struct server *s, const struct epoll_event *event)
         read_signals(s);
     } else if (fd == s->sockets.listener) {
         accept_all(s);
-    } else if (fd < s->conn_capacity && s->conns[fd]) {
-        struct conn *c = s->conns[fd];
+    } else if (fd < s->peer_capacity && s->peers[fd]) {
+        struct peer *c = s->peers[fd];
         if (event->events & EPOLLOUT)
-            conn_output(s, c);
+            peer_output(s, c);
         if (!c->dead && event->events & ~(uint32_t)EPOLLOUT)
-            conn_input(s, c);
+            peer_input(s, c);
     }
 }
 
@@ -323,7 +323,7 @@ static void loop(struct server *s)
         for (int i = 0; i < n; i++)
             handle(s, &events[i]);
         tick(s, clock_now_ns());
-        conn_sweep(s);
+        peer_sweep(s);
     }
 }
 
@@ -333,17 +333,17 @@ static void clean_up(struct server *s)
     tree_end(&s->tree);
     if (!orphan)
         gpus_release(&s->gpus, options_ns(s->options, s->options->release_s));
-    for (int fd = 0; fd < s->conn_capacity; fd++)
-        if (s->conns[fd])
-            conn_close(s, s->conns[fd], false);
-    conn_sweep(s);
+    for (int fd = 0; fd < s->peer_capacity; fd++)
+        if (s->peers[fd])
+            peer_close(s, s->peers[fd], false);
+    peer_sweep(s);
     if (s->options->uds)
         unlink(s->options->uds);
     gpus_close(&s->gpus);
     batch_done(&s->batch);
     buf_done(&s->scratch);
     buf_done(&s->event);
-    free(s->conns);
+    free(s->peers);
     front_done(&s->front);
     seen_done(&s->seen);
 }

@@ -1,5 +1,5 @@
 /* The server: sockets, connections, the clock that drives batch.h, and the delivery of what it generates. One thread,
- * plain epoll, one timer. Internal to the engine: server.c holds the loop, conn.c a connection's bytes and requests,
+ * plain epoll, one timer. Internal to the engine: server.c holds the loop, peer.c a connection's bytes and requests,
  * deliver.c the way from generated tokens to chunks. */
 #ifndef JTOK_SIM_ENGINE_SERVER_H
 #define JTOK_SIM_ENGINE_SERVER_H
@@ -19,14 +19,14 @@
 #include "tree.h"
 #include "wire.h"
 
-struct conn {
+struct peer {
     int fd;
     bool dead;        /* closed; the struct lives until the loop's turn is over */
     bool wants_write; /* EPOLLOUT is asked for */
     bool close_when_sent;
     struct buf in, out;
-    char peer[64];
-    struct conn *next; /* of the dead, or of those whose answer is due later */
+    char address[64];
+    struct peer *next; /* of the dead, or of those whose answer is due later */
 
     /* The request in progress. */
     bool busy;
@@ -67,9 +67,9 @@ struct server {
     struct telling telling;
     struct seen seen;    /* prompts */
     bool serves, ready;  /* listens; has started */
-    struct conn **conns; /* by descriptor */
-    int conn_capacity;
-    struct conn *dead, *delayed;
+    struct peer **peers; /* by descriptor */
+    int peer_capacity;
+    struct peer *dead, *delayed;
 
     bool stepping;
     int64_t step_ends_ns;
@@ -90,21 +90,21 @@ int server_run(const struct options *o, int argc, char **argv);
 /* Stops: the listener closes, streams are cut, and after stop_s the processes end. */
 void server_stop(struct server *s, int64_t delay_ns, int status);
 
-/* conn.c */
-void conn_open(struct server *s, int fd, const char *peer);
-void conn_input(struct server *s, struct conn *c);
-void conn_output(struct server *s, struct conn *c);
-void conn_close(struct server *s, struct conn *c, bool reset); /* aborts its request; takes a dead one too */
-void conn_send(struct server *s, struct conn *c, struct span bytes);
-void conn_request_over(struct server *s, struct conn *c); /* after the last byte was given to conn_send */
-void conn_next(struct server *s, struct conn *c);         /* goes on with what the client has sent meanwhile */
-void conn_log(struct server *s, struct conn *c, const char *method, const char *path, int status);
-int64_t conn_delayed_ns(const struct server *s); /* the earliest delayed answer's time */
-void conn_delayed_go(struct server *s, int64_t now_ns);
-void conn_sweep(struct server *s); /* frees the dead */
+/* peer.c */
+void peer_open(struct server *s, int fd, const char *address);
+void peer_input(struct server *s, struct peer *c);
+void peer_output(struct server *s, struct peer *c);
+void peer_close(struct server *s, struct peer *c, bool reset); /* aborts its request; takes a dead one too */
+void peer_send(struct server *s, struct peer *c, struct span bytes);
+void peer_request_over(struct server *s, struct peer *c); /* after the last byte was given to peer_send */
+void peer_next(struct server *s, struct peer *c);         /* goes on with what the client has sent meanwhile */
+void peer_log(struct server *s, struct peer *c, const char *method, const char *path, int status);
+int64_t peer_delayed_ns(const struct server *s); /* the earliest delayed answer's time */
+void peer_delayed_go(struct server *s, int64_t now_ns);
+void peer_sweep(struct server *s); /* frees the dead */
 
 /* deliver.c */
-void deliver_start(struct server *s, struct conn *c); /* a valid request: into the batch */
+void deliver_start(struct server *s, struct peer *c); /* a valid request: into the batch */
 void deliver_got(void *server, int32_t job);          /* for batch_end */
 void deliver_front(struct server *s, int64_t now_ns); /* the lagging front end's turn */
 int64_t deliver_front_ns(const struct server *s);     /* when it is due */

@@ -12,38 +12,38 @@
 #include "http.h"
 #include "words.h"
 
-static void watch(struct server *s, struct conn *c, int operation)
+static void watch(struct server *s, struct peer *c, int operation)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | (c->wants_write ? EPOLLOUT : 0), .data.fd = c->fd};
     epoll_ctl(s->sockets.epoll, operation, c->fd, &event);
 }
 
-void conn_open(struct server *s, int fd, const char *peer)
+void peer_open(struct server *s, int fd, const char *address)
 {
-    if (fd >= s->conn_capacity) {
-        int old = s->conn_capacity;
-        s->conn_capacity = fd < 1024 ? 1024 : 2 * fd;
-        s->conns = mem_grow(s->conns, (size_t)s->conn_capacity, sizeof(void *));
-        memset(s->conns + old, 0, (size_t)(s->conn_capacity - old) * sizeof(void *));
+    if (fd >= s->peer_capacity) {
+        int old = s->peer_capacity;
+        s->peer_capacity = fd < 1024 ? 1024 : 2 * fd;
+        s->peers = mem_grow(s->peers, (size_t)s->peer_capacity, sizeof(void *));
+        memset(s->peers + old, 0, (size_t)(s->peer_capacity - old) * sizeof(void *));
     }
-    struct conn *c = mem_zero(1, sizeof *c);
+    struct peer *c = mem_zero(1, sizeof *c);
     c->fd = fd;
     c->job = -1;
-    memcpy(c->peer, peer, strlen(peer));
-    s->conns[fd] = c;
+    memcpy(c->address, address, strlen(address));
+    s->peers[fd] = c;
     watch(s, c, EPOLL_CTL_ADD);
 }
 
-static void forget_delayed(struct server *s, const struct conn *c)
+static void forget_delayed(struct server *s, const struct peer *c)
 {
-    for (struct conn **p = &s->delayed; *p; p = &(*p)->next)
+    for (struct peer **p = &s->delayed; *p; p = &(*p)->next)
         if (*p == c) {
             *p = c->next;
             return;
         }
 }
 
-static void request_gone(struct server *s, struct conn *c)
+static void request_gone(struct server *s, struct peer *c)
 {
     if (c->answer.total_tokens)
         s->owed--;
@@ -51,7 +51,7 @@ static void request_gone(struct server *s, struct conn *c)
     s->telling.dirty = true;
 }
 
-void conn_close(struct server *s, struct conn *c, bool reset)
+void peer_close(struct server *s, struct peer *c, bool reset)
 {
     if (c->dead)
         return;
@@ -67,16 +67,16 @@ void conn_close(struct server *s, struct conn *c, bool reset)
         struct linger at_once = {.l_onoff = 1};
         setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     }
-    s->conns[c->fd] = NULL;
+    s->peers[c->fd] = NULL;
     close(c->fd);
     c->dead = true;
     c->next = s->dead;
     s->dead = c;
 }
 
-void conn_sweep(struct server *s)
+void peer_sweep(struct server *s)
 {
-    for (struct conn *c; (c = s->dead);) {
+    for (struct peer *c; (c = s->dead);) {
         s->dead = c->next;
         buf_done(&c->in);
         buf_done(&c->out);
@@ -85,14 +85,14 @@ void conn_sweep(struct server *s)
     }
 }
 
-void conn_send(struct server *s, struct conn *c, struct span bytes)
+void peer_send(struct server *s, struct peer *c, struct span bytes)
 {
     if (c->dead)
         return;
     while (!c->out.n && bytes.n) {
         ssize_t n = send(c->fd, bytes.p, bytes.n, MSG_NOSIGNAL);
         if (n < 0 && errno != EAGAIN && errno != EINTR) {
-            conn_close(s, c, false);
+            peer_close(s, c, false);
             return;
         }
         if (n < 0 && errno == EAGAIN)
@@ -109,48 +109,48 @@ void conn_send(struct server *s, struct conn *c, struct span bytes)
     }
 }
 
-void conn_output(struct server *s, struct conn *c)
+void peer_output(struct server *s, struct peer *c)
 {
     while (c->out.n) {
         ssize_t n = send(c->fd, c->out.p, c->out.n, MSG_NOSIGNAL);
         if (n < 0 && errno == EAGAIN)
             return;
         if (n < 0) {
-            conn_close(s, c, false);
+            peer_close(s, c, false);
             return;
         }
         buf_consume(&c->out, (size_t)n);
     }
     buf_done(&c->out);
     if (c->close_when_sent) {
-        conn_close(s, c, false);
+        peer_close(s, c, false);
         return;
     }
     c->wants_write = false;
     watch(s, c, EPOLL_CTL_MOD);
 }
 
-void conn_log(struct server *s, struct conn *c, const char *method, const char *path, int status)
+void peer_log(struct server *s, struct peer *c, const char *method, const char *path, int status)
 {
-    tree_log(&s->tree, SPEAKER_API, "", NULL, "INFO:     %s - \"%s %s HTTP/1.1\" %d %s", c->peer, method, path, status,
+    tree_log(&s->tree, SPEAKER_API, "", NULL, "INFO:     %s - \"%s %s HTTP/1.1\" %d %s", c->address, method, path, status,
              http_reason(status));
 }
 
-static void answer(struct server *s, struct conn *c, const struct http_head *h, int status, const char *type,
+static void answer(struct server *s, struct peer *c, const struct http_head *h, int status, const char *type,
                    struct span body)
 {
     char method[16], path[256];
     snprintf(method, sizeof method, "%.*s", SPAN_ARG(h->method));
     snprintf(path, sizeof path, "%.*s", SPAN_ARG(h->path));
-    conn_log(s, c, method, path, status);
+    peer_log(s, c, method, path, status);
     struct buf out = {0};
     http_answer(&out, status, type, body, c->close);
-    conn_send(s, c, buf_span(&out));
+    peer_send(s, c, buf_span(&out));
     buf_done(&out);
-    conn_request_over(s, c);
+    peer_request_over(s, c);
 }
 
-static void answer_json(struct server *s, struct conn *c, const struct http_head *h, int status, const char *text)
+static void answer_json(struct server *s, struct peer *c, const struct http_head *h, int status, const char *text)
 {
     answer(s, c, h, status, "application/json", span_of(text));
 }
@@ -165,7 +165,7 @@ static void put_permission(struct buf *b, uint64_t serial, long long now_s)
             (unsigned long long)serial, now_s);
 }
 
-static void answer_models(struct server *s, struct conn *c, const struct http_head *h)
+static void answer_models(struct server *s, struct peer *c, const struct http_head *h)
 {
     const struct options *o = s->options;
     const struct flavour *f = o->flavour;
@@ -193,7 +193,7 @@ static double metrics_delay_s(const struct server *s)
     return s->options->front_rate > 0 && s->front.count ? 0.2 : 0;
 }
 
-static void answer_metrics(struct server *s, struct conn *c, const struct http_head *h)
+static void answer_metrics(struct server *s, struct peer *c, const struct http_head *h)
 {
     struct buf b = {0};
     s->options->flavour->put_metrics(&s->telling.shown, s->options, &b);
@@ -209,29 +209,29 @@ static void answer_metrics(struct server *s, struct conn *c, const struct http_h
     buf_done(&b);
 }
 
-int64_t conn_delayed_ns(const struct server *s)
+int64_t peer_delayed_ns(const struct server *s)
 {
     int64_t due_ns = INT64_MAX;
-    for (const struct conn *c = s->delayed; c; c = c->next)
+    for (const struct peer *c = s->delayed; c; c = c->next)
         if (c->due_ns < due_ns)
             due_ns = c->due_ns;
     return due_ns;
 }
 
-void conn_delayed_go(struct server *s, int64_t now_ns)
+void peer_delayed_go(struct server *s, int64_t now_ns)
 {
-    for (struct conn *c = s->delayed, *next; c; c = next) {
+    for (struct peer *c = s->delayed, *next; c; c = next) {
         next = c->next;
         if (c->due_ns > now_ns)
             continue;
         forget_delayed(s, c);
         struct buf out = c->delayed;
         c->delayed = (struct buf){0};
-        conn_log(s, c, "GET", "/metrics", 200);
-        conn_send(s, c, buf_span(&out));
+        peer_log(s, c, "GET", "/metrics", 200);
+        peer_send(s, c, buf_span(&out));
         buf_done(&out);
-        conn_request_over(s, c);
-        conn_next(s, c);
+        peer_request_over(s, c);
+        peer_next(s, c);
         return; /* the list may have changed */
     }
 }
@@ -244,7 +244,7 @@ static int struck_status(const struct options *o, int64_t number)
                                                        : 200;
 }
 
-static void generate(struct server *s, struct conn *c, const struct http_head *h, bool chat, struct span body)
+static void generate(struct server *s, struct peer *c, const struct http_head *h, bool chat, struct span body)
 {
     const struct options *o = s->options;
     struct buf error = {0};
@@ -271,7 +271,7 @@ static bool has_metrics(const struct options *o)
 }
 
 /* What only this flavour has, or nothing. */
-static void answer_own(struct server *s, struct conn *c, const struct http_head *h)
+static void answer_own(struct server *s, struct peer *c, const struct http_head *h)
 {
     struct buf b = {0};
     if (span_is(h->method, "GET") && s->options->flavour->answer(s->options, h->path, s->owed, &b))
@@ -281,7 +281,7 @@ static void answer_own(struct server *s, struct conn *c, const struct http_head 
     buf_done(&b);
 }
 
-static void route(struct server *s, struct conn *c, const struct http_head *h, struct span body)
+static void route(struct server *s, struct peer *c, const struct http_head *h, struct span body)
 {
     bool get = span_is(h->method, "GET"), post = span_is(h->method, "POST");
     bool chat = span_is(h->path, "/v1/chat/completions");
@@ -304,7 +304,7 @@ static void route(struct server *s, struct conn *c, const struct http_head *h, s
 }
 
 /* Takes the next request from the input, if a whole one is there and none is in progress. */
-static bool take_request(struct server *s, struct conn *c)
+static bool take_request(struct server *s, struct peer *c)
 {
     struct http_head h;
     enum http_read got = http_read_head(buf_span(&c->in), &h);
@@ -318,7 +318,7 @@ static bool take_request(struct server *s, struct conn *c)
         return false;
     if (c->in.n < h.head_bytes + h.body_bytes) {
         if (h.expects_continue && c->in.n == h.head_bytes)
-            conn_send(s, c, span_of("HTTP/1.1 100 Continue\r\n\r\n"));
+            peer_send(s, c, span_of("HTTP/1.1 100 Continue\r\n\r\n"));
         return false;
     }
     c->busy = true;
@@ -331,23 +331,23 @@ static bool take_request(struct server *s, struct conn *c)
     return !c->dead;
 }
 
-void conn_request_over(struct server *s, struct conn *c)
+void peer_request_over(struct server *s, struct peer *c)
 {
     c->busy = false;
     request_gone(s, c);
     if (!c->dead && c->close && c->out.n)
         c->close_when_sent = true;
     else if (!c->dead && c->close)
-        conn_close(s, c, false);
+        peer_close(s, c, false);
 }
 
-void conn_next(struct server *s, struct conn *c)
+void peer_next(struct server *s, struct peer *c)
 {
     while (!c->busy && !c->dead && !c->close_when_sent && s->stop_ns == INT64_MAX && take_request(s, c))
         ;
 }
 
-void conn_input(struct server *s, struct conn *c)
+void peer_input(struct server *s, struct peer *c)
 {
     enum { PIECE = 16 * 1024 };
     for (;;) {
@@ -358,14 +358,14 @@ void conn_input(struct server *s, struct conn *c)
         if (n < 0 && errno == EAGAIN)
             break;
         if (n <= 0) {
-            conn_close(s, c, false);
+            peer_close(s, c, false);
             return;
         }
         c->in.n += (size_t)n;
         if (n < PIECE)
             break;
     }
-    conn_next(s, c);
+    peer_next(s, c);
     if (!c->dead && !c->in.n)
         buf_done(&c->in);
 }
