@@ -132,8 +132,8 @@ void peer_output(struct server *s, struct peer *c)
 
 void peer_log(struct server *s, struct peer *c, const char *method, const char *path, int status)
 {
-    tree_log(&s->tree, SPEAKER_API, "", NULL, "INFO:     %s - \"%s %s HTTP/1.1\" %d %s", c->address, method, path, status,
-             http_reason(status));
+    tree_log(&s->tree, SPEAKER_API, "", NULL, "INFO:     %s - \"%s %s HTTP/1.1\" %d %s", c->address, method, path,
+             status, http_reason(status));
 }
 
 static void answer(struct server *s, struct peer *c, const struct http_head *h, int status, const char *type,

@@ -1,9 +1,9 @@
 /* One connection and the exchange on it: it is opened, bytes are written, and what comes is read with its times.
  * Private to http: the load's exchanges (exchange.h) and the GETs (get.h) stand on it.
  *
- * It knows nothing of HTTP. The owner embeds it, is notified through `struct conn_events`, and closes it; all events come
- * from the loop or from within conn_open, conn_reopen and conn_send. During an event the owner may close it and set it up
- * anew, but must not free it.
+ * It knows nothing of HTTP. The owner embeds it, is notified through `struct conn_events`, and closes it; all events
+ * come from the loop or from within conn_open, conn_reopen and conn_send. During an event the owner may close it and
+ * set it up anew, but must not free it.
  *
  *          conn_open             handshake done         conn_send             all written
  *     NEW ----------> CONNECTING --------------> OPEN ----------> SENDING ----------------> RECEIVING
