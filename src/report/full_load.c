@@ -162,7 +162,7 @@ void full_steady(struct report *p)
         table_cell(&t, arena_format(&p->arena, "%s%s", rule_names[i], i == r->method.attribution ? "*" : " "));
     for (size_t k = 0; k < K_COUNT; k++) {
         table_cell(&t, arena_format(&p->arena, "%s%s", runs[k], ks[k] == r->method.k ? "*" : ""));
-        for (int i = 0; i < RULE_COUNT; i++)
+        for (enum rule i = 0; i < RULE_COUNT; i++)
             table_cell(&t, arena_format(&p->arena, "%s ", steady_cell(p, result_steady_of(r, i, ks[k]))));
     }
     cv_rows(p, &t);

@@ -23,7 +23,7 @@ static const char *series_cell(struct report *p, const struct result_stage *s, e
 /* A stage with no energy by any series has its reason below the tables instead of a row. */
 static bool happened(const struct result_stage *s)
 {
-    for (int k = 0; k < SERIES_COUNT; k++)
+    for (enum series_id k = 0; k < SERIES_COUNT; k++)
         if (quantity_has_value(series_of(s, k)))
             return true;
     return quantity_has_value(&s->energy.headline);
@@ -87,7 +87,7 @@ static void headline_table(struct report *p)
 /* Each GPU's part of the three stages, where there are several. */
 static void gpu_table(struct report *p)
 {
-    static const int stages[] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
+    static const enum stage_id stages[] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
     const struct result *r = p->r;
     if (r->gpu_count < 2)
         return;
@@ -128,20 +128,22 @@ static void stage_reasons(struct report *p)
     const struct quantity **all = arena_array(&p->arena, most, sizeof *all);
     const char **names = arena_array(&p->arena, most, sizeof *names);
     size_t n = 0;
-    for (int k = -1; k < SERIES_COUNT; k++) {
+    /* First what counts, then each series. */
+    for (size_t row = 0; row <= SERIES_COUNT; row++) {
+        const enum series_id k = row ? (enum series_id)(row - 1) : SERIES_COUNT;
         size_t first = n;
         bool same = true;
         for (size_t i = 0; i < p->r->stage_count; i++) {
             const struct result_stage *s = &p->r->stages[i];
             if (!happened(s))
                 continue;
-            all[n] = k < 0 ? &s->energy.headline : series_of(s, k);
+            all[n] = row == 0 ? &s->energy.headline : series_of(s, k);
             same = same && (n == first || same_reason(all[n], all[first]));
-            names[n++] = arena_format(&p->arena, "%s (%s)", k < 0 ? "what counts" : heads[k], words_stage(s->stage));
+            names[n++] = arena_format(&p->arena, "%s (%s)", row == 0 ? "what counts" : heads[k], words_stage(s->stage));
         }
         if (same && n > first + 1) {
             n = first + 1;
-            names[first] = k < 0 ? "what counts" : heads[k];
+            names[first] = row == 0 ? "what counts" : heads[k];
         }
     }
     report_reasons(p, all, names, n);

@@ -59,12 +59,12 @@ const struct flag_words words_flags[] = {
 };
 _Static_assert(sizeof words_flags / sizeof *words_flags == FLAG_COUNT, "each flag has its words");
 
-const char *words_stage(int stage)
+const char *words_stage(enum stage_id stage)
 {
     static const char *const names[STAGE_COUNT] = {
         [STAGE_BASELINE] = "idle before",  [STAGE_STARTUP] = "start",           [STAGE_FORMAL] = "serve",
         [STAGE_RELEASE] = "stop",          [STAGE_LIFECYCLE] = "start to stop", [STAGE_STEADY] = "in steady state",
         [STAGE_SATURATED] = "at peak load"};
-    must(stage >= 0 && stage < STAGE_COUNT);
+    must(stage < STAGE_COUNT);
     return names[stage];
 }

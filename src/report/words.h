@@ -27,6 +27,6 @@ extern const struct check_words words_checks[];
 extern const struct flag_words words_flags[];
 
 /* A stage in one or two plain words: "start", "serve", "stop". */
-const char *words_stage(int stage);
+const char *words_stage(enum stage_id stage);
 
 #endif

@@ -13,7 +13,7 @@ static inline struct quantity q(double value, double instrument)
     return k;
 }
 
-static inline void stage(struct result *r, int id, double start_s, double end_s, double counter, double grid,
+static inline void stage(struct result *r, enum stage_id id, double start_s, double end_s, double counter, double grid,
                          double buffer)
 {
     struct result_stage *s = &r->stages[id];
@@ -72,7 +72,7 @@ static inline struct result a_result(struct arena *a)
     result_stage_of(&r, STAGE_RELEASE)->wait_share = quantity_of(0.0036);
     r.startup_phase_count = 3;
     r.startup_phases = arena_array(a, 3, sizeof *r.startup_phases);
-    static const int phases[] = {PHASE_PROCESS, PHASE_WEIGHTS, PHASE_REST};
+    static const enum startup_phase phases[] = {PHASE_PROCESS, PHASE_WEIGHTS, PHASE_REST};
     for (int i = 0; i < 3; i++)
         r.startup_phases[i] = (struct result_phase){.phase = phases[i],
                                                     .duration_s = 20 + i,
@@ -125,10 +125,10 @@ static inline struct result a_result(struct arena *a)
     r.checks[CODE_USAGE_DISAGREES] =
         (struct result_check){CODE_USAGE_DISAGREES, CHECK_NOT_RECORDED,
                               "No two readings of the engine's count after the formal stage agree."};
-    for (int i = 0; i < CODE_COUNT; i++)
+    for (enum check_code i = 0; i < CODE_COUNT; i++)
         if (r.checks[i].outcome == CHECK_NOT_CHECKED)
             r.checks[i] = (struct result_check){i, CHECK_PASSED, "As it should be."};
-    for (int i = 0; i < FLAG_COUNT; i++)
+    for (enum flag_code i = 0; i < FLAG_COUNT; i++)
         r.flags[i] = (struct result_flag){
             i, i == FLAG_STEADY_NOT_REACHED || i == FLAG_REPEATED_PROMPTS ? CHECK_FAILED : CHECK_PASSED, "The reason.",
             NAN, NAN};

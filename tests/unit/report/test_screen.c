@@ -143,7 +143,7 @@ static void verdict_first(const struct page *p, const struct result *r, const ch
     bool reason = false, none = true;
     for (size_t i = 0; i < r->check_count; i++) {
         const struct check_words *w = &words_checks[i];
-        int outcome = r->checks[w->code].outcome;
+        enum check_outcome outcome = r->checks[w->code].outcome;
         none = none && !check_excludes(outcome);
         reason = reason || (check_excludes(outcome) && strstr(line, outcome == CHECK_FAILED ? w->failed : w->unknown));
     }
@@ -214,7 +214,7 @@ static struct result base(struct arena *a, bool formal, bool simulated)
     stage(&r, STAGE_STEADY, 180, 205.2, 16000, 16000, 16000);
     r.metrics.steady_j_per_token = q(0.0351, 0.0001);
     for (size_t i = 0; i < r.check_count; i++)
-        r.checks[i] = (struct result_check){(int)i, CHECK_PASSED, "As it should be, 12.5 W."};
+        r.checks[i] = (struct result_check){(enum check_code)i, CHECK_PASSED, "As it should be, 12.5 W."};
     if (!formal)
         r.checks[CODE_FOREIGN_PROCESS].outcome = CHECK_FAILED;
     for (size_t i = 0; i < r.flag_count; i++)
@@ -288,22 +288,22 @@ static void every_state_of_every_value(void **state)
 static void every_check_alone_and_all(void **state)
 {
     (void)state;
-    static const int outcomes[] = {CHECK_NOT_CHECKED, CHECK_FAILED,     CHECK_NOT_RECORDED,
-                                   CHECK_NOT_STATED,  CHECK_NOT_JUDGED, CHECK_PASSED};
+    static const enum check_outcome outcomes[] = {CHECK_NOT_CHECKED, CHECK_FAILED,     CHECK_NOT_RECORDED,
+                                                  CHECK_NOT_STATED,  CHECK_NOT_JUDGED, CHECK_PASSED};
     static const char *const whys[] = {
         NULL, "The reason.",
         "A reason \n that goes \xff on: 日本語 日本語 日本語 日本語 日本語 "
         "日本語 日本語 日本語 日本語 日本語 日本語 日本語 日本語 日本語 日本語 日本語 日本語."};
     for (size_t o = 0; o < sizeof outcomes / sizeof *outcomes; o++)
         for (size_t w = 0; w < 3; w++)
-            for (int code = 0; code <= CODE_COUNT; code++) {
+            for (enum check_code code = 0; code <= CODE_COUNT; code++) {
                 struct arena a = {0};
                 struct result r = base(&a, true, code & 1);
-                for (int c = 0; c < CODE_COUNT; c++)
+                for (enum check_code c = 0; c < CODE_COUNT; c++)
                     if (code == c || code == CODE_COUNT)
                         r.checks[c] = (struct result_check){c, outcomes[o], whys[w]};
                 r.formal = !check_excludes(outcomes[o]);
-                const char *what = arena_format(&a, "check %d outcome %d", code, outcomes[o]);
+                const char *what = arena_format(&a, "check %u outcome %u", code, outcomes[o]);
                 struct page page = holds(&r, &a, what);
                 if (!r.formal && code < CODE_COUNT)
                     line_of(&page, arena_format(&a, "  %s ", check_code_names[code]));
@@ -317,13 +317,13 @@ static void every_flag_alone_and_all(void **state)
 {
     (void)state;
     for (int k = 0; k < 4; k++)
-        for (int flag = 0; flag <= FLAG_COUNT; flag++) {
+        for (enum flag_code flag = 0; flag <= FLAG_COUNT; flag++) {
             struct arena a = {0};
             struct result r = base(&a, k & 1, k & 2);
-            for (int f = 0; f < FLAG_COUNT; f++)
+            for (enum flag_code f = 0; f < FLAG_COUNT; f++)
                 if ((flag == f || flag == FLAG_COUNT) && f != FLAG_SIMULATED)
                     r.flags[f].outcome = CHECK_FAILED;
-            struct page page = holds(&r, &a, arena_format(&a, "flag %d", flag));
+            struct page page = holds(&r, &a, arena_format(&a, "flag %u", flag));
             if (flag < FLAG_COUNT && flag != FLAG_SIMULATED)
                 line_of(&page, arena_format(&a, "  %s ", flag_code_names[flag]));
             if (flag == FLAG_COUNT)
@@ -337,7 +337,7 @@ static void each_code_has_its_words(void **state)
 {
     (void)state;
     bool check[CODE_COUNT] = {false}, flag[FLAG_COUNT] = {false};
-    for (int i = 0; i < CODE_COUNT; i++) {
+    for (enum check_code i = 0; i < CODE_COUNT; i++) {
         const struct check_words *w = &words_checks[i];
         assert_false(check[w->code]);
         check[w->code] = true;
@@ -345,7 +345,7 @@ static void each_code_has_its_words(void **state)
         assert_null(strpbrk(w->failed, "0123456789."));
         assert_null(strpbrk(w->unknown, "0123456789."));
     }
-    for (int i = 0; i < FLAG_COUNT; i++) {
+    for (enum flag_code i = 0; i < FLAG_COUNT; i++) {
         assert_false(flag[words_flags[i].code]);
         flag[words_flags[i].code] = true;
         assert_true(columns_text(words_flags[i].phrase) <= 54);
