@@ -5,13 +5,14 @@
 #include "base/sort.h"
 #include "model/limits.h"
 #include "schema/table.h"
+#include "schema/visit.h"
 #include "base/must.h"
 
 const char *const compare_verdict_names[] = {"none", "no_difference", "lower", "higher", NULL};
 
 #define METRIC(key, name, unit, kind, member)                                                                          \
     {                                                                                                                  \
-        key, name, unit, kind, offsetof(struct result, member)                                                         \
+        key, name, unit, kind, #member                                                                                 \
     }
 const struct compare_metric compare_metrics[COMPARE_METRICS] = {
     METRIC("steady_j_per_token", "steady-state energy", "J/token", METRIC_STEADY, metrics.steady_j_per_token),
@@ -224,7 +225,10 @@ static struct quantity ratio_of(const struct comparison *out, double ratio, cons
 
 static const struct quantity *value_of(const struct result *r, const struct compare_metric *m)
 {
-    return (const struct quantity *)(const void *)((const char *)r + m->at);
+    struct slot slot;
+    bool there = slot_at(&result_schema, r, m->path, &slot);
+    must(there && slot.type == FIELD_QUANTITY);
+    return slot_quantity(&slot);
 }
 
 /* Why this run has no such value to compare, or null. */

@@ -22,7 +22,7 @@ struct compare_metric {
     const char *key; /* stable: "formal_j_per_token" */
     const char *name, *unit;
     enum metric_kind kind;
-    size_t at; /* of its struct quantity in struct result */
+    const char *path; /* of its quantity in result.json: "load.ttft_s.p50" */
 };
 enum { COMPARE_METRICS = 15 };
 extern const struct compare_metric compare_metrics[COMPARE_METRICS];

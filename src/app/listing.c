@@ -3,38 +3,21 @@
 #include "app/evaluate.h"
 #include "base/must.h"
 #include "engine/engine.h"
+#include "schema/table.h"
 #include "store/archive.h"
 
-#define AT(member) offsetof(struct listed_run, member)
-static const struct field fields[] = {
-    {.key = "run", .type = FIELD_TEXT, .offset = AT(id), .doc = "Name of the run folder."},
-    {.key = "model", .type = FIELD_TEXT, .offset = AT(model), .doc = "Model that was served."},
-    {.key = "engine", .type = FIELD_TEXT, .offset = AT(engine), .doc = "Engine and its version."},
-    {.key = "simulated", .type = FIELD_BOOL, .offset = AT(simulated), .doc = "GPU or engine were simulated."},
-    {.key = "verdict", .type = FIELD_TEXT, .offset = AT(verdict), .doc = "Formal, or why not."},
-    {.key = "output_tokens", .type = FIELD_I64, .offset = AT(output_tokens), .doc = "Tokens of all formal requests."},
-    {.key = "steady_j_per_token",
-     .type = FIELD_F64,
-     .offset = AT(steady_j_per_token),
-     .unit = "J/token",
-     .doc = "In the steady state."},
-    {.key = "formal_j_per_token",
-     .type = FIELD_F64,
-     .offset = AT(formal_j_per_token),
-     .unit = "J/token",
-     .doc = "Over the formal stage."},
-    {.key = "lifecycle_j_per_token",
-     .type = FIELD_F64,
-     .offset = AT(lifecycle_j_per_token),
-     .unit = "J/token",
-     .doc = "Over the whole life of the service."},
+static const struct field listed_run_fields[] = {
+    TEXT_AS("run", listed_run, id, "Name of the run folder."),
+    TEXT(listed_run, model, "Model that was served."),
+    TEXT(listed_run, engine, "Engine and its version."),
+    BOOL(listed_run, simulated, "GPU or engine were simulated."),
+    TEXT(listed_run, verdict, "Formal, or why not."),
+    I64(listed_run, output_tokens, "Tokens of all formal requests."),
+    F64(listed_run, steady_j_per_token, "In the steady state.", UNIT("J/token")),
+    F64(listed_run, formal_j_per_token, "Over the formal stage.", UNIT("J/token")),
+    F64(listed_run, lifecycle_j_per_token, "Over the whole life of the service.", UNIT("J/token")),
 };
-#undef AT
-const struct schema listed_run_schema = {.name = "listed_run",
-                                         .size = sizeof(struct listed_run),
-                                         .fields = fields,
-                                         .count = SCHEMA_COUNT(fields),
-                                         .doc = "One run of `jtok list`."};
+const struct schema listed_run_schema = SCHEMA(listed_run, "A run of a listing.");
 
 /* Why a folder has no result that can be used. */
 static const char *without_result(const struct archive_entry *x)

@@ -27,6 +27,25 @@ bool slot_find(const struct schema *s, const void *object, struct span key, stru
     return f;
 }
 
+bool slot_at(const struct schema *s, const void *object, const char *path, struct slot *ret_slot)
+{
+    struct slot slot;
+    for (;;) {
+        size_t n = strcspn(path, ".");
+        if (!slot_find(s, object, (struct span){path, n}, &slot))
+            return false;
+        if (!path[n])
+            break;
+        if (slot.type != FIELD_OBJECT)
+            return false;
+        s = slot.field->sub;
+        object = slot_object(&slot);
+        path += n + 1;
+    }
+    *ret_slot = slot;
+    return true;
+}
+
 size_t field_item_size(const struct field *f)
 {
     if (f->type == FIELD_MAP)

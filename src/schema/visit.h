@@ -29,6 +29,9 @@ static inline struct slot slot_of(const struct field *f, const void *object)
 /* The slot of the field with that key; false: there is none. O(fields). */
 bool slot_find(const struct schema *s, const void *object, struct span key, struct slot *ret_slot);
 
+/* The same for keys joined by dots, down through OBJECTs: "requests.lengths.kind". */
+bool slot_at(const struct schema *s, const void *object, const char *path, struct slot *ret_slot);
+
 /* Item i of a LIST; of a MAP its value as a TEXT, named by slot_item_name. i below slot_count. */
 struct slot slot_item(const struct slot *s, size_t i);
 const char *slot_item_name(const struct slot *s, size_t i);

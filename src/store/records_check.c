@@ -75,34 +75,47 @@ struct chunk_sums {
     int32_t running;                 /* the highest count that a chunk names; -1: none */
 };
 
-#define AT(m) offsetof(struct rec_request, m)
+enum request_time {
+    CONNECT,
+    CONNECTED,
+    SUBMIT,
+    SENT,
+    HEAD,
+    ROLE,
+    FIRST,
+    FIRST_VISIBLE,
+    LAST,
+    FINISH,
+    USAGE,
+    END,
+    TIMES
+};
+static const char *const time_names[TIMES] = {"connect", "connected",     "submit", "sent",   "head",  "role",
+                                              "first",   "first_visible", "last",   "finish", "usage", "end"};
 
 /* Times that follow one another, where both are there. A server may answer before it has read the whole request. */
 static const struct {
-    const char *earlier, *later;
-    size_t earlier_at, later_at;
+    enum request_time earlier, later;
 } orders[] = {
-#define ORDER(a, b)                                                                                                    \
-    {                                                                                                                  \
-#a, #b, AT(a##_ns), AT(b##_ns)                                                                                 \
-    }
-    ORDER(connect, connected),  ORDER(connected, sent), ORDER(submit, sent), ORDER(submit, head),
-    ORDER(submit, end),         ORDER(head, role),      ORDER(head, first),  ORDER(first, first_visible),
-    ORDER(first_visible, last), ORDER(first, last),     ORDER(head, finish), ORDER(head, usage),
-    ORDER(role, end),           ORDER(last, end),       ORDER(finish, end),  ORDER(usage, end),
+    {CONNECT, CONNECTED},  {CONNECTED, SENT}, {SUBMIT, SENT}, {SUBMIT, HEAD},
+    {SUBMIT, END},         {HEAD, ROLE},      {HEAD, FIRST},  {FIRST, FIRST_VISIBLE},
+    {FIRST_VISIBLE, LAST}, {FIRST, LAST},     {HEAD, FINISH}, {HEAD, USAGE},
+    {ROLE, END},           {LAST, END},       {FINISH, END},  {USAGE, END},
 };
 
 static bool order_fault(const struct rec_request *q, struct buf *fault)
 {
     if (q->notes & NOTE_STAMP_MISSING) /* times of two kinds stand side by side */
         return false;
+    const int64_t t_ns[TIMES] = {q->connect_ns, q->connected_ns, q->submit_ns, q->sent_ns,
+                                 q->head_ns,    q->role_ns,      q->first_ns,  q->first_visible_ns,
+                                 q->last_ns,    q->finish_ns,    q->usage_ns,  q->end_ns};
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-        int64_t a, b;
-        memcpy(&a, (const char *)q + orders[i].earlier_at, sizeof a);
-        memcpy(&b, (const char *)q + orders[i].later_at, sizeof b);
+        int64_t a = t_ns[orders[i].earlier], b = t_ns[orders[i].later];
         if (a == ABSENT_I64 || b == ABSENT_I64 || a <= b + METHOD_CLOCK_STEP_NS)
             continue;
-        buf_fmt(fault, "%s_ns is %.6f s later than %s_ns", orders[i].earlier, seconds(a - b), orders[i].later);
+        buf_fmt(fault, "%s_ns is %.6f s later than %s_ns", time_names[orders[i].earlier], seconds(a - b),
+                time_names[orders[i].later]);
         return true;
     }
     return false;

@@ -1,6 +1,7 @@
 /* Runs of one set-up against each other: how often does a comparison see a difference where there is none, and does it
  * see one that is there? Generated results through the whole comparison, as a user's runs go through it. */
 #include "compared.h"
+#include "schema/visit.h"
 
 enum { SIDE_MAX = 10 };
 
@@ -21,9 +22,11 @@ static double skewed_value(uint64_t *seed, double sd)
 /* All metrics of a run are drawn, each on its own. */
 static void draw_run(struct made *m, draw_value *draw, uint64_t *seed, double sd, double factor)
 {
-    for (size_t i = 0; i < COMPARE_METRICS; i++)
-        *(struct quantity *)(void *)((char *)&m->result + compare_metrics[i].at) =
-            q(factor * draw(seed, sd), 1e-4, 0.06);
+    for (size_t i = 0; i < COMPARE_METRICS; i++) {
+        struct slot slot;
+        assert_true(slot_at(&result_schema, &m->result, compare_metrics[i].path, &slot));
+        *slot_quantity(&slot) = q(factor * draw(seed, sd), 1e-4, 0.06);
+    }
 }
 
 struct design {

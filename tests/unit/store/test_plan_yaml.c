@@ -1,5 +1,4 @@
 #include "check.h"
-#include "text/nearest.h"
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/buf.h"
@@ -370,15 +369,6 @@ static void round_trips(void **state)
     buf_done(&second);
 }
 
-static void distances(void **state)
-{
-    (void)state;
-    assert_int_equal(edit_distance(span_of(""), span_of("abc")), 3);
-    assert_int_equal(edit_distance(span_of("cuont"), span_of("count")), 1); /* neighbours swapped */
-    assert_int_equal(edit_distance(span_of("kitten"), span_of("sitting")), 3);
-    assert_int_equal(edit_distance(span_of("same"), span_of("same")), 0);
-}
-
 static void the_list_fits_an_error(void **state)
 {
     struct fixture *f = *state;
@@ -408,7 +398,6 @@ int main(void)
         TEST(set_overrides),
         TEST(set_errors_name_the_column),
         TEST(round_trips),
-        TEST(distances),
         TEST(the_list_fits_an_error),
     };
 
