@@ -11,6 +11,7 @@ enum { SMALL = 256, SHARES = 256, STREAMED_MAX = 60000 };
 /* The k-th largest of x (k from 1), by quickselect with a median of three; x is reordered. */
 static uint64_t select_largest(uint64_t *x, size_t n, size_t k)
 {
+    assert(k > 0 && k <= n);
     size_t low = 0, high = n - 1, want = k - 1;
     while (low < high) {
         uint64_t a = x[low], b = x[low + (high - low) / 2], c = x[high];
@@ -95,8 +96,9 @@ static void fill_zeros(uint32_t *x, size_t count)
 }
 
 /* Sizes below SMALL: chunks of one size have one share and one remainder, so ranking sizes ranks chunks. */
-static void spread_small(uint32_t *b, size_t count, const uint32_t *counts, uint64_t n, uint64_t total)
+static void allot_small(uint32_t *b, size_t count, const uint32_t *counts, uint64_t n, uint64_t total)
 {
+    assert(total > 0);
     uint32_t whole[SMALL], sizes[SMALL], kinds = 0;
     uint64_t rest[SMALL], given = 0;
     for (uint32_t k = 0; k < SMALL; k++) {
@@ -135,8 +137,9 @@ static void spread_small(uint32_t *b, size_t count, const uint32_t *counts, uint
     }
 }
 
-static void spread_large(uint32_t *b, size_t count, uint64_t n, uint64_t total, uint64_t *remainders, uint64_t *scratch)
+static void allot_large(uint32_t *b, size_t count, uint64_t n, uint64_t total, uint64_t *remainders, uint64_t *scratch)
 {
+    assert(total > 0);
     uint64_t given = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t share = n * b[i];
@@ -171,9 +174,9 @@ void tokens_allot(uint32_t *b, size_t count, uint64_t n, uint64_t *scratch)
         total = count;
     }
     if (small)
-        spread_small(b, count, counts, n, total);
+        allot_small(b, count, counts, n, total);
     else
-        spread_large(b, count, n, total, scratch, scratch + count);
+        allot_large(b, count, n, total, scratch, scratch + count);
     fill_zeros(b, count);
 }
 

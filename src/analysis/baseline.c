@@ -5,14 +5,14 @@
 #include "base/must.h"
 
 /* ABSENT_I64 where it is not known, or no time that a run could last. */
-int64_t baseline_ns(double s)
+int64_t duration_ns(double s)
 {
     static const double LONGEST_S = 1e9;
     return s >= 0 && s <= LONGEST_S ? (int64_t)(s * 1e9 + 0.5) : ABSENT_I64;
 }
 
 /* The grid samples from a time on, failed ones among them. */
-size_t baseline_samples(const struct rec_gpu *g, int64_t period_ns, int64_t from_ns, struct tick_sample *to)
+size_t grid_samples(const struct rec_gpu *g, int64_t period_ns, int64_t from_ns, struct tick_sample *to)
 {
     must(period_ns > 0);
     size_t n = 0;
@@ -43,7 +43,7 @@ static struct gpu_baseline judge(const struct rec_gpu *g, int64_t period_ns, int
 {
     struct arena scratch = {0};
     struct tick_sample *s = arena_array(&scratch, g->instant_count, sizeof *s);
-    size_t n = baseline_samples(g, period_ns, INT64_MIN, s);
+    size_t n = grid_samples(g, period_ns, INT64_MIN, s);
     struct idle_verdict v = idle_judge(s, n, period_ns, start_ns, end_ns);
     arena_done(&scratch);
     return (struct gpu_baseline){.w = isnan(v.mean_w)
@@ -74,7 +74,7 @@ struct gpu_baseline *baseline_judge(const struct records *r, struct arena *a)
 {
     must(r->gpu_count == 0 || r->gpus);
     int64_t start_ns = records_boundary(r, BOUNDARY_BASELINE_START);
-    int64_t end_ns = records_boundary(r, BOUNDARY_BASELINE_END), period_ns = baseline_ns(r->plan.method.grid_s);
+    int64_t end_ns = records_boundary(r, BOUNDARY_BASELINE_END), period_ns = duration_ns(r->plan.method.grid_s);
     bool none = start_ns == ABSENT_I64 || end_ns == ABSENT_I64 || end_ns <= start_ns || period_ns <= 0;
     struct gpu_baseline *list = arena_array(a, r->gpu_count, sizeof *list);
     for (size_t i = 0; i < r->gpu_count; i++)

@@ -19,9 +19,9 @@ struct gpu_baseline {
 struct gpu_baseline *baseline_judge(const struct records *r, struct arena *a);
 
 /* The GPU's grid samples from a time on, failed ones among them, to `ret` (instant_count of room): how many. */
-size_t baseline_samples(const struct rec_gpu *g, int64_t period_ns, int64_t from_ns, struct tick_sample *ret);
+size_t grid_samples(const struct rec_gpu *g, int64_t period_ns, int64_t from_ns, struct tick_sample *ret);
 
 /* Seconds of a plan as nanoseconds; ABSENT_I64 where they are not known, or longer than a run could last. */
-int64_t baseline_ns(double s);
+int64_t duration_ns(double s);
 
 #endif

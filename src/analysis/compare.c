@@ -1,5 +1,6 @@
 #include "analysis/compare.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "base/sort.h"
@@ -60,6 +61,7 @@ static size_t runs_of(const struct compare *c)
 
 static void note(struct compare *c, const char *text)
 {
+    assert(text);
     sentences_add(&c->out->notes, c->a, text);
 }
 
@@ -191,6 +193,7 @@ static void note_order(struct compare *c)
 
 static double relative(double doubt, double value)
 {
+    assert(!(doubt < 0));
     return value != 0 ? fabs(doubt / value) : __builtin_nan("");
 }
 
@@ -202,6 +205,7 @@ static double larger(double a, double b)
 
 static struct quantity difference_of(const struct comparison *out, const struct quantity *a, const struct quantity *b)
 {
+    assert(quantity_has_value(a) && quantity_has_value(b));
     struct quantity d = quantity_of(b->value - a->value);
     d.instrument = sqrt(a->instrument * a->instrument + b->instrument * b->instrument);
     double high = larger(relative(a->calibration, a->value), relative(b->calibration, b->value));
@@ -248,6 +252,7 @@ static const char *run_fault(const struct result *r, const struct compare_metric
 /* Mean over the runs of a side, with the mean of their doubts: what a reading is off by, all of them may be. */
 static struct quantity side_mean(const struct side *s, const struct compare_metric *m, const struct sample *values)
 {
+    assert(s->count > 0);
     struct quantity q = quantity_of(values->mean);
     q.instrument = q.calibration = 0;
     for (size_t i = 0; i < s->count; i++) {
@@ -259,6 +264,7 @@ static struct quantity side_mean(const struct side *s, const struct compare_metr
 
 static double *values_of(const struct side *s, const struct compare_metric *m, struct arena *a)
 {
+    assert(s->count > 0);
     double *values = arena_array(a, s->count, sizeof *values);
     for (size_t i = 0; i < s->count; i++)
         values[i] = value_of(s->runs[i].result, m)->value;
@@ -267,6 +273,7 @@ static double *values_of(const struct side *s, const struct compare_metric *m, s
 
 static int verdict_of(const struct between_runs *b)
 {
+    assert(!(b->low > b->high));
     if (isnan(b->low))
         return COMPARED_NONE;
     return b->low > 1 ? COMPARED_HIGHER : b->high < 1 ? COMPARED_LOWER : COMPARED_ALIKE;
@@ -316,6 +323,7 @@ static void row(struct compare *c, const struct compare_metric *m, struct compar
 
 static void note_flag(struct compare *c, enum flag_code flag)
 {
+    assert(flag < FLAG_COUNT);
     const char *ids = NULL, *why = NULL;
     for (size_t i = 0; i < runs_of(c); i++) {
         const struct result *r = run_at(c, i);

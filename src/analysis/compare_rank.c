@@ -1,5 +1,6 @@
 #include "analysis/compare_rank.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "analysis/order.h"
@@ -27,12 +28,14 @@ static double *sorted_copy(const double *values, size_t n, struct arena *a)
 
 double rank_median(const double *values, size_t n, struct arena *a)
 {
+    must(n == 0 || values);
     return n ? order_quantile(sorted_copy(values, n, a), n, 0.5) : __builtin_nan("");
 }
 
 /* Number of sorted values below `x`, or up to and with it. */
 static size_t place(const double *sorted, size_t n, double x, bool with)
 {
+    assert(n > 0);
     size_t low = 0, high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -89,6 +92,7 @@ static const char *drop_reason(const struct quantity *steady, const struct quant
 /* The ranks of `values`, which NaN leaves without one. */
 static void rank_column(const double *values, size_t n, struct arena *a, double *ret_ranks)
 {
+    assert(n == 0 || (values && ret_ranks));
     double *known = arena_array(a, n, sizeof *known), *ranks = arena_array(a, n, sizeof *ranks);
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
@@ -246,6 +250,7 @@ static const char *not_formal_reason(const struct result *r, struct arena *a)
 
 static void drop(struct ranker *k, const struct result *r, const char *why)
 {
+    assert(why);
     k->out->dropped[k->out->dropped_count++] = (struct ranking_drop){r->about.run_id, text_of(r->about.model), why};
 }
 
@@ -253,6 +258,7 @@ static void drop(struct ranker *k, const struct result *r, const char *why)
  * has it. */
 static struct quantity mean_over(const struct result *const *runs, size_t n, bool lifecycle)
 {
+    assert(n > 0);
     struct quantity mean = quantity_of(0);
     mean.instrument = mean.calibration = 0;
     size_t has = 0;

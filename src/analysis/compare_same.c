@@ -1,5 +1,6 @@
 #include "analysis/compare_same.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "base/sort.h"
@@ -32,11 +33,13 @@ struct same {
 
 static void against(struct same *s, const char *reason)
 {
+    assert(reason);
     sentences_add(&s->f->reasons, s->a, reason);
 }
 
 static void add_note(struct same *s, const char *text)
 {
+    assert(text);
     sentences_add(&s->f->notes, s->a, text);
 }
 
@@ -134,6 +137,7 @@ static struct leaves leaves_of(const struct plan *p, struct arena *a)
 
 static const struct leaf *leaf_at(const struct leaves *l, const char *path)
 {
+    assert(path);
     for (size_t i = 0; i < l->count; i++)
         if (strcmp(l->items[i].path, path) == 0)
             return &l->items[i];
@@ -222,6 +226,7 @@ static bool has_uuid(const struct result *r, const char *uuid)
 
 bool compare_same_boards(const struct result *x, const struct result *y)
 {
+    must((x->gpu_count == 0 || x->gpus) && (y->gpu_count == 0 || y->gpus));
     bool same = x->gpu_count > 0 && x->gpu_count == y->gpu_count;
     for (size_t i = 0; same && i < x->gpu_count; i++)
         same = has_uuid(y, x->gpus[i].uuid);
@@ -342,6 +347,7 @@ void compare_conditions(const struct compare_run *x, const struct compare_run *y
 
 struct quantity compare_tokens_difference(const struct result *x, const struct result *y)
 {
+    must(x->load.requests >= 0 || x->load.requests == ABSENT_I64);
     int64_t t = x->load.output_tokens, u = y->load.output_tokens;
     if (t == ABSENT_I64 || u == ABSENT_I64 || t <= 0 || u <= 0)
         return quantity_absent(Q_NOT_RECORDED, "a run has no output tokens");
@@ -406,6 +412,7 @@ static bool ends_name(char c)
 /* Length of `name` at text[i] where it stands as a whole name there; else 0. */
 static size_t name_at(const char *text, size_t i, const char *name)
 {
+    assert(i <= strlen(text));
     size_t n = name ? strlen(name) : 0;
     if (!n || strncmp(text + i, name, n) != 0 || (i && !ends_name(text[i - 1]) && name[0] != '/') ||
         (i && name[0] == '/' && is_word(text[i - 1])))
@@ -416,6 +423,7 @@ static size_t name_at(const char *text, size_t i, const char *name)
 /* Length of the number at text[i] where it is this port's; else 0. */
 static size_t port_at(const char *text, size_t i, int64_t port)
 {
+    assert(i <= strlen(text));
     int64_t value = 0;
     size_t n = 0;
     if (port <= 0 || (i && (is_word(text[i - 1]) || text[i - 1] == '.')))
@@ -522,6 +530,7 @@ static bool differ(const struct plans *p, const char *x, const char *y)
 
 static void add_difference(struct plans *p, const char *key, const char *x, const char *y)
 {
+    assert(key);
     struct plan_differences *out = p->out;
     if (out->count == out->capacity) {
         out->capacity = out->capacity ? 2 * out->capacity : 8;

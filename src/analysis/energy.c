@@ -14,6 +14,7 @@ enum { PARTS_MAX = 3 };
 static struct quantity curve_quantity(const struct curve *c, int64_t a_ns, int64_t b_ns, const char *absent,
                                       const char *uncovered)
 {
+    assert(absent && uncovered);
     if (c->n == 0)
         return quantity_absent(Q_NOT_RECORDED, absent);
     if (!curve_covers(c, a_ns, b_ns))
@@ -23,6 +24,7 @@ static struct quantity curve_quantity(const struct curve *c, int64_t a_ns, int64
 
 static struct quantity counter_quantity(const struct counter *c, int64_t a_ns, int64_t b_ns, const char *voided)
 {
+    assert(a_ns != ABSENT_I64 && b_ns != ABSENT_I64);
     if (c->first_ns == ABSENT_I64)
         return quantity_absent(Q_NOT_RECORDED, "no sample of the energy counter");
     if (voided)
@@ -46,6 +48,7 @@ static struct quantity precise_quantity(const struct quantity *buffer, const str
 
 static double calibration_j(const struct meters *m, double value, double duration_s)
 {
+    assert(duration_s >= 0 || isnan(duration_s));
     return fmax(m->sensor_share * fabs(value), m->sensor_floor_w * duration_s);
 }
 
@@ -86,6 +89,7 @@ static void doubt_gauge(const struct gpu_series *g, const struct fit *f, const s
 static struct gauge gauge_read(const struct meters *m, size_t i, int64_t a_ns, int64_t b_ns, bool sampled,
                                struct arena *arena)
 {
+    must(i < m->gpu_count);
     static const char GRID[] = "no grid sample before the start or after the end";
     const struct gpu_series *g = &m->gpus[i];
     const struct stretch s = stretch_of(m, a_ns, b_ns, sampled);
@@ -215,6 +219,7 @@ struct energy_set meters_energy(const struct meters *m, const struct measure *wh
 static struct doubt parts_doubt(const struct meters *m, size_t i, const struct part *parts, const struct gauge *x,
                                 size_t n, bool whole)
 {
+    must(n <= PARTS_MAX);
     struct doubt d = {.from = DOUBT_PRECISE};
     struct stretch sampled[PARTS_MAX];
     size_t sampled_count = 0;

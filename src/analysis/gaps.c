@@ -1,5 +1,6 @@
 #include "analysis/gaps.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "analysis/order.h"
@@ -17,6 +18,7 @@ struct gap {
 
 static uint32_t bucket_of(double ns)
 {
+    assert(ns >= 0);
     if (ns < 1)
         return 0;
     uint64_t bits;
@@ -91,6 +93,7 @@ static void bucket_add(struct bucket *b, struct gap g, struct arena *scratch)
 /* The buckets that hold n ascending ranks. */
 static size_t find_buckets(const uint64_t *weights, const uint64_t *ranks, size_t n, struct bucket *ret)
 {
+    assert(n > 0);
     uint64_t skipped = 0;
     size_t found = 0, k = 0;
     for (uint32_t b = 0; b < BUCKETS && k < n; b++) {
@@ -106,6 +109,7 @@ static size_t find_buckets(const uint64_t *weights, const uint64_t *ranks, size_
 /* The value at a rank (from 0) of the whole. */
 static double value_at(const struct bucket *buckets, size_t n, uint64_t rank)
 {
+    assert(n > 0);
     size_t b = 0;
     while (b + 1 < n && buckets[b + 1].skipped <= rank)
         b++;

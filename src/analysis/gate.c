@@ -2,6 +2,7 @@
 #include "schema/table.h"
 #include "base/must.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -43,6 +44,7 @@ static void find_interval(struct gate *g, const struct comparison_row *r, double
 
 static const char *percent(double share, struct arena *a)
 {
+    assert(!isnan(share));
     return arena_format(a, "%+.2f %%", 100 * share);
 }
 

@@ -1,5 +1,6 @@
 #include "analysis/latency.h"
 
+#include <assert.h>
 #include <math.h>
 #include "analysis/gaps.h"
 #include "analysis/order.h"
@@ -28,6 +29,7 @@ static int64_t unstepped(const struct clock_line *clocks, int64_t t_ns, bool *re
  * undefined, never 0. */
 static double tpot_s(const struct token_chain *q, int64_t first_ns, int64_t last_ns)
 {
+    assert(q->success);
     /* It held a token at least, also where no count stands with it. */
     int64_t divisor = q->tokens - (q->first_tokens > 1 ? q->first_tokens : 1);
     if (q->tokens < 2 || divisor < 1 || first_ns == ABSENT_I64 || last_ns == ABSENT_I64 || last_ns <= first_ns)
@@ -206,6 +208,7 @@ static double e2e_of(const struct result_request *q)
 static struct percentiles over_requests(const struct token_chains *s, const struct request_table *t,
                                         double (*time_of)(const struct result_request *), double *room, const char *why)
 {
+    must(t->n == s->request_count);
     size_t n = 0;
     for (size_t i = 0; i < t->n; i++) {
         double value = time_of(&t->rows[i]);

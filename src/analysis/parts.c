@@ -1,5 +1,6 @@
 #include "analysis/parts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "base/must.h"
@@ -21,6 +22,7 @@ static struct quantity energy_between(const struct meters *m, enum series_id ser
 
 static struct wait no_wait(const char *why)
 {
+    assert(why);
     const struct quantity none = quantity_absent(Q_NOT_RECORDED, why);
     return (struct wait){(double)NAN, none, none};
 }
@@ -30,6 +32,7 @@ static struct wait no_wait(const char *why)
 static struct wait wait_of(const struct part *wait, const struct part *stage, int64_t silence_ns,
                            const struct energy_set *e, const struct meters *m, struct arena *a)
 {
+    assert(silence_ns >= 0);
     int64_t from_ns = wait->from_ns, to_ns = wait->to_ns;
     if (stage->from_ns == ABSENT_I64 || from_ns == ABSENT_I64 || to_ns == ABSENT_I64)
         return no_wait("the run did not get that far");

@@ -1,5 +1,6 @@
 #include "analysis/release.h"
 
+#include <assert.h>
 #include <math.h>
 #include "model/limits.h"
 #include "rules/release.h"
@@ -63,7 +64,7 @@ static struct recovery power_recovered(const struct plan_method *plan, const str
     must(count_after_ns >= formal_end_ns);
     struct recovery ret = {.t11_ns = ABSENT_I64, .first_ns = ABSENT_I64};
     struct arena scratch = {0};
-    int64_t period_ns = baseline_ns(plan->grid_s), hold_ns = baseline_ns(plan->hold_s);
+    int64_t period_ns = duration_ns(plan->grid_s), hold_ns = duration_ns(plan->hold_s);
     if (n == 0 || n > TICK_GPUS_MAX || period_ns <= 0 || hold_ns == ABSENT_I64) {
         ret.why = n == 0 ? "no GPU was recorded" : "the stored plan's grid or hold can't be used";
         return ret;
@@ -74,7 +75,7 @@ static struct recovery power_recovered(const struct plan_method *plan, const str
     for (size_t g = 0; g < n; g++) {
         baseline_w[g] = baseline[g].w.value;
         s[g] = arena_array(&scratch, recorded[g].instant_count, sizeof **s);
-        count[g] = baseline_samples(&recorded[g], period_ns, formal_end_ns, s[g]);
+        count[g] = grid_samples(&recorded[g], period_ns, formal_end_ns, s[g]);
     }
     struct release *rule = arena_alloc(&scratch, sizeof *rule);
     release_init(rule, (uint32_t)n, baseline_w, period_ns, hold_ns);
@@ -108,6 +109,7 @@ static struct recovery power_recovered(const struct plan_method *plan, const str
 
 static struct quantity after(int64_t t_ns, int64_t formal_end_ns, const char *why)
 {
+    assert(t_ns != ABSENT_I64 || why);
     return t_ns == ABSENT_I64 ? quantity_absent(Q_NOT_REACHED, why) : quantity_of(time_s(t_ns - formal_end_ns));
 }
 

@@ -1,5 +1,6 @@
 #include "analysis/sample.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "analysis/order.h"
@@ -64,6 +65,7 @@ double sample_exp(double x)
 
 double sample_t(int64_t degrees)
 {
+    must(degrees > 0);
     static const double table[] = {
         12.7062047361747, 4.30265272974946, 3.18244630528371, 2.77644510519779, 2.57058183563632, 2.44691185114497,
         2.36462425159279, 2.30600413520417, 2.26215716279821, 2.22813885198627, 2.20098516009164, 2.17881282966723,
@@ -87,6 +89,7 @@ double sample_t(int64_t degrees)
 
 static double mean_of(const double *values, size_t n)
 {
+    assert(n > 0);
     struct sum s = {0};
     for (size_t i = 0; i < n; i++)
         sum_add(&s, values[i]);
@@ -96,6 +99,7 @@ static double mean_of(const double *values, size_t n)
 /* Sample variance; n from 2 on. */
 static double variance_of(const double *values, size_t n, double mean)
 {
+    assert(n > 1);
     struct sum squares = {0};
     for (size_t i = 0; i < n; i++)
         sum_add(&squares, (values[i] - mean) * (values[i] - mean));
@@ -167,6 +171,7 @@ static uint64_t draw(uint64_t *state)
 /* 0 to n - 1; the bias of at most n / 2^32 is nothing beside the resampling. */
 static size_t draw_below(uint64_t *state, size_t n)
 {
+    assert(n > 0);
     return (size_t)((draw(state) >> 32) * n >> 32);
 }
 
@@ -179,6 +184,7 @@ struct partition {
 
 static bool as_far(const struct partition *s, double sum_of_n)
 {
+    assert(s->n > 0 && s->n < s->total);
     double d = sum_of_n / (double)s->n - (s->sum - sum_of_n) / (double)(s->total - s->n);
     return (d < 0 ? -d : d) >= s->observed;
 }
@@ -186,6 +192,7 @@ static bool as_far(const struct partition *s, double sum_of_n)
 /* Number of ways to choose n of total, or more than SAMPLE_SPLITS_MAX. */
 static size_t choices(size_t n, size_t total)
 {
+    assert(n <= total);
     size_t ways = 1;
     for (size_t i = 1; i <= n; i++) {
         ways = ways * (total - n + i) / i;
@@ -197,6 +204,7 @@ static size_t choices(size_t n, size_t total)
 
 static double exact(const struct partition *s, size_t ways, struct arena *a)
 {
+    assert(ways > 0);
     size_t *at = arena_array(a, s->n, sizeof *at), hits = 0;
     for (size_t i = 0; i < s->n; i++)
         at[i] = i;

@@ -332,6 +332,7 @@ const char *counter_fault(const struct gpu_series *g, int64_t a_ns, int64_t b_ns
 /* The union of n stamp lists, cut to the stretch that all cover. */
 static size_t join_times(const int64_t *const *lists, const size_t *counts, size_t n, int64_t *to)
 {
+    assert(n > 0);
     int64_t from = INT64_MIN, until = INT64_MAX;
     size_t total = 0, kept = 0;
     for (size_t i = 0; i < n; i++) {

@@ -110,6 +110,7 @@ enum series_id headline_series(enum headline headline, enum stage_id stage)
 static struct result_stage stage_absent(enum stage_id stage, const char *why, enum headline headline,
                                         const struct wait *wait)
 {
+    assert(why);
     const struct quantity none = quantity_absent(stage == STAGE_STEADY      ? Q_NOT_REACHED
                                                  : stage == STAGE_SATURATED ? Q_UNDEFINED
                                                                             : Q_NOT_RECORDED,

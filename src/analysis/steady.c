@@ -146,6 +146,7 @@ static const char *why_not(const struct steady_verdict *s, const struct method *
 static size_t first_steady(const struct window_list *w, const struct method *m, enum rule rule, enum steady_k k,
                            size_t *ret_window)
 {
+    assert(m->window > 0);
     struct arena scratch = {0};
     const uint32_t *good = stretches(w, m, rule, &scratch);
     size_t length = 0;

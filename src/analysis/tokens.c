@@ -10,6 +10,7 @@
 /* Ids are places in the set: mostly 0, 1, 2 ... Where some are missing or double, a table leads to the first row. */
 static bool number_rows(struct token_chains *s, struct arena *a, struct err *e)
 {
+    assert(s->request_count == 0 || s->requests);
     bool dense = true;
     for (size_t i = 0; i < s->request_count && dense; i++)
         dense = s->requests[i].id == i;
@@ -174,6 +175,7 @@ static void allot_chain(struct token_chains *s, size_t first, uint64_t n, uint32
 
 static void allot_chains(struct token_chains *s, struct tally *tallies, int64_t merged_tokens)
 {
+    assert(merged_tokens > 0);
     struct arena scratch = {0};
     uint32_t longest = 0;
     for (size_t i = 0; i < s->request_count; i++) {
@@ -242,6 +244,7 @@ static void finish_chains(struct token_chains *s, const struct tally *tallies, i
  * server's own; one that holds all of them tells no time at all. */
 static void count_merged(struct token_chains *s)
 {
+    assert(s->merged_limit > 0);
     int64_t limit = s->merged_limit, merged = 0, later = 0;
     for (size_t i = 0; i < s->chunk_count; i++)
         merged += s->next[i] != CHAIN_SKIP && s->tokens[i] > limit ? s->tokens[i] : 0;
@@ -299,6 +302,7 @@ bool token_chains_make(const struct records *r, const struct method *m, struct a
 
 int64_t token_chains_output(const struct token_chains *s)
 {
+    must(s->request_count == 0 || s->chains);
     int64_t tokens = 0;
     for (size_t i = 0; i < s->request_count; i++)
         if (s->chains[i].success)

@@ -1,5 +1,6 @@
 #include "analysis/verify.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 #include "analysis/verify_internal.h"
@@ -53,6 +54,7 @@ const char *verify_gpu_name(struct verify *v, size_t gpu)
 
 static const char *join_fact(struct arena *a, const char *before, const struct rec_fact *f)
 {
+    assert(f->name);
     const char *seen = f->seen ? f->seen : "nothing";
     const char *text = f->expected
                            ? arena_format(a, "%s is \"%s\" where \"%s\" was expected", f->name, seen, f->expected)

@@ -1,7 +1,9 @@
 /* The energies: not_covered, sample_gap, counter_void, counter_disagrees, grid_disagrees, power_out_of_range; the flags
  * averaged_power and no_buffer. */
 #include "analysis/verify_internal.h"
+#include "base/must.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const enum stage_id judged_stages[] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
@@ -9,6 +11,7 @@ enum { JUDGED = sizeof judged_stages / sizeof *judged_stages };
 
 static const struct result_stage *judged(const struct verify *v, size_t i)
 {
+    must(i < JUDGED);
     return result_stage_of(v->result, judged_stages[i]);
 }
 
@@ -130,18 +133,21 @@ static int severity(enum check_outcome outcome)
 
 static void find(struct verify *v, struct finding *f, enum check_outcome outcome, const char *text)
 {
+    assert(text && outcome < CHECK_OUTCOME_COUNT);
     f->outcome = severity(outcome) > severity(f->outcome) ? outcome : f->outcome;
     f->text = f->text ? arena_format(v->a, "%s; %s", f->text, text) : text;
 }
 
 static const char *of_gpu(struct verify *v, const struct result_stage *s, size_t g)
 {
+    must(g < s->gpu_count);
     return s->gpu_count > 1 ? arena_format(v->a, "%s of %s", name_of(s), verify_gpu_name(v, (size_t)s->gpus[g].gpu))
                             : name_of(s);
 }
 
 static bool has_buffer(const struct verify *v, size_t gpu)
 {
+    must(gpu < v->r->gpu_count);
     return v->r->gpus[gpu].buffer_count > 0;
 }
 
@@ -150,6 +156,7 @@ static bool has_buffer(const struct verify *v, size_t gpu)
 static void judge_difference(struct verify *v, struct finding *f, const struct result_stage *s, size_t g,
                              const struct quantity *difference, double limit, bool hole)
 {
+    must(g < s->gpu_count && limit > 0);
     const char *who = of_gpu(v, s, g);
     if (!quantity_has_value(difference)) {
         find(v, f, CHECK_NOT_RECORDED,
@@ -220,6 +227,7 @@ static double band_w(double level_w)
 static const char *range_fault(struct verify *v, const struct result_stage *s, const struct result_stage_gpu *sg,
                                bool *ret_judged)
 {
+    must(sg->gpu >= 0 && (size_t)sg->gpu < v->result->gpu_count);
     const struct result_gpu *g = &v->result->gpus[sg->gpu];
     *ret_judged = quantity_has_value(&sg->average_w) && quantity_has_value(&g->baseline_w) && !isnan(g->power_limit_w);
     if (!*ret_judged)

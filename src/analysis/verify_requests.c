@@ -2,6 +2,8 @@
  * too_many_failed. */
 #include "analysis/verify_internal.h"
 #include "rules/usage.h"
+#include <assert.h>
+#include "base/must.h"
 
 /* ---- each recorded once, and whole ---- */
 
@@ -224,6 +226,7 @@ static void flag_own_requests(struct verify *v, const struct usage_verdict *u, b
 
 static void compare_usage(struct verify *v, const struct usage_verdict *u, double server, const char *how)
 {
+    must(!isnan(server));
     struct usage_sum s = usage_sum(v->r);
     double client = (double)s.tokens, high = server > client ? server : client;
     double apart = high > 0 ? (server > client ? server - client : client - server) / high : 0;

@@ -1,5 +1,6 @@
 /* The sequence of the run: release_timed_out, release_not_closed, engine_failed, interrupted, clock_step,
  * records_damaged. */
+#include <assert.h>
 #include <string.h>
 #include "analysis/verify_internal.h"
 
@@ -13,6 +14,7 @@ static const struct rec_boundary *last_of(const struct records *r, enum boundary
 
 static const char *note_of(const struct rec_boundary *m)
 {
+    assert(m);
     return m->note && m->note[0] ? m->note : "no reason was noted";
 }
 

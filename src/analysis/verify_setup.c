@@ -2,6 +2,7 @@
  * foreign_process, baseline_not_idle, method_shortened. */
 #include "analysis/verify_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* "1 property was", "3 properties were". */
@@ -13,6 +14,7 @@ static const char *properties(struct verify *v, size_t n)
 /* What was left out of a comparison, as the end of a sentence: "; not stated in the plan: a, b; not seen: c". */
 static const char *left_out(struct verify *v, const struct fact_group *g, const char *unseen)
 {
+    assert(unseen);
     return arena_format(v->a, "%s%s%s%s%s", g->unstated ? "; the plan does not state " : "",
                         g->unstated ? g->unstated : "", g->unjudged ? unseen : "", g->unjudged ? g->unjudged : "", "");
 }

@@ -123,6 +123,7 @@ static struct window_energy measure_window(const struct formal *f, const struct 
 
 static struct cv_range cv_range(const struct window_list *w, enum rule rule)
 {
+    must(rule < RULE_COUNT);
     const struct quantity none = quantity_absent(Q_UNDEFINED, "no window");
     struct cv_range x = {none, none, ABSENT_I64, ABSENT_I64};
     for (size_t i = 0; i < w->n; i++) {
@@ -253,6 +254,7 @@ static struct quantity tail_energy_share(const struct formal *f, int64_t end_ns,
 static struct result_saturated saturated_row(const struct formal *f, const struct arrivals *x,
                                              const struct saturation *s, struct arena *a)
 {
+    assert(s->start_ns == ABSENT_I64 || s->level <= s->peak);
     if (s->start_ns == ABSENT_I64)
         return not_saturated();
     const struct window_energy e = measure_window(f, x, s->start_ns, s->end_ns, a);

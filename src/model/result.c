@@ -669,8 +669,10 @@ const char *result_checks_text(const struct result *r, struct arena *a)
     static const char *const words[CHECK_OUTCOME_COUNT] = {"not checked",  "passed",     "failed",
                                                            "not recorded", "not stated", "not judged"};
     size_t n[CHECK_OUTCOME_COUNT] = {0};
-    for (size_t i = 0; i < r->check_count; i++)
+    for (size_t i = 0; i < r->check_count; i++) {
+        must(r->checks[i].outcome < CHECK_OUTCOME_COUNT);
         n[r->checks[i].outcome]++;
+    }
     const char *text = arena_format(a, "%zu check%s passed", n[CHECK_PASSED], n[CHECK_PASSED] == 1 ? "" : "s");
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (n[order[i]])

@@ -20,6 +20,7 @@ static double limit_w(double mean_w)
 /* Power at t on the line from a to b. */
 static double between(const struct tick_sample *a, const struct tick_sample *b, int64_t t_ns)
 {
+    assert(a->t_ns <= b->t_ns);
     if (b->t_ns == a->t_ns)
         return a->watts;
     return a->watts + (b->watts - a->watts) * ((double)(t_ns - a->t_ns) / (double)(b->t_ns - a->t_ns));
@@ -28,6 +29,7 @@ static double between(const struct tick_sample *a, const struct tick_sample *b, 
 /* Trapezoidal mean over [from, to], which the samples must cover. */
 static double mean_w(const struct tick_sample *s, size_t n, int64_t from_ns, int64_t to_ns)
 {
+    assert(n >= 2 && from_ns < to_ns);
     double sum = 0;
     for (size_t i = 0; i + 1 < n; i++) {
         int64_t a = s[i].t_ns > from_ns ? s[i].t_ns : from_ns;
@@ -40,6 +42,7 @@ static double mean_w(const struct tick_sample *s, size_t n, int64_t from_ns, int
 
 static double sigma_w(const struct tick_sample *s, size_t n)
 {
+    assert(n > 0);
     double sum = 0, squares = 0;
     for (size_t i = 0; i < n; i++)
         sum += s[i].watts;

@@ -1,5 +1,6 @@
 #include "rules/usage.h"
 
+#include <assert.h>
 #include <math.h>
 #include "base/num.h"
 
@@ -7,6 +8,7 @@
  * are counts, so that the comparisons are exact. */
 static int64_t own_number(double tokens, double requests, int64_t tokens_of_one)
 {
+    assert(tokens_of_one > 0);
     if (!(tokens >= 0) || !(requests >= 0) || requests > 1e9 || requests != floor(requests))
         return -1;
     return tokens == requests * (double)tokens_of_one ? (int64_t)requests : -1;
