@@ -1,5 +1,7 @@
 #include "base/arena.h"
+#include "base/must.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -86,6 +88,7 @@ void *arena_array(struct arena *a, size_t count, size_t size)
 
 char *arena_copy(struct arena *a, const void *bytes, size_t n)
 {
+    assert(bytes || n == 0);
     char *p = arena_alloc(a, n + 1);
     if (n)
         memcpy(p, bytes, n);
@@ -94,11 +97,13 @@ char *arena_copy(struct arena *a, const void *bytes, size_t n)
 
 char *arena_text(struct arena *a, const char *text)
 {
+    must(text);
     return arena_copy(a, text, strlen(text));
 }
 
 char *arena_vformat(struct arena *a, const char *format, va_list arguments)
 {
+    must(format);
     va_list again;
     va_copy(again, arguments);
     int n = vsnprintf(NULL, 0, format, arguments);

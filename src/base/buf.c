@@ -1,5 +1,6 @@
 #include "base/buf.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ bool buf_reserve(struct buf *b, size_t more)
 
 void buf_add(struct buf *b, const void *bytes, size_t n)
 {
+    assert(bytes || n == 0);
     if (n == 0 || !buf_reserve(b, n))
         return;
     memcpy(b->p + b->n, bytes, n);
@@ -49,6 +51,7 @@ void buf_add(struct buf *b, const void *bytes, size_t n)
 
 void buf_str(struct buf *b, const char *text)
 {
+    assert(text);
     buf_add(b, text, strlen(text));
 }
 

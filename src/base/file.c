@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/must.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@ static int refuse(const char *path, mode_t mode, struct err *e)
 
 int file_open(const char *path, struct err *e)
 {
+    must(path);
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
@@ -46,6 +48,7 @@ int file_open(const char *path, struct err *e)
 
 struct path path_in(const char *folder, const char *name)
 {
+    must(folder && name);
     struct path p;
     if (snprintf(p.text, sizeof p.text, "%s/%s", folder, name) >= (int)sizeof p.text)
         p.text[0] = 0;
@@ -66,6 +69,7 @@ bool path_exists(const char *folder, const char *name)
 
 int file_create(const char *path, struct err *e)
 {
+    must(path);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0)
         err_set_errno(e, ERR_SYSTEM, errno, "%s can't be created", path);
@@ -74,6 +78,7 @@ int file_create(const char *path, struct err *e)
 
 bool file_write(int fd, const char *path, struct span bytes, struct err *e)
 {
+    must(fd >= 0);
     while (bytes.n) {
         ssize_t written = write(fd, bytes.p, bytes.n);
         if (written < 0 && errno == EINTR)
@@ -88,6 +93,7 @@ bool file_write(int fd, const char *path, struct span bytes, struct err *e)
 
 bool file_finish(int fd, const char *path, bool good, struct err *e)
 {
+    must(fd >= 0);
     if (good && fsync(fd) != 0)
         good = err_set_errno(e, ERR_SYSTEM, errno, "%s can't be flushed to the disk", path);
     if (close(fd) != 0 && good)

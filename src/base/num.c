@@ -1,5 +1,6 @@
 #include "base/num.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,7 @@ bool num_f64(struct span s, double *ret_value)
 
 void num_put_f64(struct buf *b, double value)
 {
+    assert(isfinite(value));
     if (value == floor(value) && fabs(value) <= 9007199254740992.0 && !(value == 0 && signbit(value))) {
         buf_i64(b, (int64_t)value);
         return;

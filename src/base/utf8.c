@@ -1,4 +1,5 @@
 #include "base/utf8.h"
+#include <assert.h>
 
 static const uint32_t replacement = 0xfffd;
 
@@ -73,6 +74,7 @@ size_t utf8_valid(struct span s)
 
 size_t utf8_encode(uint32_t code, char ret_bytes[4])
 {
+    assert(code <= 0x10ffff);
     static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
     size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
     for (size_t i = n - 1; i > 0; i--, code >>= 6)

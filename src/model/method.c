@@ -5,6 +5,7 @@
 #include "model/limits.h"
 #include "schema/table.h"
 #include "schema/visit.h"
+#include "base/must.h"
 
 const char *const headline_names[] = {"benchmark-1.5", "precise", NULL};
 const char *const rule_names[] = {"gap", "interval", "request", "words", NULL};
@@ -41,6 +42,7 @@ struct method method_default(void)
 
 const char *method_differences(const struct method *m, struct arena *a)
 {
+    must(m && a);
     const struct method standard = method_default();
     struct buf all = {0}, own = {0}, theirs = {0};
     for (const struct field *f = method_fields; f < method_fields + SCHEMA_COUNT(method_fields); f++) {

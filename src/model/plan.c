@@ -1,6 +1,7 @@
 #include "model/plan.h"
 #include <string.h>
 #include "schema/table.h"
+#include "base/must.h"
 
 #define ENGINE_NAME(KIND, name, keeps_count, doc) #name,
 const char *const engine_kind_names[] = {ENGINE_KINDS(ENGINE_NAME) NULL};
@@ -201,6 +202,7 @@ bool plan_engine_keeps_count(const struct plan *p)
 
 int64_t plan_stream_interval(const struct plan *p)
 {
+    must(p);
     static const char OPTION[] = "--stream-interval";
     int64_t interval = ABSENT_I64, value;
     for (size_t i = 0; i < p->engine.command_count; i++) {
@@ -219,6 +221,7 @@ int64_t plan_stream_interval(const struct plan *p)
 
 bool plan_is_shortened(const struct plan *p)
 {
+    must(p);
     const struct plan_method *m = &p->method;
     struct plan_method d;
     schema_defaults(&plan_method_schema, &d);

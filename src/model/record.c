@@ -1,4 +1,5 @@
 #include "model/record.h"
+#include <assert.h>
 #include <string.h>
 #include "schema/table.h"
 
@@ -285,6 +286,7 @@ const struct schema rec_client_schema = SCHEMA(rec_client, "The client's own con
 
 int64_t records_boundary(const struct records *r, enum boundary id)
 {
+    assert(id < BOUNDARY_COUNT);
     for (size_t i = r->boundary_count; i-- > 0;)
         if (r->boundaries[i].id == id)
             return r->boundaries[i].t_ns;

@@ -1,6 +1,7 @@
 #include "model/record_order.h"
 
 #include "base/sort.h"
+#include "base/must.h"
 
 /* One key after the other: the first that differs decides. */
 #define BY(key)                                                                                                        \
@@ -69,6 +70,7 @@ bool records_in_order(const struct records *r)
 
 void records_order(struct records *r)
 {
+    must(r);
     if (!boundaries_in_order(r->boundaries, r->boundary_count))
         sort_stable(r->boundaries, r->boundary_count, sizeof *r->boundaries, before_boundary);
     if (!clocks_in_order(r->clocks, r->clock_count))

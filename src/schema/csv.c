@@ -1,6 +1,8 @@
 #include "schema/csv.h"
+#include <assert.h>
 #include "schema/parse.h"
 #include "text/csv.h"
+#include "base/must.h"
 
 /* ---- lines ---- */
 
@@ -45,6 +47,7 @@ static inline void put_cell(const struct slot *s, enum csv_form form, char separ
 
 size_t schema_csv_put(const struct schema *s, const void *object, uint32_t aside, enum csv_form form, struct buf *b)
 {
+    assert(object && s->count > 0);
     size_t filled = 0;
     for (size_t i = 0; i < s->count; i++) {
         const struct field *f = &s->fields[i];
@@ -61,6 +64,7 @@ size_t schema_csv_put(const struct schema *s, const void *object, uint32_t aside
 bool schema_csv_columns(const struct schema *s, const struct span *names, size_t count, struct csv_columns *ret,
                         void (*note)(void *self, const char *text), void *self)
 {
+    must(s->count <= CSV_COLUMNS_MAX && note);
     bool there[CSV_COLUMNS_MAX] = {false}, good = count <= CSV_COLUMNS_MAX;
     struct buf text = {0};
     *ret = (struct csv_columns){.schema = s, .count = count};
@@ -197,6 +201,7 @@ static const char *get_cell(const struct slot *s, struct span field, bool quoted
 bool schema_csv_get(const struct csv_columns *c, const struct span *fields, bool quoted, void *object,
                     struct csv_line *ret_line, struct arena *a)
 {
+    assert(c->schema && object);
     struct csv_line line = {0};
     bool good = true;
     for (size_t i = 0; good && i < c->count; i++) {
@@ -276,5 +281,6 @@ void schema_csv_values_header(struct buf *b)
 
 void schema_csv_values(const struct schema *s, const void *object, const char *prefix, struct buf *b)
 {
+    must(object && prefix);
     schema_visit(s, object, prefix, &(struct visitor){.self = b, .value = put_value, .named_items = true});
 }

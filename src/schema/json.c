@@ -1,5 +1,6 @@
 #include "schema/json.h"
 #include "schema/parse.h"
+#include "base/must.h"
 
 /* ---- writer ---- */
 
@@ -101,6 +102,7 @@ static void value(void *self, const struct visit *v)
 
 void schema_json_put(const struct schema *s, const void *object, struct json_writer *w)
 {
+    must(object);
     json_put_object(w);
     schema_visit(s, object, "", &(struct visitor){.self = w, .enter = enter, .value = value, .leave = leave});
     json_put_object_end(w);
@@ -116,7 +118,7 @@ void schema_json_write(const struct schema *s, const void *object, struct buf *b
 
 /* ---- reader ---- */
 
-struct reader {
+struct json_reader {
     struct json j;
     struct arena *arena;
     const char *source;
@@ -124,7 +126,7 @@ struct reader {
     struct err *e;
 };
 
-static bool fault(struct reader *r, const struct field *f, enum field_type type)
+static bool fault(struct json_reader *r, const struct field *f, enum field_type type)
 {
     struct buf allowed = {0};
     if (r->j.kind == JSON_ERROR)
@@ -138,14 +140,14 @@ static bool fault(struct reader *r, const struct field *f, enum field_type type)
 }
 
 /* The string just read, in the arena. */
-static const char *take_text(struct reader *r)
+static const char *take_text(struct json_reader *r)
 {
     buf_clear(&r->text);
     json_text(&r->j, &r->text);
     return arena_copy(r->arena, r->text.p, r->text.n);
 }
 
-static bool read_object(struct reader *r, const struct schema *s, void *object);
+static bool read_object(struct json_reader *r, const struct schema *s, void *object);
 
 /* Where a number of a quantity belongs, by the key just read; null: elsewhere. Results made under jtok-1 call the two
  * doubts repeatability and absolute. */
@@ -158,7 +160,7 @@ static double *quantity_number(const struct json *j, struct quantity *q)
     return json_is(j, "calibration") || json_is(j, "absolute") ? &q->calibration : NULL;
 }
 
-static bool read_quantity(struct reader *r, const struct field *f, struct quantity *ret)
+static bool read_quantity(struct json_reader *r, const struct field *f, struct quantity *ret)
 {
     struct quantity q = quantity_absent(Q_NOT_RECORDED, NULL);
     enum json_kind k;
@@ -192,7 +194,7 @@ static bool read_quantity(struct reader *r, const struct field *f, struct quanti
     return true;
 }
 
-static bool read_number(struct reader *r, const struct slot *s)
+static bool read_number(struct json_reader *r, const struct slot *s)
 {
     int64_t whole;
     double real;
@@ -210,7 +212,7 @@ static bool read_number(struct reader *r, const struct slot *s)
     return true;
 }
 
-static bool read_enum(struct reader *r, const struct slot *s)
+static bool read_enum(struct json_reader *r, const struct slot *s)
 {
     int index = r->j.kind == JSON_STRING ? name_index(s->field->names, r->j.raw) : -1;
     if (index >= 0)
@@ -220,7 +222,7 @@ static bool read_enum(struct reader *r, const struct slot *s)
 
 /* The value whose first token was just read. A stored number obeys its field's range as one that a user writes does: it
  * may become a length or a divisor. */
-static bool read_value(struct reader *r, const struct slot *s)
+static bool read_value(struct json_reader *r, const struct slot *s)
 {
     enum json_kind k = r->j.kind;
     bool good = false;
@@ -252,7 +254,7 @@ static bool read_value(struct reader *r, const struct slot *s)
     return good || fault(r, s->field, s->type);
 }
 
-static bool read_list(struct reader *r, const struct slot *list)
+static bool read_list(struct json_reader *r, const struct slot *list)
 {
     const struct field *f = list->field;
     size_t n = r->path.n, count = 0;
@@ -277,7 +279,7 @@ static bool read_list(struct reader *r, const struct slot *list)
     return true;
 }
 
-static bool read_map(struct reader *r, const struct slot *map)
+static bool read_map(struct json_reader *r, const struct slot *map)
 {
     const struct field *f = map->field;
     void *items = NULL;
@@ -308,7 +310,7 @@ static const struct field *find_key(const struct schema *s, const struct json *j
 }
 
 /* What belongs to a key that the table knows; a null leaves the value absent. */
-static bool read_field(struct reader *r, const struct slot *s)
+static bool read_field(struct json_reader *r, const struct slot *s)
 {
     if (r->j.kind == JSON_NULL)
         return s->type != FIELD_BOOL || fault(r, s->field, s->type);
@@ -318,7 +320,7 @@ static bool read_field(struct reader *r, const struct slot *s)
 }
 
 /* An object whose start was just read. */
-static bool read_object(struct reader *r, const struct schema *s, void *object)
+static bool read_object(struct json_reader *r, const struct schema *s, void *object)
 {
     size_t n = r->path.n;
     schema_absent(s, object);
@@ -345,7 +347,8 @@ static bool read_object(struct reader *r, const struct schema *s, void *object)
 bool schema_json_read(const struct schema *s, void *object, const char *source, struct span text, struct arena *a,
                       struct err *e)
 {
-    struct reader r = {.arena = a, .source = source, .e = e};
+    must(object && source && a);
+    struct json_reader r = {.arena = a, .source = source, .e = e};
     const struct field root = {.sub = s};
     json_init(&r.j, text);
     buf_str(&r.path, "");

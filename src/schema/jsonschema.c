@@ -1,5 +1,6 @@
 #include "schema/json.h"
 #include "schema/visit.h"
+#include "base/must.h"
 
 static void put_type(struct json_writer *w, const char *type, bool nullable)
 {
@@ -224,6 +225,7 @@ static bool has_quantity(const struct schema *s)
 
 void schema_jsonschema(const struct schema *s, bool for_user, struct buf *b)
 {
+    must(s->name);
     struct json_writer w;
     json_writer_init(&w, b, 2);
     json_put_object(&w);

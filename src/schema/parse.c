@@ -1,5 +1,7 @@
 #include "schema/parse.h"
+#include <assert.h>
 #include "text/nearest.h"
+#include "base/must.h"
 
 /* ---- what is allowed ---- */
 
@@ -29,6 +31,7 @@ static void put_allowed_number(const struct field *f, const char *kind, struct b
 
 void put_allowed(const struct field *f, enum field_type type, struct buf *b)
 {
+    assert(f);
     switch (type) {
     case FIELD_BOOL:
         buf_str(b, "true or false");
@@ -108,6 +111,7 @@ static const char *nearest_key(const struct schema *s, struct span key)
 void problem_unknown_key(const struct schema *root, const struct schema *here, struct span key, const struct spot *at,
                          struct problems *p)
 {
+    must(at->path);
     const char *near = nearest_key(here, key);
     struct buf text = {0}, elsewhere = {0};
     buf_str(&text, "There is no such key. ");
@@ -152,6 +156,7 @@ bool parse_text(const char **ret_text, struct span text, const struct spot *at, 
 
 bool parse_value(const struct slot *s, struct span text, bool plain, const struct spot *at, struct problems *p)
 {
+    assert(s && p && p->arena);
     const struct field *f = s->field;
     int64_t whole;
     double real;
@@ -197,6 +202,7 @@ bool parse_value(const struct slot *s, struct span text, bool plain, const struc
 
 void *list_push(struct arena *a, void **items, size_t *count, size_t item_size)
 {
+    must(item_size > 0);
     /* Full at each power of two from 8 on: then twice the room. */
     if (*count == 0 || (*count >= 8 && (*count & (*count - 1)) == 0)) {
         void *grown = arena_array(a, *count ? *count * 2 : 8, item_size);
@@ -210,6 +216,7 @@ void *list_push(struct arena *a, void **items, size_t *count, size_t item_size)
 bool parse_words(struct span text, const char ***ret_words, size_t *ret_count, const struct spot *at,
                  struct problems *p)
 {
+    must(ret_words && ret_count);
     struct buf word = {0};
     void *words = NULL;
     size_t count = 0;

@@ -4,15 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/utf8.h"
+#include "base/must.h"
 
 void problems_init(struct problems *p, struct arena *arena, const char *source)
 {
+    must(arena);
     *p = (struct problems){.arena = arena, .source = source ? arena_text(arena, source) : NULL};
 }
 
 /* A grown list in an arena: the old items are left behind, at most as many again. */
 static struct problem *push(struct arena *a, struct problem **items, size_t *count, size_t *capacity)
 {
+    must(a);
     if (*count == *capacity) {
         size_t more = *capacity ? *capacity * 2 : 16;
         struct problem *grown = arena_array(a, more, sizeof *grown);
@@ -26,6 +29,7 @@ static struct problem *push(struct arena *a, struct problem **items, size_t *cou
 
 void problems_place(struct problems *p, const char *source, size_t line, size_t column, const char *key)
 {
+    must(p->arena && source && key);
     struct problem *place = push(p->arena, &p->places, &p->place_count, &p->place_capacity);
     *place = (struct problem){
         .source = arena_text(p->arena, source), .line = line, .column = column, .key = arena_text(p->arena, key)};
@@ -153,6 +157,7 @@ void problems_print(const struct problems *p, struct buf *b)
 
 bool problems_none(const struct problems *p, enum err_kind kind, struct err *e)
 {
+    must(e);
     struct buf text = {0}, line = {0};
     size_t shown = 0, room = sizeof e->text - 60;
     if (p->count == 0)

@@ -1,5 +1,6 @@
 #include "schema/set.h"
 #include "schema/parse.h"
+#include "base/must.h"
 
 static bool set_entry(const struct slot *map, struct span name, struct span value, const struct spot *at,
                       struct problems *p)
@@ -54,6 +55,7 @@ static bool set_slot(const struct schema *root, const struct slot *s, struct spa
 bool schema_set(const struct schema *s, void *object, const char *source, size_t column, struct span key_path,
                 struct span value, struct problems *p)
 {
+    must(object && source && p);
     const struct schema *here = s;
     const struct spot whole = {source, 0, column, arena_copy(p->arena, key_path.p, key_path.n)};
     struct span rest = key_path;
@@ -89,6 +91,7 @@ bool schema_set(const struct schema *s, void *object, const char *source, size_t
 
 bool schema_set_argument(const struct schema *s, void *object, const char *argument, struct problems *p)
 {
+    must(argument);
     const char *equals = strchr(argument, '=');
     if (!equals || equals == argument) {
         problems_add_at(p, arena_format(p->arena, "--set %.60s", argument), 0, 0, NULL, "Write it as KEY=VALUE.");
@@ -124,5 +127,6 @@ static bool enter_required(void *self, const struct visit *v)
 
 void schema_check_required(const struct schema *s, const void *object, struct problems *p)
 {
+    must(p && p->arena);
     schema_visit(s, object, "", &(struct visitor){.self = p, .enter = enter_required, .value = check_required});
 }

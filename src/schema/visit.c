@@ -1,8 +1,11 @@
 #include "schema/visit.h"
+#include <assert.h>
 #include "base/arena.h"
+#include "base/must.h"
 
 int name_index(const char *const *names, struct span name)
 {
+    assert(names);
     for (int i = 0; names[i]; i++)
         if (span_is(name, names[i]))
             return i;
@@ -29,6 +32,7 @@ bool slot_find(const struct schema *s, const void *object, struct span key, stru
 
 bool slot_at(const struct schema *s, const void *object, const char *path, struct slot *ret_slot)
 {
+    must(s && path);
     struct slot slot;
     for (;;) {
         size_t n = strcspn(path, ".");
@@ -48,6 +52,7 @@ bool slot_at(const struct schema *s, const void *object, const char *path, struc
 
 size_t field_item_size(const struct field *f)
 {
+    must(f->type == FIELD_LIST || f->type == FIELD_MAP);
     if (f->type == FIELD_MAP)
         return sizeof(struct field_pair);
     switch (f->item) {
@@ -76,6 +81,7 @@ size_t field_item_size(const struct field *f)
 
 struct slot slot_item(const struct slot *s, size_t i)
 {
+    assert(slot_is_many(s) && i < slot_count(s));
     char *item = *(char **)s->at + i * field_item_size(s->field);
     if (s->type == FIELD_MAP)
         return (struct slot){s->field, FIELD_TEXT, &((struct field_pair *)(void *)item)->value, NULL};
@@ -84,6 +90,7 @@ struct slot slot_item(const struct slot *s, size_t i)
 
 const char *slot_item_name(const struct slot *s, size_t i)
 {
+    assert(s->type == FIELD_MAP && i < slot_count(s));
     return (*(struct field_pair **)s->at)[i].name;
 }
 
@@ -135,11 +142,13 @@ bool slot_is_absent(const struct slot *s)
 
 void slot_set_bool(const struct slot *s, bool value)
 {
+    assert(s->type == FIELD_BOOL);
     *(bool *)s->at = value;
 }
 
 void slot_set_i64(const struct slot *s, int64_t value)
 {
+    assert(s->type == FIELD_I64);
     bool absent = value == ABSENT_I64;
     switch (s->field->width) {
     case 4:
@@ -158,16 +167,19 @@ void slot_set_i64(const struct slot *s, int64_t value)
 
 void slot_set_f64(const struct slot *s, double value)
 {
+    assert(s->type == FIELD_F64);
     *(double *)s->at = value;
 }
 
 void slot_set_hex(const struct slot *s, uint64_t value)
 {
+    assert(s->type == FIELD_HEX);
     *(uint64_t *)s->at = value;
 }
 
 void slot_set_enum(const struct slot *s, int index)
 {
+    assert(s->type == FIELD_ENUM);
     if (s->field->width == 1)
         *(uint8_t *)s->at = (uint8_t)index;
     else
@@ -176,11 +188,13 @@ void slot_set_enum(const struct slot *s, int index)
 
 void slot_set_text(const struct slot *s, const char *text)
 {
+    assert(s->type == FIELD_TEXT);
     *(const char **)s->at = text ? text : s->field->flags & FIELD_EMPTY_TEXT ? "" : NULL;
 }
 
 void slot_set_items(const struct slot *s, const void *items, size_t count)
 {
+    must(slot_is_many(s) && (items || count == 0));
     *(const void **)s->at = items;
     *s->count = count;
 }
@@ -260,6 +274,7 @@ void slot_put(const struct slot *s, struct buf *b)
 
 void schema_absent_as(const struct schema *s, void *object, int enum_value, const char *why)
 {
+    must(object);
     for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
         struct slot slot = slot_of(f, object);
         if (!(f->flags & FIELD_ASIDE))
@@ -275,6 +290,7 @@ void schema_absent(const struct schema *s, void *object)
 /* Copies of the items: those of a default, or of another object, must not be changed. */
 void slot_own_items(const struct slot *s, struct arena *a)
 {
+    must(slot_is_many(s));
     size_t count = slot_count(s), size = field_item_size(s->field);
     void *items = arena_array(a, count, size);
     if (count)
@@ -306,6 +322,7 @@ static void set_default(const struct slot *s)
 
 void schema_defaults(const struct schema *s, void *object)
 {
+    must(object);
     for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
         struct slot slot = slot_of(f, object);
         if (!(f->flags & FIELD_ASIDE))
@@ -315,17 +332,17 @@ void schema_defaults(const struct schema *s, void *object)
 
 /* ---- visiting ---- */
 
-struct walk {
+struct visiting {
     const struct visitor *visitor;
     struct buf path;
     const char *unit; /* of the nearest object that has one */
     size_t depth;
 };
 
-static void walk_object(struct walk *w, const struct schema *s, const void *object);
-static void walk_items(struct walk *w, const struct slot *list);
+static void walk_object(struct visiting *w, const struct schema *s, const void *object);
+static void walk_items(struct visiting *w, const struct slot *list);
 
-static void walk_slot(struct walk *w, struct slot slot, const char *key, bool item, bool last)
+static void walk_slot(struct visiting *w, struct slot slot, const char *key, bool item, bool last)
 {
     const struct visitor *o = w->visitor;
     const struct field *f = slot.field;
@@ -355,7 +372,7 @@ static void walk_slot(struct walk *w, struct slot slot, const char *key, bool it
 }
 
 /* ".gap.2" for a row of the table over rules and K; ".17" for an object that nothing names. */
-static void put_item_name(struct walk *w, const struct slot *item, size_t i)
+static void put_item_name(struct visiting *w, const struct slot *item, size_t i)
 {
     size_t n = w->path.n;
     const struct schema *s = item->type == FIELD_OBJECT && w->visitor->named_items ? item->field->sub : NULL;
@@ -370,7 +387,7 @@ static void put_item_name(struct walk *w, const struct slot *item, size_t i)
         buf_fmt(&w->path, ".%zu", i);
 }
 
-static void walk_items(struct walk *w, const struct slot *list)
+static void walk_items(struct visiting *w, const struct slot *list)
 {
     size_t n = w->path.n, count = slot_count(list);
     for (size_t i = 0; i < count; i++) {
@@ -385,7 +402,7 @@ static void walk_items(struct walk *w, const struct slot *list)
     }
 }
 
-static void walk_object(struct walk *w, const struct schema *s, const void *object)
+static void walk_object(struct visiting *w, const struct schema *s, const void *object)
 {
     size_t n = w->path.n;
     const char *outer = w->unit;
@@ -406,7 +423,8 @@ static void walk_object(struct walk *w, const struct schema *s, const void *obje
 
 void schema_visit(const struct schema *s, const void *object, const char *prefix, const struct visitor *visitor)
 {
-    struct walk w = {.visitor = visitor};
+    must(object && prefix && visitor);
+    struct visiting w = {.visitor = visitor};
     buf_str(&w.path, prefix);
     walk_object(&w, s, object);
     buf_done(&w.path);

@@ -3,6 +3,7 @@
 #ifndef JTOK_SCHEMA_VISIT_H
 #define JTOK_SCHEMA_VISIT_H
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 #include "base/arena.h"
@@ -35,8 +36,13 @@ bool slot_at(const struct schema *s, const void *object, const char *path, struc
 /* Item i of a LIST; of a MAP its value as a TEXT, named by slot_item_name. i below slot_count. */
 struct slot slot_item(const struct slot *s, size_t i);
 const char *slot_item_name(const struct slot *s, size_t i);
+static inline bool slot_is_many(const struct slot *s)
+{
+    return s->type == FIELD_LIST || s->type == FIELD_MAP;
+}
 static inline size_t slot_count(const struct slot *s)
 {
+    assert(s->count);
     return *s->count;
 }
 
@@ -44,11 +50,13 @@ static inline size_t slot_count(const struct slot *s)
  * Members of packed records need not be aligned. */
 static inline bool slot_bool(const struct slot *s)
 {
+    assert(s->type == FIELD_BOOL);
     return *(const bool *)s->at;
 }
 
 static inline int64_t slot_i64(const struct slot *s)
 {
+    assert(s->type == FIELD_I64);
     union {
         int64_t i64;
         int32_t i32;
@@ -72,16 +80,19 @@ static inline int64_t slot_i64(const struct slot *s)
 
 static inline double slot_f64(const struct slot *s)
 {
+    assert(s->type == FIELD_F64);
     return *(const double *)s->at;
 }
 
 static inline uint64_t slot_hex(const struct slot *s)
 {
+    assert(s->type == FIELD_HEX);
     return *(const uint64_t *)s->at;
 }
 
 static inline int slot_enum(const struct slot *s)
 {
+    assert(s->type == FIELD_ENUM);
     if (s->field->width == 1)
         return *(const uint8_t *)s->at == UINT8_MAX ? -1 : *(const uint8_t *)s->at;
     return *(const int *)s->at;
@@ -98,12 +109,14 @@ static inline const char *slot_text(const struct slot *s)
 
 static inline struct quantity *slot_quantity(const struct slot *s)
 {
+    assert(s->type == FIELD_QUANTITY);
     return s->at;
 }
 
 /* The embedded struct of an OBJECT. */
 static inline void *slot_object(const struct slot *s)
 {
+    assert(s->type == FIELD_OBJECT);
     return s->at;
 }
 

@@ -12,7 +12,7 @@
 /* A file whose brackets nest deeper than this is no plan; libyaml would take quadratic time on it. */
 enum { YAML_DEPTH_MAX = 16, KEYS_MAX = 64 };
 
-struct reader {
+struct yaml_reader {
     yaml_parser_t parser;
     yaml_event_t event;
     bool have_event, dead;
@@ -24,7 +24,7 @@ struct reader {
     struct buf path;
 };
 
-static struct spot spot_here(struct reader *r)
+static struct spot spot_here(struct yaml_reader *r)
 {
     struct spot at = {r->source, r->event.start_mark.line + 1, r->event.start_mark.column + 1, buf_text(&r->path)};
     if (r->fixed)
@@ -34,13 +34,13 @@ static struct spot spot_here(struct reader *r)
     return at;
 }
 
-static void die(struct reader *r, const struct spot *at, const char *text)
+static void die(struct yaml_reader *r, const struct spot *at, const char *text)
 {
     problems_add_at(r->p, SPOT_ARG(at), "%s", text);
     r->dead = true;
 }
 
-static void syntax_error(struct reader *r)
+static void syntax_error(struct yaml_reader *r)
 {
     yaml_parser_t *y = &r->parser;
     yaml_mark_t mark = y->problem_mark;
@@ -55,7 +55,7 @@ static void syntax_error(struct reader *r)
 }
 
 /* The next event that carries content. After a fault, only YAML_NO_EVENT. */
-static yaml_event_type_t next(struct reader *r)
+static yaml_event_type_t next(struct yaml_reader *r)
 {
     if (r->have_event)
         yaml_event_delete(&r->event);
@@ -114,24 +114,24 @@ static yaml_event_type_t next(struct reader *r)
     return e->type;
 }
 
-static struct span scalar_text(const struct reader *r)
+static struct span scalar_text(const struct yaml_reader *r)
 {
     return (struct span){(const char *)r->event.data.scalar.value, r->event.data.scalar.length};
 }
 
-static bool scalar_is_plain(const struct reader *r)
+static bool scalar_is_plain(const struct yaml_reader *r)
 {
     return r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 }
 
-static bool scalar_is_null(const struct reader *r)
+static bool scalar_is_null(const struct yaml_reader *r)
 {
     struct span s = scalar_text(r);
     return scalar_is_plain(r) && (s.n == 0 || span_is(s, "null") || span_is(s, "~"));
 }
 
 /* The rest of the value whose first event was just read. */
-static void skip_value(struct reader *r)
+static void skip_value(struct yaml_reader *r)
 {
     int depth = r->depth;
     if (!r->have_event || (r->event.type != YAML_MAPPING_START_EVENT && r->event.type != YAML_SEQUENCE_START_EVENT))
@@ -140,7 +140,7 @@ static void skip_value(struct reader *r)
         next(r);
 }
 
-static const char *event_words(const struct reader *r)
+static const char *event_words(const struct yaml_reader *r)
 {
     switch (r->event.type) {
     case YAML_MAPPING_START_EVENT:
@@ -161,7 +161,7 @@ static const char *event_words(const struct reader *r)
     }
 }
 
-static void wrong_shape(struct reader *r, const struct field *f, enum field_type type)
+static void wrong_shape(struct yaml_reader *r, const struct field *f, enum field_type type)
 {
     struct spot at = spot_here(r);
     struct buf allowed = {0};
@@ -171,9 +171,9 @@ static void wrong_shape(struct reader *r, const struct field *f, enum field_type
     skip_value(r);
 }
 
-static void read_object(struct reader *r, const struct schema *s, void *object);
+static void read_object(struct yaml_reader *r, const struct schema *s, void *object);
 
-static void read_list(struct reader *r, const struct slot *list)
+static void read_list(struct yaml_reader *r, const struct slot *list)
 {
     const struct field *f = list->field;
     size_t n = r->path.n, count = 0;
@@ -197,7 +197,7 @@ static void read_list(struct reader *r, const struct slot *list)
 }
 
 /* The name of a map's entry, just read; the value is still to come. */
-static struct field_pair *read_name(struct reader *r, void **items, size_t *count)
+static struct field_pair *read_name(struct yaml_reader *r, void **items, size_t *count)
 {
     struct span name = scalar_text(r);
     buf_byte(&r->path, '.');
@@ -216,7 +216,7 @@ static struct field_pair *read_name(struct reader *r, void **items, size_t *coun
     return pair;
 }
 
-static void read_map(struct reader *r, const struct slot *map)
+static void read_map(struct yaml_reader *r, const struct slot *map)
 {
     size_t n = r->path.n, count = 0;
     void *items = NULL;
@@ -238,7 +238,7 @@ static void read_map(struct reader *r, const struct slot *map)
     slot_set_items(map, items, count);
 }
 
-static void read_words(struct reader *r, const struct slot *list)
+static void read_words(struct yaml_reader *r, const struct slot *list)
 {
     struct spot at = spot_here(r);
     const char **words;
@@ -248,7 +248,7 @@ static void read_words(struct reader *r, const struct slot *list)
 }
 
 /* The value whose first event was just read. */
-static void read_value(struct reader *r, const struct slot *s)
+static void read_value(struct yaml_reader *r, const struct slot *s)
 {
     yaml_event_type_t type = r->event.type;
     bool scalar = type == YAML_SCALAR_EVENT, none = scalar && scalar_is_null(r);
@@ -274,7 +274,7 @@ static void read_value(struct reader *r, const struct slot *s)
 }
 
 /* One key, just read, and its value. */
-static void read_key(struct reader *r, const struct schema *s, void *object, size_t *seen_lines)
+static void read_key(struct yaml_reader *r, const struct schema *s, void *object, size_t *seen_lines)
 {
     struct span key = scalar_text(r);
     struct slot slot;
@@ -305,7 +305,7 @@ static void read_key(struct reader *r, const struct schema *s, void *object, siz
 }
 
 /* A mapping whose start was just read. */
-static void read_object(struct reader *r, const struct schema *s, void *object)
+static void read_object(struct yaml_reader *r, const struct schema *s, void *object)
 {
     size_t seen_lines[KEYS_MAX] = {0}, n = r->path.n;
     yaml_event_type_t type;
@@ -320,7 +320,7 @@ static void read_object(struct reader *r, const struct schema *s, void *object)
     }
 }
 
-static void reader_open(struct reader *r, const char *source, struct span text)
+static void reader_open(struct yaml_reader *r, const char *source, struct span text)
 {
     if (!yaml_parser_initialize(&r->parser)) {
         const struct spot at = {source, 0, 0, NULL};
@@ -333,7 +333,7 @@ static void reader_open(struct reader *r, const char *source, struct span text)
     next(r); /* stream start */
 }
 
-static void reader_close(struct reader *r)
+static void reader_close(struct yaml_reader *r)
 {
     if (r->have_event)
         yaml_event_delete(&r->event);
@@ -342,7 +342,7 @@ static void reader_close(struct reader *r)
 }
 
 /* Nothing may stand behind the first document. */
-static void expect_end(struct reader *r)
+static void expect_end(struct yaml_reader *r)
 {
     if (!r->dead && next(r) == YAML_DOCUMENT_END_EVENT && next(r) == YAML_DOCUMENT_START_EVENT) {
         struct spot at = spot_here(r);
@@ -352,7 +352,8 @@ static void expect_end(struct reader *r)
 
 bool schema_yaml_read(const struct schema *s, void *object, const char *source, struct span text, struct problems *p)
 {
-    struct reader r = {.root = s, .source = arena_text(p->arena, source), .p = p};
+    must(object && source && p->arena);
+    struct yaml_reader r = {.root = s, .source = arena_text(p->arena, source), .p = p};
     size_t before = p->count;
     reader_open(&r, source, text);
     if (!r.dead && next(&r) == YAML_DOCUMENT_START_EVENT) {
@@ -375,7 +376,8 @@ bool schema_yaml_read(const struct schema *s, void *object, const char *source, 
 bool yaml_read_value(const struct schema *root, const struct slot *s, const struct spot *at, struct span text,
                      struct problems *p)
 {
-    struct reader r = {.root = root, .source = at->source, .fixed = at, .p = p};
+    must(at->source && at->path);
+    struct yaml_reader r = {.root = root, .source = at->source, .fixed = at, .p = p};
     size_t before = p->count;
     buf_str(&r.path, at->path);
     reader_open(&r, at->source, text);

@@ -1,6 +1,7 @@
 #include "base/utf8.h"
 #include "schema/visit.h"
 #include "schema/yaml.h"
+#include "base/must.h"
 
 /* Letters, digits and a few marks that mean nothing to YAML, with no mark of a number or null's own. */
 static bool is_plain(struct span s)
@@ -136,6 +137,7 @@ static void value(void *self, const struct visit *v)
 
 void schema_yaml_write(const struct schema *s, const void *object, bool docs, struct buf *b)
 {
+    must(object);
     struct writer w = {b, docs};
     schema_visit(s, object, "", &(struct visitor){.self = &w, .enter = enter, .value = value});
 }

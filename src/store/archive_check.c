@@ -4,6 +4,7 @@
 #include "store/archive_private.h"
 #include "text/compress.h"
 #include "text/digest.h"
+#include "base/must.h"
 
 enum { SUMS_MAX = 1 << 24 };
 
@@ -29,6 +30,7 @@ bool archive_is_derived(struct span name)
 
 uint64_t archive_most_bytes(const char *name)
 {
+    must(name);
     size_t n = strlen(name);
     return n > 5 && strcmp(name + n - 5, ".json") == 0 ? UINT64_C(1) << 26 : UINT64_C(1) << 33;
 }
@@ -57,6 +59,7 @@ static bool next_sum(struct span *text, struct span *ret_hex, struct span *ret_n
 bool archive_sealed_name(const char *folder, const char *name, const char *hex, struct sealed_name *ret_sealed,
                          struct err *e)
 {
+    must(strlen(hex) == DIGEST_HEX - 1);
     struct buf sums = {0};
     bool read = file_read(path_in(folder, SUMS_NAME).text, SUMS_MAX, &sums, e);
     struct sealed_name found = {false, false};
@@ -113,7 +116,7 @@ static void check_sum(struct verifier *v, struct span hex, struct span name)
         note_bad(v, name, "differs from its hash in SHA256SUMS");
 }
 
-static void check_sums(struct verifier *v, struct span sums, const struct names *files)
+static void check_sums(struct verifier *v, struct span sums, const struct file_names *files)
 {
     bool *listed = arena_array(v->arena, files->count + 1, sizeof *listed);
     struct span hex, name;
@@ -133,8 +136,9 @@ static void check_sums(struct verifier *v, struct span sums, const struct names 
 
 bool archive_verify(const char *folder, struct arena *a, struct archive_check *ret_check, struct err *e)
 {
+    must(folder && a);
     struct verifier v = {.folder = folder, .arena = a};
-    struct names files;
+    struct file_names files;
     struct buf sums = {0};
     if (!archive_files(folder, a, &files, e))
         return false;
@@ -154,6 +158,7 @@ bool archive_verify(const char *folder, struct arena *a, struct archive_check *r
 
 bool archive_holds(const char *folder, const char *name, struct span content, struct err *e)
 {
+    must(folder && name && !strchr(name, '/'));
     mode_t mode = path_mode(folder, name);
     if (!archive_is_sealed(folder))
         return err_set(e, ERR_RECORDS,

@@ -53,6 +53,7 @@ static void make_slug(const char *label, char ret_slug[SLUG_MAX + 1])
 bool archive_create(const char *runs, const char *label, int64_t realtime_ns, struct arena *a, const char **ret_folder,
                     struct err *e)
 {
+    must(runs && a);
     must(realtime_ns >= 0);
     if (!make_folders(runs, e))
         return false;
@@ -78,6 +79,7 @@ bool archive_create(const char *runs, const char *label, int64_t realtime_ns, st
 
 const char *archive_id(const char *folder, struct arena *a)
 {
+    must(*folder);
     size_t end = strlen(folder);
     while (end > 1 && folder[end - 1] == '/')
         end--;
@@ -89,6 +91,7 @@ const char *archive_id(const char *folder, struct arena *a)
 
 bool archive_is_sealed(const char *folder)
 {
+    must(folder);
     return path_exists(folder, SUMS_NAME);
 }
 

@@ -6,6 +6,7 @@
 #include "schema/json.h"
 #include "store/archive_private.h"
 #include "text/compress.h"
+#include "base/must.h"
 
 /* ---- the files of a run ---- */
 
@@ -14,12 +15,13 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-bool archive_files(const char *folder, struct arena *a, struct names *ret_names, struct err *e)
+bool archive_files(const char *folder, struct arena *a, struct file_names *ret_names, struct err *e)
 {
+    must(folder && a);
     DIR *d = opendir(folder);
     if (!d)
         return err_set_errno(e, ERR_RECORDS, errno, "The run folder %s can't be read", folder);
-    struct names names = {0};
+    struct file_names names = {0};
     size_t capacity = 0;
     for (struct dirent *entry; (entry = readdir(d));) {
         mode_t mode = path_mode(folder, entry->d_name);
@@ -85,6 +87,7 @@ static int compare_entries(const void *a, const void *b)
 bool archive_list(const char *directory, struct arena *a, struct archive_entry **ret_entries, size_t *ret_count,
                   struct err *e)
 {
+    must(directory && a);
     if (is_run_folder(directory)) {
         *ret_entries = arena_array(a, 1, sizeof **ret_entries);
         **ret_entries = read_entry(directory, a);

@@ -8,13 +8,13 @@
 #define SUMS_NEW  "SHA256SUMS.new" /* until it is whole */
 #define RUN_NEW   "run.json.new"   /* likewise */
 
-struct names {
+struct file_names {
     const char **items;
     size_t count;
 };
 
 /* What lies right in the folder but for folders and the sums, in order of their names. */
-bool archive_files(const char *folder, struct arena *a, struct names *ret_names, struct err *e);
+bool archive_files(const char *folder, struct arena *a, struct file_names *ret_names, struct err *e);
 
 /* Of one name in SHA256SUMS. */
 struct sealed_name {

@@ -11,7 +11,7 @@
 
 /* A run folder holds regular files and the engine's folders. What else lies there is no record: it could not be sealed,
  * and might block whoever opens it. */
-static bool only_files(const char *folder, const struct names *files, struct err *e)
+static bool only_files(const char *folder, const struct file_names *files, struct err *e)
 {
     for (size_t i = 0; i < files->count; i++) {
         mode_t mode = path_mode(folder, files->items[i]);
@@ -85,7 +85,7 @@ static bool pack(const char *folder, const char *name, struct err *e)
            err_set_errno(e, ERR_SYSTEM, errno, "%s can't be removed after it was packed", plain.text);
 }
 
-static bool hash_all(const char *folder, const struct names *files, struct buf *sums, struct err *e)
+static bool hash_all(const char *folder, const struct file_names *files, struct buf *sums, struct err *e)
 {
     for (size_t i = 0; i < files->count; i++) {
         char hex[DIGEST_HEX];
@@ -109,11 +109,12 @@ static bool write_sums(const char *folder, struct span sums, struct err *e)
 
 bool archive_seal(const char *folder, struct err *e)
 {
+    must(folder);
     static const char *const big[] = {"chunks.csv", "buffer.csv", "metrics.prom", "engine.log"};
     if (archive_is_sealed(folder))
         return err_set(e, ERR_RECORDS, "%s is already sealed.", folder);
     struct arena a = {0};
-    struct names files = {0};
+    struct file_names files = {0};
     struct buf sums = {0};
     unlink(path_in(folder, SUMS_NEW).text);
     unlink(path_in(folder, RUN_NEW).text);

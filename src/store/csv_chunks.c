@@ -1,4 +1,5 @@
 #include "store/csv_chunks.h"
+#include <assert.h>
 #include "store/csv_records.h"
 
 const char csv_chunks_header[] = "t_ns,request,kind,bytes,running,stamp\n";
@@ -46,6 +47,7 @@ static inline const char *name(const char *p, const char *const *names, char sto
 
 size_t csv_chunks_read(struct span *rest, struct rec_chunk *out, size_t *cells)
 {
+    assert(rest && out && cells);
     const char *p = rest->p, *end = rest->p + rest->n;
     unsigned kind = CHUNK_TEXT, stamp = STAMP_KERNEL;
     size_t count = 0, filled = 0;

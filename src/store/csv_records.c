@@ -1,4 +1,5 @@
 #include "store/csv_records.h"
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include "base/must.h"
@@ -45,6 +46,7 @@ const struct schema *csv_records_schema(enum csv_file file)
 
 int64_t csv_records_time(enum csv_file file, const void *record)
 {
+    assert(file < CSV_COUNT && record);
     if (file == CSV_REQUESTS)
         return ((const struct rec_request *)record)->end_ns;
     if (file == CSV_GPUS)
@@ -61,6 +63,7 @@ void csv_records_header(enum csv_file file, struct buf *b)
 
 size_t csv_records_put(struct buf *b, enum csv_file file, uint32_t gpu, const void *record)
 {
+    assert(file < CSV_COUNT && record);
     return schema_csv_put(files[file].schema, record, gpu, CSV_EXACT, b);
 }
 
@@ -100,7 +103,7 @@ static bool is_forgiven(enum csv_file file, const void *record)
     return file == CSV_REQUESTS && ((const struct rec_request *)record)->verdict != VERDICT_OK;
 }
 
-struct reader {
+struct records_reader {
     enum csv_file file;
     const struct schema *schema;
     struct csv csv;
@@ -112,7 +115,7 @@ struct reader {
 };
 
 /* One line, split into n fields. */
-static void take_line(struct reader *r, const struct span *fields, size_t n)
+static void take_line(struct records_reader *r, const struct span *fields, size_t n)
 {
     struct csv_records *found = &r->found;
     void *out = (char *)found->records + found->count * r->schema->size;
@@ -139,7 +142,7 @@ static void take_line(struct reader *r, const struct span *fields, size_t n)
     found->count++;
 }
 
-static void take_lines(struct reader *r, bool usual)
+static void take_lines(struct records_reader *r, bool usual)
 {
     struct csv_records *found = &r->found;
     struct span fields[CSV_COLUMNS_MAX];
@@ -160,7 +163,7 @@ static void take_lines(struct reader *r, bool usual)
 struct csv_records csv_records_read(enum csv_file file, struct span text, size_t gpus, struct arena *a)
 {
     must(file < CSV_COUNT);
-    struct reader r = {.file = file, .schema = files[file].schema, .gpus = gpus, .arena = a};
+    struct records_reader r = {.file = file, .schema = files[file].schema, .gpus = gpus, .arena = a};
     struct span names[CSV_COLUMNS_MAX];
     csv_init(&r.csv, text);
     size_t columns = csv_next(&r.csv, names, CSV_COLUMNS_MAX);

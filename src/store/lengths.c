@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <math.h>
 #include "store/request_set.h"
 
@@ -65,6 +66,7 @@ static double normal(uint64_t seed, size_t i)
 
 int64_t request_length(const struct plan_lengths *l, size_t i)
 {
+    assert(l->kind != LENGTH_LOGNORMAL || l->median >= 1);
     double tokens;
     if (l->kind != LENGTH_LOGNORMAL)
         return l->tokens;

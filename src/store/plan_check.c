@@ -2,6 +2,7 @@
 #include "schema/set.h"
 #include "store/plan_yaml.h"
 #include "text/json.h"
+#include "base/must.h"
 
 static void check_lengths(const struct plan_lengths *l, struct problems *p)
 {
@@ -98,6 +99,7 @@ static void check_path(const char *key, const char *path, bool may_be_empty, str
 
 void plan_check(const struct plan *plan, struct problems *p)
 {
+    must(plan && p && p->arena);
     schema_check_required(&plan_schema, plan, p);
     check_not_null(plan, p);
     check_path("engine.health_path", plan->engine.health_path, false, p);

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/utf8.h"
 #include "schema/yaml.h"
+#include "base/must.h"
 
 bool plan_yaml_read(struct plan *plan, const char *source, struct span text, struct problems *p)
 {
@@ -41,6 +42,7 @@ static bool load(const char *path, struct arena *a, struct span *ret_text, struc
 
 bool plan_yaml_load(struct plan *plan, const char *path, struct span *ret_text, struct problems *p)
 {
+    must(path && p && p->arena);
     struct span text;
     struct err e;
     if (!load(path, p->arena, &text, &e)) {

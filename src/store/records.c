@@ -15,7 +15,7 @@
 #include "text/compress.h"
 #include "text/digest.h"
 
-struct loader {
+struct records_loader {
     const struct record_files *files;
     const char *folder;
     struct arena *a;
@@ -24,7 +24,7 @@ struct loader {
 };
 
 /* The text of one file, or none where that is not there. One that a whole, sealed folder lacks was taken away. */
-static bool read_text(struct loader *l, const char *name, struct buf *b)
+static bool read_text(struct records_loader *l, const char *name, struct buf *b)
 {
     struct err e;
     bool there = false;
@@ -39,7 +39,7 @@ static bool read_text(struct loader *l, const char *name, struct buf *b)
 
 /* What the recorder counted, against what was read: only of a file whose lines are all right, as the others are told
  * of already. */
-static void check_series(struct loader *l, enum csv_file t, const struct csv_records *rows)
+static void check_series(struct records_loader *l, enum csv_file t, const struct csv_records *rows)
 {
     const struct rec_run *run = &l->r->run;
     struct rec_series read = {
@@ -77,7 +77,7 @@ static void check_series(struct loader *l, enum csv_file t, const struct csv_rec
         }
 }
 
-static struct csv_records load(struct loader *l, enum csv_file t)
+static struct csv_records load(struct records_loader *l, enum csv_file t)
 {
     struct buf text = {0};
     struct csv_records rows = {0};
@@ -125,7 +125,7 @@ static bool before_request(const void *a, const void *b)
 
 /* ---- parts ---- */
 
-static void load_series(struct loader *l, enum csv_file t, void *ret_items, size_t *ret_count)
+static void load_series(struct records_loader *l, enum csv_file t, void *ret_items, size_t *ret_count)
 {
     struct csv_records rows = load(l, t);
     sort_stable(rows.records, rows.count, csv_records_size(t), before_i64);
@@ -155,7 +155,7 @@ static void set_series(struct rec_gpu *g, enum csv_file file, void *items, size_
 }
 
 /* Deals the rows of one file out to their GPUs, each in order of time. */
-static void deal(struct loader *l, enum csv_file file)
+static void deal(struct records_loader *l, enum csv_file file)
 {
     const struct csv_records rows = load(l, file);
     size_t size = csv_records_size(file), gpus = l->r->gpu_count;
@@ -176,7 +176,7 @@ static void deal(struct loader *l, enum csv_file file)
 }
 
 /* The series go by the lines of gpus.csv: with one of them wrong none can be dealt out. */
-static void load_gpus(struct loader *l)
+static void load_gpus(struct records_loader *l)
 {
     struct csv_records gpus = load(l, CSV_GPUS);
     l->r->gpus = gpus.records;
@@ -188,7 +188,7 @@ static void load_gpus(struct loader *l)
 }
 
 /* True when no request was left out. */
-static bool load_requests(struct loader *l)
+static bool load_requests(struct records_loader *l)
 {
     struct csv_records rows = load(l, CSV_REQUESTS), chunks = load(l, CSV_CHUNKS);
     struct rec_request *all = rows.records;
@@ -209,8 +209,8 @@ static bool load_requests(struct loader *l)
 }
 
 /* Reads a document; its text's SHA-256 to ret_sha256, which may be null. */
-static bool load_document(struct loader *l, const struct schema *s, void *object, const char *name, bool *ret_there,
-                          char ret_sha256[DIGEST_HEX], struct err *e)
+static bool load_document(struct records_loader *l, const struct schema *s, void *object, const char *name,
+                          bool *ret_there, char ret_sha256[DIGEST_HEX], struct err *e)
 {
     const char *path = arena_format(l->a, "%s/%s", l->folder, name);
     struct buf text = {0};
@@ -223,7 +223,7 @@ static bool load_document(struct loader *l, const struct schema *s, void *object
 }
 
 /* stamp_source in run.json is known where there is a client.json. */
-static void load_client(struct loader *l)
+static void load_client(struct records_loader *l)
 {
     struct err e;
     bool there = false;
@@ -237,7 +237,7 @@ static void load_client(struct loader *l)
 }
 
 /* A run that was cut before its first run.json: what can be had from elsewhere. */
-static void load_run(struct loader *l, const char *plan_sha256)
+static void load_run(struct records_loader *l, const char *plan_sha256)
 {
     struct rec_run *run = &l->r->run;
     struct err e;
@@ -256,8 +256,9 @@ static void load_run(struct loader *l, const char *plan_sha256)
 bool records_read(const struct record_files *files, const char *folder, const struct archive_check *seal,
                   struct arena *a, struct records *ret_records, struct err *e)
 {
+    must(files->read && folder && seal);
     struct records r = {.sealed = seal->sealed && seal->bad_records == 0};
-    struct loader l = {.files = files, .folder = folder, .a = a, .r = &r};
+    struct records_loader l = {.files = files, .folder = folder, .a = a, .r = &r};
     char plan_sha256[DIGEST_HEX];
     bool there = false;
     if (!load_document(&l, &plan_schema, &r.plan, "plan.json", &there, plan_sha256, e))
@@ -301,6 +302,7 @@ static bool read_file(void *self, const char *name, struct buf *b, bool *ret_the
 
 bool records_load(const char *folder, struct arena *a, struct records *ret_records, struct err *e)
 {
+    must(folder && a);
     const struct record_files files = {(void *)(uintptr_t)folder, read_file};
     struct archive_check check;
     if (access(folder, F_OK) != 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "model/limits.h"
+#include "base/must.h"
 
 enum { REQUESTS_MAX = 4000000 }; /* as a plan may ask for */
 
@@ -41,6 +42,7 @@ static size_t place_in_plan(const struct plan *p, const char *uuid)
 
 void check_gpus(struct records *r, struct damage *d)
 {
+    must(r->gpus || r->gpu_count == 0);
     if (r->gpu_count > RECORD_GPUS_MAX) {
         damage_add(d, "gpus.csv names %zu GPUs, but a run may have %d at most; no series is used", r->gpu_count,
                    RECORD_GPUS_MAX);
@@ -264,6 +266,7 @@ static void check_warmups(struct records *r, bool stepped, struct left_out *out)
 
 void check_requests(struct records *r, const struct rec_chunk *chunks, size_t count, bool all, struct damage *d)
 {
+    must(chunks || count == 0);
     struct arena scratch = {0};
     struct buf fault = {0};
     struct left_out out = {0};

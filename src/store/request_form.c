@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "text/json.h"
+#include "base/must.h"
 
 /* The path as a word of a shell command. A pipe has none that a command could read again. */
 static const char *shell_word(const char *file, struct arena *a)
@@ -297,6 +298,7 @@ static bool is_spread(struct span text)
 
 const char *request_form(struct span text, const char *file, struct arena *a)
 {
+    must(file && a);
     const char *encoding = utf8_other_encoding(text), *form = NULL;
     if (encoding)
         return with_command(encoding, arena_format(a, "iconv -f %s -t UTF-8 %%s > new.jsonl", encoding), file, a);
@@ -358,6 +360,7 @@ static const char *key_list(struct span line, struct arena *a)
 
 const char *request_line_form(struct span line, const char *file, struct arena *a, const char **ret_advice)
 {
+    must(file && ret_advice);
     const char *keys = key_list(line, a), *what = NULL;
     *ret_advice = "";
     if (!keys)

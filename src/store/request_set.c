@@ -5,6 +5,7 @@
 #include "store/request_form.h"
 #include "text/compress.h"
 #include "text/json.h"
+#include "base/must.h"
 
 enum { PROBLEMS_MAX = 20, KEYS_TOLD = 8, TALLIES_MAX = 256 };
 
@@ -12,7 +13,7 @@ static const uint64_t file_max = 2ull << 30;
 static const int64_t length_max = 1000000000; /* as requests.lengths.tokens */
 
 /* One member of a line's object; of equal names the last. */
-struct member {
+struct line_member {
     struct span name; /* decoded, in the loader's `names` once all are read */
     size_t name_at;
     struct span value; /* as it stands */
@@ -21,13 +22,13 @@ struct member {
 /* Why members of that name are not sent. */
 enum unsent { UNSENT_UNKNOWN, UNSENT_OWN, UNSENT_PLAN, UNSENT_LENGTH };
 
-struct tally {
+struct key_tally {
     const char *name;
     enum unsent why;
     size_t lines, first;
 };
 
-struct loader {
+struct set_loader {
     struct request_set *set;
     size_t capacity;
     const struct plan *plan;
@@ -36,10 +37,10 @@ struct loader {
     struct buf decoded;
     struct span line_text;
     size_t ill_formed; /* where the line's first ill-formed byte stands; line_text.n: none */
-    struct member *members;
+    struct line_member *members;
     size_t member_count, member_capacity;
     struct buf names;
-    struct tally tallies[TALLIES_MAX];
+    struct key_tally tallies[TALLIES_MAX];
     size_t tally_count, other_keys;
     bool form_told;
 };
@@ -160,14 +161,14 @@ static bool plan_sets(const struct plan_requests *r, struct span name)
 /* ---- faults ---- */
 
 /* Counted beyond the first ones; the caller tells their number. */
-static bool fault(struct loader *l, size_t line, size_t column, const char *key, const char *text)
+static bool fault(struct set_loader *l, size_t line, size_t column, const char *key, const char *text)
 {
     if (l->faults++ < PROBLEMS_MAX)
         problems_add_at(l->p, l->plan->requests.file, line, column, key, "%s", text);
     return false;
 }
 
-static size_t column_of(const struct loader *l, const char *at)
+static size_t column_of(const struct set_loader *l, const char *at)
 {
     return (size_t)(at - l->line_text.p) + 1;
 }
@@ -197,13 +198,13 @@ static const char *kind_words(enum json_kind k)
     }
 }
 
-static bool wrong_kind(struct loader *l, size_t line, const char *key, enum json_kind k, const char *expected)
+static bool wrong_kind(struct set_loader *l, size_t line, const char *key, enum json_kind k, const char *expected)
 {
     return fault(l, line, 0, key,
                  arena_format(l->p->arena, "Expected %s, but found %s. %s", expected, kind_words(k), what_a_line_is));
 }
 
-static bool ill_formed(struct loader *l, size_t line, const char *key)
+static bool ill_formed(struct set_loader *l, size_t line, const char *key)
 {
     const char *at = l->line_text.p + l->ill_formed;
     return fault(
@@ -215,7 +216,7 @@ static bool ill_formed(struct loader *l, size_t line, const char *key)
             (unsigned char)*at));
 }
 
-static bool no_json(struct loader *l, size_t line, const struct json *j)
+static bool no_json(struct set_loader *l, size_t line, const struct json *j)
 {
     if (l->ill_formed <= json_error_offset(j) && l->ill_formed < l->line_text.n)
         return ill_formed(l, line, NULL);
@@ -227,7 +228,7 @@ static bool no_json(struct loader *l, size_t line, const struct json *j)
 
 /* Every text inside a value that is sent, names too: text that is not UTF-8, or half of a surrogate pair, can't go out
  * as it is. */
-static bool check_sendable(struct loader *l, size_t line, const char *key, struct span value)
+static bool check_sendable(struct set_loader *l, size_t line, const char *key, struct span value)
 {
     struct json j;
     if (l->ill_formed < l->line_text.n && l->line_text.p + l->ill_formed >= value.p &&
@@ -250,7 +251,7 @@ static bool check_sendable(struct loader *l, size_t line, const char *key, struc
 }
 
 /* Every message an object with a role (a text) and a content or tool calls; the engine judges the rest. */
-static bool check_messages(struct loader *l, size_t line, struct span messages)
+static bool check_messages(struct set_loader *l, size_t line, struct span messages)
 {
     struct json j;
     enum json_kind k;
@@ -282,7 +283,7 @@ static bool check_messages(struct loader *l, size_t line, struct span messages)
 
 /* ---- a line's members ---- */
 
-static struct member *member_place(struct loader *l, struct span name)
+static struct line_member *member_place(struct set_loader *l, struct span name)
 {
     for (size_t i = 0; i < l->member_count; i++) {
         struct span other = {l->names.p + l->members[i].name_at, l->members[i].name.n};
@@ -293,14 +294,14 @@ static struct member *member_place(struct loader *l, struct span name)
         l->member_capacity = l->member_capacity ? 2 * l->member_capacity : 16;
         l->members = mem_grow(l->members, l->member_capacity, sizeof *l->members);
     }
-    struct member *m = &l->members[l->member_count++];
-    *m = (struct member){.name_at = l->names.n, .name = {.n = name.n}};
+    struct line_member *m = &l->members[l->member_count++];
+    *m = (struct line_member){.name_at = l->names.n, .name = {.n = name.n}};
     buf_add(&l->names, name.p, name.n);
     return m;
 }
 
 /* Reads all members of the object into the loader; false when the line is at fault. */
-static bool read_members(struct loader *l, struct json *j, size_t line)
+static bool read_members(struct set_loader *l, struct json *j, size_t line)
 {
     l->member_count = 0;
     buf_clear(&l->names);
@@ -321,7 +322,7 @@ static bool read_members(struct loader *l, struct json *j, size_t line)
     return true;
 }
 
-static const struct member *find_member(const struct loader *l, const char *name)
+static const struct line_member *find_member(const struct set_loader *l, const char *name)
 {
     for (size_t i = 0; i < l->member_count; i++)
         if (span_is(l->members[i].name, name))
@@ -335,7 +336,7 @@ static enum json_kind kind_of(struct span value, struct json *j)
     return json_next(j);
 }
 
-static void count_unsent(struct loader *l, struct span name, enum unsent why, size_t line)
+static void count_unsent(struct set_loader *l, struct span name, enum unsent why, size_t line)
 {
     for (size_t i = 0; i < l->tally_count; i++)
         if (span_is(name, l->tallies[i].name) && l->tallies[i].why == why) {
@@ -347,11 +348,11 @@ static void count_unsent(struct loader *l, struct span name, enum unsent why, si
         return;
     }
     l->tallies[l->tally_count++] =
-        (struct tally){.name = arena_copy(l->p->arena, name.p, name.n), .why = why, .lines = 1, .first = line};
+        (struct key_tally){.name = arena_copy(l->p->arena, name.p, name.n), .why = why, .lines = 1, .first = line};
 }
 
 /* A line's own length. All of its names say the same thing. */
-static bool read_length(struct loader *l, struct request_row *row, const struct member *m, const char *name)
+static bool read_length(struct set_loader *l, struct request_row *row, const struct line_member *m, const char *name)
 {
     struct json j;
     int64_t tokens;
@@ -374,7 +375,7 @@ static bool read_length(struct loader *l, struct request_row *row, const struct 
 }
 
 /* A member that jtok decides itself: told where the line wanted something else. */
-static void read_own(struct loader *l, const struct request_row *row, const struct member *m)
+static void read_own(struct set_loader *l, const struct request_row *row, const struct line_member *m)
 {
     struct json j;
     enum json_kind k = kind_of(m->value, &j);
@@ -386,7 +387,8 @@ static void read_own(struct loader *l, const struct request_row *row, const stru
         count_unsent(l, m->name, UNSENT_OWN, row->line);
 }
 
-static bool read_single(struct loader *l, const struct request_row *row, const struct member *m, const char *name)
+static bool read_single(struct set_loader *l, const struct request_row *row, const struct line_member *m,
+                        const char *name)
 {
     struct json j;
     int64_t n;
@@ -402,7 +404,7 @@ static bool read_single(struct loader *l, const struct request_row *row, const s
 }
 
 /* Appends a member to the row's own part of the body. */
-static void add_extra(const struct member *m, struct buf *extra)
+static void add_extra(const struct line_member *m, struct buf *extra)
 {
     buf_str(extra, extra->n ? ", \"" : "{\"");
     buf_add(extra, m->name.p, m->name.n); /* a known name: nothing to escape */
@@ -411,12 +413,12 @@ static void add_extra(const struct member *m, struct buf *extra)
 }
 
 /* All members but prompt and messages. */
-static bool read_rest(struct loader *l, struct request_row *row)
+static bool read_rest(struct set_loader *l, struct request_row *row)
 {
     struct buf extra = {0};
     bool good = true;
     for (size_t i = 0; i < l->member_count && good; i++) {
-        const struct member *m = &l->members[i];
+        const struct line_member *m = &l->members[i];
         struct json j;
         enum json_kind k = kind_of(m->value, &j);
         const char *name;
@@ -444,10 +446,10 @@ static bool read_rest(struct loader *l, struct request_row *row)
 }
 
 /* What the line asks: its prompt, or its messages. */
-static bool read_asked(struct loader *l, struct request_row *row)
+static bool read_asked(struct set_loader *l, struct request_row *row)
 {
-    const struct member *prompt = find_member(l, "prompt"), *messages = find_member(l, "messages");
-    const struct member *asked = prompt ? prompt : messages;
+    const struct line_member *prompt = find_member(l, "prompt"), *messages = find_member(l, "messages");
+    const struct line_member *asked = prompt ? prompt : messages;
     const char *name = prompt ? "prompt" : "messages";
     struct json j;
     if (!asked) {
@@ -483,7 +485,7 @@ static bool read_asked(struct loader *l, struct request_row *row)
     return true;
 }
 
-static void read_line(struct loader *l, struct span text, size_t line)
+static void read_line(struct set_loader *l, struct span text, size_t line)
 {
     struct request_set *s = l->set;
     struct request_row row = {.line = line, .max_tokens = ABSENT_I64};
@@ -524,7 +526,7 @@ static bool is_blank(struct span s)
     return true;
 }
 
-static void read_lines(struct loader *l)
+static void read_lines(struct set_loader *l)
 {
     struct span rest = utf8_without_mark(buf_span(&l->set->text));
     for (size_t line = 1; rest.n; line++) {
@@ -539,7 +541,7 @@ static void read_lines(struct loader *l)
 
 /* ---- what is not sent, in words ---- */
 
-static void add_warning(struct loader *l, const char *text)
+static void add_warning(struct set_loader *l, const char *text)
 {
     struct request_set *s = l->set;
     s->warnings[s->warning_count++] = text;
@@ -547,12 +549,12 @@ static void add_warning(struct loader *l, const char *text)
 
 /* "uid (750 lines, first in line 1), category (3 lines, first in line 7)" of the keys that are not sent for one reason;
  * null: none. */
-static const char *tally_text(const struct loader *l, enum unsent why)
+static const char *tally_text(const struct set_loader *l, enum unsent why)
 {
     struct buf b = {0};
     size_t n = 0;
     for (size_t i = 0; i < l->tally_count; i++) {
-        const struct tally *t = &l->tallies[i];
+        const struct key_tally *t = &l->tallies[i];
         if (t->why != why)
             continue;
         if (n++ < KEYS_TOLD)
@@ -566,7 +568,7 @@ static const char *tally_text(const struct loader *l, enum unsent why)
     return text;
 }
 
-static void make_warnings(struct loader *l)
+static void make_warnings(struct set_loader *l)
 {
     static const struct {
         enum unsent why;
@@ -619,7 +621,7 @@ static void set_lengths(struct request_set *s, const struct plan_lengths *l)
     }
 }
 
-static void loader_done(struct loader *l)
+static void loader_done(struct set_loader *l)
 {
     buf_done(&l->decoded);
     buf_done(&l->names);
@@ -628,8 +630,9 @@ static void loader_done(struct loader *l)
 
 bool request_set_load(struct request_set *s, const struct plan *plan, int stop_fd, struct problems *p)
 {
+    must(plan->requests.file && p && p->arena);
     struct request_set loaded = {0};
-    struct loader l = {.set = &loaded, .plan = plan, .p = p};
+    struct set_loader l = {.set = &loaded, .plan = plan, .p = p};
     const char *file = plan->requests.file;
     struct err e;
     if (!file_read_input(file, file_max, stop_fd, &loaded.text, loaded.sha256, &e)) {

@@ -1,8 +1,10 @@
 #include "store/secrets.h"
 #include "schema/visit.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "text/json.h"
+#include "base/must.h"
 
 void secrets_done(struct secrets *s)
 {
@@ -67,6 +69,7 @@ static void add_forms(struct secrets *s, const char *name, struct span value)
 
 void secrets_add(struct secrets *s, const char *name, struct span value)
 {
+    must(name && *name);
     while (value.n) {
         const char *end = memchr(value.p, '\n', value.n);
         struct span line = {value.p, end ? (size_t)(end - value.p) : value.n};
@@ -180,6 +183,7 @@ static const struct secret *match(const struct secrets *s, struct span text)
 
 size_t secrets_replace(const struct secrets *s, struct span text, struct buf *b)
 {
+    assert(text.p || text.n == 0);
     size_t places = 0, kept = 0, covered = 0; /* [.., covered) belongs to the stretch being replaced */
     for (size_t i = 0; i < text.n; i++) {
         if (!s->starts[(unsigned char)text.p[i]])
@@ -251,6 +255,7 @@ static void mask_value(void *self, const struct visit *v)
 
 struct plan secrets_mask_plan(const struct secrets *s, const struct plan *plan, struct arena *a, size_t *count)
 {
+    must(a && count);
     struct plan masked = *plan;
     struct mask m = {s, a, &masked, count};
     /* By place first, so that a value is counted once and named after its option. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include "text/canonical.h"
 #include "text/json.h"
+#include "base/must.h"
 
 /* An object's members without its braces; true where there are some. */
 static bool put_inside(struct buf *out, struct span object)
@@ -65,6 +66,7 @@ static void put_asked(const struct plan *plan, const struct request_row *row, st
 
 void work_line(const struct plan *plan, const struct request_set *set, size_t i, struct buf *out)
 {
+    must(i < set->count);
     const struct request_row *row = request_set_row(set, i);
     int64_t tokens = set->max_tokens[i];
     bool forced = plan->requests.lengths.ignore_eos && tokens != ABSENT_I64;
@@ -82,6 +84,7 @@ void work_line(const struct plan *plan, const struct request_set *set, size_t i,
 
 void work_digest(const struct plan *plan, const struct request_set *set, char ret_hex[DIGEST_HEX])
 {
+    must(set->row_count > 0 || set->count == 0);
     struct digest *d = digest_open();
     struct buf line = {0};
     for (size_t i = 0; i < set->count; i++) {

@@ -1,5 +1,6 @@
 #include "text/canonical.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include "base/arena.h"
@@ -27,6 +28,7 @@ void canonical_put_string(struct buf *out, struct span text)
 
 void canonical_put_f64(struct buf *out, double value)
 {
+    assert(isfinite(value));
     /* 2^63 and above are not 64-bit integers, and what is below is exact. */
     if (value == floor(value) && value >= -0x1p63 && value < 0x1p63)
         buf_i64(out, (int64_t)value);

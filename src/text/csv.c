@@ -1,10 +1,12 @@
 #include "text/csv.h"
+#include <assert.h>
 
 #include "base/num.h"
 #include "base/utf8.h"
 
 void csv_put(struct buf *b, struct span field, char separator)
 {
+    assert(separator == ',' || separator == '\n');
     bool plain = true;
     for (size_t i = 0; i < field.n && plain; i++)
         plain = field.p[i] != ',' && field.p[i] != '"' && field.p[i] != '\n' && field.p[i] != '\r';
@@ -77,6 +79,7 @@ static const char *field_end(const char *p, const char *end)
 
 size_t csv_next(struct csv *c, struct span *ret_fields, size_t max)
 {
+    assert(max > 0);
     const char *p = c->rest.p, *end = p + c->rest.n;
     if (c->rest.n == 0)
         return 0;

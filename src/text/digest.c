@@ -3,12 +3,14 @@
 /* The plain SHA-256 functions, not the EVP interface: they use the processor's SHA instructions all the same, and a
  * static link takes 20 KB of the library instead of 3 MB. */
 #define OPENSSL_SUPPRESS_DEPRECATED
+#include <assert.h>
 #include <errno.h>
 #include <openssl/sha.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/must.h"
 
 enum { BLOCK = 1024 * 1024 };
 
@@ -69,6 +71,7 @@ static bool add_file(struct digest *d, int fd, char *block, int64_t *size)
 
 bool digest_file(const char *path, char ret_hex[DIGEST_HEX], int64_t *ret_size, struct err *e)
 {
+    must(path);
     int fd = file_open(path, e);
     if (fd < 0)
         return false;
@@ -90,6 +93,7 @@ bool digest_file(const char *path, char ret_hex[DIGEST_HEX], int64_t *ret_size, 
 
 uint64_t digest_u64(struct span bytes)
 {
+    assert(bytes.p || bytes.n == 0);
     char hex[DIGEST_HEX];
     digest_bytes(bytes, hex);
     hex[16] = 0;

@@ -1,5 +1,6 @@
 #include "text/json.h"
 
+#include <assert.h>
 #include <limits.h>
 #include "base/num.h"
 #include "base/utf8.h"
@@ -21,6 +22,7 @@ enum {
 
 void json_init(struct json *j, struct span text)
 {
+    assert(text.p || text.n == 0);
     const char *start = text.n ? text.p : "";
     *j = (struct json){.start = start, .at = start, .end = start + text.n, .kind = JSON_END, .expect = EXPECT_VALUE};
 }
@@ -347,6 +349,7 @@ bool json_is_decoded(const struct json *j, const char *text)
 
 void json_text(const struct json *j, struct buf *b)
 {
+    assert(j->kind == JSON_STRING || j->kind == JSON_KEY);
     char room[4];
     for (struct span rest = j->raw; rest.n;) {
         struct span piece = j->escaped ? next_piece(&rest, room) : rest;

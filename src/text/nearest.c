@@ -1,4 +1,6 @@
 #include "text/nearest.h"
+#include <assert.h>
+#include "base/must.h"
 
 enum { DISTANCE_MAX = 128 };
 
@@ -37,6 +39,7 @@ size_t nearest_limit(struct span typed)
 
 bool nearest_is_nearer(struct span typed, const char *name, size_t *limit)
 {
+    assert(name && limit);
     struct span other = span_of(name);
     size_t distance = edit_distance(typed, other);
     if (distance > *limit || distance >= other.n)
@@ -47,6 +50,7 @@ bool nearest_is_nearer(struct span typed, const char *name, size_t *limit)
 
 const char *nearest_of(struct span typed, const char *const *names)
 {
+    must(names);
     const char *nearest = NULL;
     for (size_t limit = nearest_limit(typed); *names; names++)
         if (nearest_is_nearer(typed, *names, &limit))
