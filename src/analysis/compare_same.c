@@ -436,7 +436,8 @@ static size_t port_at(const char *text, size_t i, int64_t port)
 /* Drops what stands before: the folders that lead to the run's. */
 static void drop_path(struct buf *out)
 {
-    while (out->n && !memchr(" :,;=\"'", out->p[out->n - 1], 7))
+    static const char ends[] = " :,;=\"'";
+    while (out->n && !memchr(ends, out->p[out->n - 1], sizeof ends - 1))
         out->n--;
 }
 

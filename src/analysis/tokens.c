@@ -83,6 +83,14 @@ static inline uint32_t count_rise(struct tally *y, int32_t count, int64_t usage)
     return rise;
 }
 
+/* Of the request's next token chunk, as far as a pass can tell. */
+static inline uint32_t tokens_of(struct tally *y, const struct rec_chunk *c, int64_t usage, struct allotment *own)
+{
+    if (y->source == BY_COUNTS)
+        return count_rise(y, c->running, usage);
+    return own && y->source == BY_SIZES ? allot_next(own, c->bytes) : 0;
+}
+
 static void link_chunks(struct token_chains *s, struct tally *tallies, struct allotment *allotments,
                         int64_t merged_tokens)
 {
@@ -102,9 +110,7 @@ static void link_chunks(struct token_chains *s, struct tally *tallies, struct al
             continue;
         struct tally *y = &tallies[row];
         int64_t t_ns = c->t_ns;
-        uint32_t value = y->source == BY_COUNTS  ? count_rise(y, c->running, s->chains[row].tokens)
-                         : y->source == BY_SIZES ? allot_next(&allotments[row], c->bytes)
-                                                 : 0;
+        uint32_t value = tokens_of(y, c, s->chains[row].tokens, allotments ? &allotments[row] : NULL);
         largest = value > largest ? value : largest;
         stamps[c->stamp]++;
         y->value = value;
