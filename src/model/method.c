@@ -66,57 +66,58 @@ const char *method_differences(const struct method *m, struct arena *a)
 const struct method_decision method_decisions[] = {
     {"clock.step", "1",
      "A change of over 1 ms in the offset between REALTIME and MONOTONIC from one pair to the next is a clock step: "
-     "stamps between those pairs are marked, and a timing that uses one is null."},
+     "stamps between those pairs are flagged, and a timing that uses one is null."},
     {"energy.averaged_power", "2",
      "Where NVML's field 186 is not supported, PowerUsage, a one-second average, stands in: the field and scope that "
-     "answered are recorded, the run is marked averaged_power and compared only with its like."},
+     "answered are recorded, and the run carries the flag averaged_power and is compared only with runs that do."},
     {"energy.counter_interpolation", "2",
-     "The counter is interpolated linearly between its change points: readings that differ from the one before, each "
+     "The counter is interpolated linearly between its change points: samples that differ from the one before, each "
      "at the middle of its call."},
     {"energy.counter_lock", "2",
-     "Counter reads are locked to the counter's own step: its moment of change is found once by reads 5 ms apart, then "
-     "each read comes 5 ms after the expected change and is repeated 10 ms later if nothing changed, so that a change "
-     "point is right to about 10 ms, not 100 ms."},
+     "Counter reads are locked to the counter's own step: its moment of change is found once by reads 5 ms apart, "
+     "then each read comes 5 ms after the expected change and is repeated 10 ms later if nothing changed, so that a "
+     "change point is right to about 10 ms, not 100 ms."},
     {"energy.counter_void", "2",
-     "A counter that goes backward, or is read and stands still for over 0.5 s (to the last equal reading) while a "
-     "power series reads above 1 W, is void for that GPU in that stage; it is never clamped. A hole in its reads loses "
-     "no energy: it is stored as a gap and voids nothing."},
+     "A counter that goes backward, or is read and stands still for over 0.5 s (to the last equal sample) while a "
+     "power series reads above 1 W, is void for that GPU in that stage; it is never clamped. A hole in its reads "
+     "loses no energy: it is stored as a gap and voids nothing."},
     {"energy.precise", "2",
      "Basis `precise`: the 20 ms buffer's integral times one factor per GPU and run, the counter over the buffer from "
      "service_start to release_end with the counter evaluated at t + L; never a factor per stage."},
     {"energy.lag", "2",
      "L, the counter's delay, is sought from -20 to 150 ms in steps of 5 ms: the least squared residual between "
-     "counter steps and the unscaled buffer's integral over them, over the same steps for every L (ties: the lower L), "
-     "refined by a parabola through the least and its two neighbours. At an end of that range it was not found: 0 is "
-     "used, and the counter's doubt takes 50 ms."},
+     "counter steps and the unscaled buffer's integral over them, over the same steps for every L (ties: the lower "
+     "L), refined by a parabola through the least and its two neighbours. At an end of that range it was not found: 0 "
+     "is used, and the counter's doubt takes 50 ms."},
     {"energy.marks", "2",
-     "Extra samples at each stage mark and 0.2 s after it make `benchmark-1.5+marks`, shown beside; headline and rules "
-     "use the 1 s grid only, and a mark sample without its partner is dropped."},
+     "Boundary samples, taken at each boundary of a stage and 0.2 s after it, give `benchmark-1.5+marks`, which is "
+     "shown beside the headline; headline and rules use the 1 s grid only, and a boundary sample without its partner "
+     "is dropped."},
     {"energy.instrument", "2",
-     "The instrument doubt says how far a reading may be from what the board's own sensor saw, in this run, and means "
+     "The instrument doubt says how far a value may be from what the board's own sensor saw, in this run, and means "
      "to hold in at least 95 % of cases. It is made of limits and known differences, not of multiples of a standard "
      "deviation; a known difference is added in full, never in a root."},
     {"energy.instrument_counter", "2",
-     "Counter: at each end 10 ms (100 ms where a change point around it was not read as locked, repeat or boundary) "
-     "times the mean power within 0.2 s of it, and |L| plus a quarter of the distance of those change points, times "
-     "the step of the power there; the root of the sum of squares."},
+     "Counter: at each end 10 ms (100 ms where a change point around it was not sampled as locked, repeat or "
+     "boundary) times the mean power within 0.2 s of it, and |L| plus a quarter of the distance of those change "
+     "points, times the step of the power there; the root of the sum of squares."},
     {"energy.instrument_precise", "2",
      "Precise: the largest less the least, from 5 s before the stage to 5 s after it, of the counter at t + L minus "
-     "the scaled integral of the buffer, once at each change point between service_start and release_end. Buffer: |1 - "
-     "factor| times its energy, plus the doubt of precise."},
+     "the scaled integral of the buffer, once at each change point between service_start and release_end. Buffer: |1 "
+     "- factor| times its energy, plus the doubt of precise."},
     {"energy.instrument_grid", "2",
-     "Grid, with marks likewise: its difference to precise plus the doubt of precise, for each GPU whose buffer covers "
-     "the stage (both ends, no gap over 60 ms); else its difference to the counter plus the counter's doubt; with "
-     "neither the root of 2 sum (T dP)^2 over the sampling intervals that touch it, for startup, formal stage and "
-     "lifecycle from ten samples inside on; else none, with the reason."},
+     "Grid, with boundary samples likewise: its difference to precise plus the doubt of precise, for each GPU whose "
+     "buffer covers the stage (both ends, no gap over 60 ms); else its difference to the counter plus the counter's "
+     "doubt; with neither the root of 2 sum (T dP)^2 over the sampling intervals that touch it, for startup, formal "
+     "stage and lifecycle from ten samples inside on; else none, with the reason."},
     {"energy.sums", "2",
      "In a sum over GPUs or stages, known differences are added with their signs first and count once; what is left "
      "over adds by the root of the sum of squares, for a lifecycle one term a GPU and not one a stage. Successive "
      "differences take an interval that two stages touch once, and add linearly over GPUs, which are sampled in one "
      "phase."},
     {"energy.tokens_edge", "2",
-     "J/token of a window that cuts streams adds the tokens' edge linearly: each end that cuts streams is moved on its "
-     "own from -50 to +50 ms in steps of 1 ms, and half of the largest less the least J/token is taken."},
+     "J/token of a window that cuts streams adds the tokens' edge linearly: each end that cuts streams is moved on "
+     "its own from -50 to +50 ms in steps of 1 ms, and half of the largest less the least J/token is taken."},
     {"energy.calibration", "2",
      "The calibration doubt is an assumed limit of the board's sensor: the larger of 6 % and 5 W times the duration, "
      "for each GPU, once for the interval asked; a calibration in the plan replaces it. It is fully correlated over "
@@ -128,8 +129,8 @@ const struct method_decision method_decisions[] = {
      "release_end is the latest of exit, memory released and power recovered; the 30 s of proof are the hold, stored "
      "and not counted."},
     {"stage.baseline", "3",
-     "A baseline is idle when a GPU has no compute process, its utilisation is 0, the population standard deviation of "
-     "its power is within the larger of 2 % and 1 W, and the time-weighted means of its two halves are within the "
+     "A baseline is idle when a GPU has no compute process, its utilisation is 0, the population standard deviation "
+     "of its power is within the larger of 2 % and 1 W, and the time-weighted means of its two halves are within the "
      "larger of 2 % and 1 W of each other."},
     {"stage.baseline_window", "3",
      "A baseline window starts at the latest sample of a tick, so that every GPU is covered, and the last one starts "
@@ -139,51 +140,52 @@ const struct method_decision method_decisions[] = {
      "GPUs are sampled at phases of their own; samples belong to one tick when they are nearest to it, up to half a "
      "period late. The latest stamp of a tick counts, and the hold is proven by a sample at or after its end."},
     {"stage.hold", "3",
-     "A missing sample (null, or a hole of over 2.5 periods) or an excursion out of the band starts the hold again. An "
-     "excursion later than exit and memory release is counted, printed and marked hold_restarted, with the energy up "
-     "to the first sample in band beside."},
+     "A missing sample (null, or a hole of over 2.5 periods) or an excursion out of the band starts the hold again. "
+     "An excursion later than exit and memory release is counted, printed and flagged hold_restarted, with the energy "
+     "up to the first sample in band beside."},
     {"stage.recovery_resolution", "3",
      "Power recovery has the grid's resolution: one period times the baseline's power is printed beside the release "
      "energy, apart from its doubt."},
     {"stage.not_closed", "3",
-     "Where a release did not close, its energy so far ends at the last grid reading; L, factor and the drift between "
+     "Where a release did not close, its energy so far ends at the last grid sample; L, factor and the drift between "
      "counter and buffer end at the lesser of the last change point less 150 ms and the last buffer sample."},
     {"stage.phases", "3",
-     "An engine's log cuts the startup into phases at the first occurrence of each mark, in order; each has seconds, "
-     "joules and watts by precise, what has no mark is the rest, and they add up to the stage. No check uses them."},
+     "An engine's log cuts the startup into phases at the first occurrence of each milestone, in order; each has "
+     "seconds, joules and watts by precise, what has no milestone is the rest, and they add up to the stage. No check "
+     "uses them."},
     {"stage.waits", "3",
-     "After the last request the engine's token count is read at once; where it equals what is known to have been "
+     "After the last request the engine's token count is scraped at once; where it equals what is known to have been "
      "generated, with or without explained requests, or where a request failed, the stop follows at once; else it is "
-     "read on, for at most 1 s. Waits between formal_end and stop, and between warm-up and formal_start, are stored "
-     "and printed in seconds and joules and never subtracted."},
+     "scraped again, for at most 1 s. Waits between formal_end and stop, and between warm-up and formal_start, are "
+     "stored and printed in seconds and joules and never subtracted."},
     {"stage.observer_wait", "3",
-     "A stage is marked observer_wait when jtok's own waits in it took over 2 % of its energy, by precise: after "
+     "A stage is flagged observer_wait when jtok's own waits in it took over 2 % of its energy, by precise: after "
      "formal_end all of them, before formal_start what exceeds the 0.3 s of silence."},
     {"stage.warmup", "3",
      "Warm-up: 8 requests at once from a built-in set that shares no prompt with the formal one, 64 output tokens "
      "each."},
     {"stage.memory_by_process", "3",
-     "GPU memory is attributed by process, not by the sum: what another user's process holds on a GPU outside the plan "
-     "is named and judged by nobody."},
+     "GPU memory is attributed by process, not by the sum: what another user's process holds on a GPU outside the "
+     "plan is named and judged by nobody."},
     {"stage.page_cache", "3",
      "The page cache is left as it is, and how much of the snapshot was in it is recorded before anything of it is "
-     "read. Reading weights for a digest leaves that as it was; where it can't, the run is marked page_cache_warmed."},
+     "read. Reading weights for a digest leaves that as it was; where it can't, the run is flagged page_cache_warmed."},
     {"request.connect_ahead", "4",
      "Connections are opened after the warm-up, in waves, with at least 0.3 s of silence; then all requests are "
      "written in one sweep. A plan may ask for connecting with the request."},
     {"request.tpot", "4",
-     "TPOT divides by n - n1, n1 being the tokens of all chunks that share the first stamp; it is undefined, not zero, "
-     "for n < 2, for n - n1 of 0 or less, and where the last stamp is the first. Where running counts don't tell n1, "
-     "it comes from the tokens allotted to chunks and is marked as spread."},
+     "TPOT divides by n - n1, n1 being the tokens of all chunks that share the first stamp; it is undefined, not "
+     "zero, for n < 2, for n - n1 of 0 or less, and where the last stamp is the first. Where running counts don't "
+     "give n1, it comes from the tokens allotted to chunks and is counted as allotted."},
     {"request.arrivals_merged", "4",
-     "A run is marked arrivals_merged, and its latencies are shown but not compared, where over half of the output "
+     "A run is flagged arrivals_merged, and its latencies are shown but not compared, where over half of the output "
      "tokens that came after their request's first stamp, or in its only one, came in stamps of over max(8, 2 x the "
      "stated stream interval) tokens of one request."},
     {"request.itl", "4",
      "Where running counts are known, each of a chunk's k tokens has an ITL of one k-th of the chunk's gap; else the "
      "chunk gap itself is shown under its own name. Gaps with a shared stamp at either end are left out and counted."},
     {"request.chunk_tokens", "4",
-     "Without running counts a request's usage is spread over its token chunks in proportion to their bytes: floors, "
+     "Without running counts a request's usage is allotted to its token chunks in proportion to their bytes: floors, "
      "largest remainders (ties: the earlier), then one token for each chunk left empty, from the chunk with the most."},
     {"request.repeated_prompts", "4",
      "A run with repeated prompts and the prefix cache on is compared only with its like."},
@@ -196,28 +198,29 @@ const struct method_decision method_decisions[] = {
      "a token, else as no_tokens."},
     {"request.whole_answer", "4",
      "An answer whose usage came with or after its finish reason is a success, noted, however its connection then "
-     "ends; what follows [DONE] is counted and never judged. An event that can't be read is a failure even if the rest "
-     "is complete."},
+     "ends; what follows [DONE] is counted and never judged. An event that can't be read is a failure even if the "
+     "rest is complete."},
     {"attribution.curve", "5",
      "E(t) is the buffer, scaled once so that the formal stage equals its counter energy; else the counter's change "
      "points; else the trapezoid over the grid. Which one it was is recorded."},
     {"attribution.readings", "5",
-     "Four readings of where a chunk's tokens were generated are computed and listed: gap (the basis), interval, "
+     "Four rules for where a chunk's tokens were generated are computed and listed: gap (the method's own), interval, "
      "request and words."},
     {"steady.cv", "6", "CV is the population standard deviation over the mean."},
-    {"steady.k", "6", "K = 2 consecutive windows, the fewest that the words allow; 1, 2, 3 and all are listed beside."},
+    {"steady.k", "6",
+     "K = 2 consecutive windows, the fewest that the source allows; 1, 2, 3 and all are listed beside."},
     {"steady.start", "6",
      "The steady window starts at the completion of the first request of the first qualifying window."},
     {"steady.saturated", "6",
      "Saturated: from the first to the last moment at or above 85 % of the peak number of requests within their "
      "generation interval; shown beside, never instead. It means something only where requests waited: the peak is "
      "below the number of successful requests that have a generation interval, or the engine counted waiting requests "
-     "in over half of its answers in that window; else it is marked."},
+     "in over half of its scrapes in that window; else the result says so."},
     {"steady.delivery_lag", "6",
      "Delivery lag: over 1 % of the formal stage, counted from 1 s after its start, in which a request is outstanding "
-     "while every GPU with a ready level above 0 is below 1.15 times that level. Stretches are joined over up to 0.1 s "
-     "of mean power below it; a buffer sample stands for the time until the next, and a hole of over 60 ms counts as "
-     "nothing. A request is outstanding until formal_end."},
+     "while every GPU with a ready level above 0 is below 1.15 times that level. Stretches are joined over up to 0.1 "
+     "s of mean power below it; a buffer sample stands for the time until the next, and a hole of over 60 ms counts "
+     "as nothing. A request is outstanding until formal_end."},
     {"metrics.e_ss", "7",
      "The estimate's energy per request is steady-state J/token times the mean output tokens of all successful formal "
      "requests; without a steady value, or with one that is excluded, E(formal)/requests is used and named."},
@@ -226,7 +229,7 @@ const struct method_decision method_decisions[] = {
      "known, and the N at which overhead falls under 1, 5 and 10 % are shown beside the source's metrics."},
     {"check.not_stated", "8",
      "What a plan does not state is not stated: nothing was compared, so nothing passed. What a rule leaves out, or a "
-     "mark names as a gap, is not judged. Neither excludes a run."},
+     "flag names as a gap, is not judged. Neither excludes a run."},
     {"check.identity_sources", "8",
      "A formal run names model id, precision and engine version (or image digest). Where the plan is silent they come "
      "from the snapshot or the engine, with the source of each; where neither has one, the run is excluded as "
@@ -242,7 +245,7 @@ const struct method_decision method_decisions[] = {
      "For each GPU, grid and unshifted counter apart on the formal stage by over the larger of 10 % and twice the "
      "grid's successive differences exclude a run; a stage under 10 s is reported, not judged."},
     {"check.no_buffer", "8",
-     "A board without the 20 ms buffer is judged by grid against counter alone, and the run is marked no_buffer."},
+     "A board without the 20 ms buffer is judged by grid against counter alone, and the run is flagged no_buffer."},
     {"check.power_range", "8",
      "Power is below idle when it is below the GPU's baseline by more than the larger of 2 % and 1 W, and too high "
      "above 1.1 times the enforced limit."},
@@ -256,18 +259,18 @@ const struct method_decision method_decisions[] = {
      "The engine's count before the formal stage is its last answer after the warm-up; without one, the usage of "
      "readiness and warm-up, as a cold engine counts from zero."},
     {"check.own_requests", "8",
-     "Tokens that an engine generates for itself are explained, and the run is marked engine_own_requests, where the "
-     "engine kind states their number t for its version, the surplus is w times t, w is at most the workers less those "
-     "seen before the formal stage, the engine's count of requests that ended well exceeds ours by the same w, and no "
-     "request failed."},
+     "Tokens that an engine generates for itself are explained, and the run is flagged engine_own_requests, where the "
+     "engine kind states their number t for its version, the surplus is w times t, w is at most the workers less "
+     "those seen before the formal stage, the engine's count of requests that ended well exceeds ours by the same w, "
+     "and no request failed."},
     {"check.failed", "8", "More failed requests than the plan's limit (1 % by default) exclude a run."},
     {"check.not_verifiable", "8",
-     "A property that the engine gives no way to check is named by a mark and not judged; what could be checked "
+     "A property that the engine gives no way to check is named by a flag and not judged; what could be checked "
      "decides. So is the engine's token count, where it keeps none."},
     {"check.records", "8",
-     "Every row is checked when it is read, and the tables against each other: requests with their chunks, marks with "
-     "their requests, each file with the rows that were counted while it was written. What is contradicted is left out "
-     "and named, the run is not formal, and no value of it is called measured."},
+     "Every row is checked when it is read, and the tables against each other: requests with their chunks, boundaries "
+     "with their requests, each file with the rows that were counted while it was written. What is contradicted is "
+     "left out and named, the run is not formal, and no value of it is called measured."},
     {"check.client_limited", "8",
      "The client was the bottleneck when its loop used over 90 % of a core, handled arrivals over 20 ms late at P99, "
      "or needed over 1 s from first to last submission."},
