@@ -234,7 +234,7 @@ static inline void life_side(struct records *r, struct arena *a)
     r->fact_count = sizeof facts / sizeof *facts;
     r->facts = arena_array(a, r->fact_count + 6, sizeof *r->facts);
     memcpy(r->facts, facts, sizeof facts);
-    r->client = (struct rec_client){.submit_spread_ns = 4 * LIFE_MS,
+    r->client = (struct rec_client){.submit_window_ns = 4 * LIFE_MS,
                                     .connect_wall_ns = 40 * LIFE_MS,
                                     .lag_p99_ns = 300000,
                                     .handle_p50_ns = 60000,

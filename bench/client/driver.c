@@ -215,7 +215,7 @@ static void print_result(struct driver *d)
         quantile_us(d->errors, d->errors_n, 1), quantile_us(d->ttft, d->ttft_n, 0.5),
         quantile_us(d->ttft, d->ttft_n, 0.99), u.ru_maxrss, (double)c->reads / n, (double)c->wakeups / n,
         (long long)d->exact, (long long)d->exact_marked, (long long)d->wrong_marked, (long long)d->wrong_unmarked,
-        (long long)d->no_stamp, (long long)d->held_back, (double)c->submit_spread_ns * 1e-6,
+        (long long)d->no_stamp, (long long)d->held_back, (double)c->submit_window_ns * 1e-6,
         (double)c->lag_p99_ns * 1e-3, (double)c->handle_p99_ns * 1e-3);
     if (d->failed)
         fprintf(stderr, "bench_jtok: %lld failed, the first: %s\n", (long long)d->failed, d->first_failure);

@@ -47,12 +47,12 @@ static void flag_lag(struct verify *v)
 static void flag_client(struct verify *v)
 {
     const struct rec_client *c = &v->r->client;
-    if (c->wall_ns <= 0 || c->cpu_ns < 0 || c->handle_p99_ns < 0 || c->submit_spread_ns < 0) {
+    if (c->wall_ns <= 0 || c->cpu_ns < 0 || c->handle_p99_ns < 0 || c->submit_window_ns < 0) {
         verify_flag_bare(v, FLAG_CLIENT_LIMITED, CHECK_NOT_RECORDED, "The client's own timings were not recorded.");
         return;
     }
     double cpu = (double)c->cpu_ns / (double)c->wall_ns, handle_s = verify_seconds(c->handle_p99_ns);
-    double spread_s = verify_seconds(c->submit_spread_ns);
+    double spread_s = verify_seconds(c->submit_window_ns);
     const char *numbers =
         arena_format(v->a,
                      "its loop used %.3g %% of a core (limit %g %%), handled arrivals within %.3g ms at P99 "

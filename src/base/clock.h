@@ -14,11 +14,12 @@ int64_t clock_now_ns(void);
 /* CLOCK_REALTIME now, ns since 1970: for names, dates and the answer to "when", never for durations. */
 int64_t clock_realtime_ns(void);
 
-/* One reading of REALTIME - MONOTONIC: realtime read between two monotonic readings, the tightest of three tries. */
+/* REALTIME - MONOTONIC at one moment: realtime read between two calls of the monotonic clock, the tightest of three
+ * tries. */
 struct clock_pair {
-    int64_t t_ns;      /* monotonic, the middle of the two readings */
+    int64_t t_ns;      /* monotonic, the middle of the two calls */
     int64_t offset_ns; /* realtime minus monotonic */
-    int64_t width_ns;  /* distance of the two monotonic readings: the pair's uncertainty */
+    int64_t width_ns;  /* distance of the two calls: the pair's uncertainty */
 };
 
 struct clock_pair clock_pair_read(void);

@@ -381,7 +381,7 @@ struct rec_client client_read(const struct client *c)
     if (c->seen.frozen || !c->submission.begun)
         return r;
     struct loop_lag lag = loop_lag_read(c->loop);
-    r.submit_spread_ns = c->submission.first_ns == ABSENT_I64 ? 0 : c->submission.last_ns - c->submission.first_ns;
+    r.submit_window_ns = c->submission.first_ns == ABSENT_I64 ? 0 : c->submission.last_ns - c->submission.first_ns;
     r.connect_wall_ns = c->opening.end_ns - c->opening.start_ns;
     r.wakeups = lag.passes;
     r.lag_p50_ns = lag.p50_ns;

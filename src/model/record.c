@@ -233,7 +233,7 @@ static const struct field rec_series_fields[] = {
 static const struct schema rec_series_schema = SCHEMA(rec_series, "What the recorder wrote into one file.");
 
 static const struct field rec_run_fields[] = {
-    TEXT(rec_run, id, "Name of the run folder."),
+    TEXT(rec_run, id, "Name of the run folder: 20261130T005313Z-slug."),
     TEXT(rec_run, jtok_version, "Version of jtok that made the records."),
     TEXT(rec_run, method_id, "Version of the method."),
     I64(rec_run, began_realtime_ns, "When the run began (t_ns = 0), since 1970.", UNIT("ns")),
@@ -264,7 +264,7 @@ const struct schema rec_run_schema = SCHEMA(rec_run, "What is known about a run 
 /* A length or a number of the client's: never below zero. */
 #define OF_CLIENT(m, text, ...) I64(rec_client, m, text, .max = 1e18, __VA_ARGS__)
 static const struct field rec_client_fields[] = {
-    OF_CLIENT(submit_spread_ns, "First to last submission.", UNIT("ns")),
+    I64_AS("submit_spread_ns", rec_client, submit_window_ns, "First to last submission.", UNIT("ns"), .max = 1e18),
     OF_CLIENT(connect_wall_ns, "Opening all connections ahead.", UNIT("ns")),
     OF_CLIENT(wakeups, "Returns of epoll_wait."),
     OF_CLIENT(reads, "Calls of recvmsg."),
@@ -295,25 +295,9 @@ int64_t records_boundary(const struct records *r, enum boundary id)
 
 struct rec_request rec_request_absent(void)
 {
-    const int64_t none = ABSENT_I64;
-    return (struct rec_request){.status = -1,
-                                .connect_ns = none,
-                                .connected_ns = none,
-                                .submit_ns = none,
-                                .sent_ns = none,
-                                .head_ns = none,
-                                .role_ns = none,
-                                .first_ns = none,
-                                .first_visible_ns = none,
-                                .last_ns = none,
-                                .finish_ns = none,
-                                .usage_ns = none,
-                                .end_ns = none,
-                                .closed_ns = none,
-                                .prompt_tokens = none,
-                                .completion_tokens = none,
-                                .reasoning_tokens = none,
-                                .cached_tokens = none,
-                                .max_tokens = none,
-                                .finish_reason = ""};
+    struct rec_request r = {0};
+    schema_absent_as(&rec_request_schema, &r, 0, NULL);
+    r.body_bytes = r.text_bytes = r.received_bytes = 0;
+    r.events = r.token_chunks = r.shared_stamps = r.comments = 0;
+    return r;
 }

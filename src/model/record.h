@@ -2,7 +2,7 @@
  *
  * Times are CLOCK_MONOTONIC nanoseconds since the run began, unless the name says realtime. Absent: ABSENT_I64 for
  * times and 64-bit counts, -1 for the small integers, NaN for doubles, null for text. docs/FORMAT.md names the file of
- * each record. */
+ * each record; what each field means, its unit and its range stand in its table, record.c. */
 #ifndef JTOK_MODEL_RECORD_H
 #define JTOK_MODEL_RECORD_H
 
@@ -56,7 +56,7 @@ struct rec_clock {
 };
 
 /* METHOD section 8. NOT_STATED: the plan expects nothing, so nothing was compared. NOT_JUDGED: the rule itself leaves
- * the case out, or a mark names the gap. */
+ * the case out, or a flag names the gap. */
 enum check_outcome {
     CHECK_NOT_CHECKED,
     CHECK_PASSED,
@@ -84,34 +84,30 @@ extern const char *const milestone_names[MILESTONE_COUNT + 1];
 /* What the recorder wrote into one record file, counted as it wrote: a row that is missing, added, moved in time or
  * emptied later is found by it. */
 struct rec_series {
-    const char *file; /* "instant.csv" */
-    int64_t rows;
-    int64_t cells;       /* fields that are not empty, of all rows */
-    int64_t first, last; /* smallest and largest of the first column (requests: end_ns), as stored; ABSENT_I64: none */
+    const char *file;
+    int64_t rows, cells;
+    int64_t first, last; /* ABSENT_I64: no row has that time */
 };
 
 struct rec_run {
-    const char *id; /* the folder's name: 20261130T005313Z-slug */
+    const char *id;
     const char *jtok_version, *method_id;
     int64_t began_realtime_ns;
     const char *host, *kernel, *cpu;
-    const char *engine_version, *engine_fingerprint; /* as the engine says */
-    const char *driver_version, *library_version;    /* the GPUs': kernel driver, device library */
-    const char *stamp_source;                        /* "kernel" or "read" */
+    const char *engine_version, *engine_fingerprint;
+    const char *driver_version, *library_version; /* the GPUs': kernel driver, device library */
+    const char *stamp_source;
     bool gpu_simulated, engine_simulated;
-    int64_t engine_exit_status;                      /* ABSENT_I64: unknown; a signal n is 128 + n */
-    int64_t prefix_cache;                            /* 1 on, 0 off, ABSENT_I64 unknown */
-    int64_t snapshot_bytes, snapshot_resident_bytes; /* page cache at t2 */
-    int64_t secrets_replaced;                        /* places in log lines, arguments and variables */
+    int64_t engine_exit_status;
+    int64_t prefix_cache;
+    int64_t snapshot_bytes, snapshot_resident_bytes;
+    int64_t secrets_replaced;
     const char *plan_sha256;
-    struct field_pair *environment; /* what the engine inherited, by name, secrets masked; none: not recorded */
+    struct field_pair *environment; /* none: not recorded */
     size_t environment_count;
-    /* Requests that the engine makes to warm itself up (METHOD section 8, usage_disagrees): ABSENT_I64 where they are
-     * not known for this engine and version. */
-    const char *engine_name;    /* as its output names itself, also where the plan's kind does not: "sglang" */
-    int64_t own_request_tokens; /* that one of them generates */
-    int64_t own_requests_max;   /* that can come in its whole life */
-    struct rec_series *series;  /* written when the run ends; none: not recorded */
+    const char *engine_name;
+    int64_t own_request_tokens, own_requests_max; /* ABSENT_I64: not known for this engine and version */
+    struct rec_series *series;                    /* written when the run ends; none: not recorded */
     size_t series_count;
 };
 
@@ -120,10 +116,9 @@ struct rec_run {
 enum __attribute__((packed)) instant_tag { INSTANT_GRID, INSTANT_BOUNDARY, INSTANT_BOUNDARY_AFTER };
 
 struct rec_instant {
-    int64_t t_ns;     /* middle of the call */
-    int32_t width_ns; /* of the call */
-    int32_t mw;       /* -1: the reading failed */
-    int64_t late_ns;  /* start of the call behind its deadline; ABSENT_I64 for mark samples */
+    int64_t t_ns;
+    int32_t width_ns, mw;
+    int64_t late_ns;
     enum instant_tag tag;
 };
 
@@ -132,13 +127,13 @@ extern const char *const instant_tag_names[4], *const counter_why_names[5];
 
 struct rec_counter {
     int64_t t_ns;
-    int64_t mj; /* negative: the reading failed */
+    int64_t mj; /* any negative one: the call failed */
     int32_t width_ns;
     enum counter_why why;
 };
 
 struct rec_buffer {
-    int64_t realtime_us; /* the device library's stamp, as it is */
+    int64_t realtime_us;
     int32_t mw;
 };
 
@@ -162,17 +157,14 @@ enum slowdown {
 
 struct rec_gpu_state {
     int64_t t_ns;
-    int64_t memory_used_bytes;                  /* v1's `used`, with the reserved part; ABSENT_I64 */
-    int64_t slowdowns;                          /* enum slowdown, or-ed; ABSENT_I64 */
-    int32_t utilisation, sm_mhz, temperature_c; /* -1 */
-    int32_t processes;                          /* compute processes; -1: the list could not be read */
+    int64_t memory_used_bytes;
+    int64_t slowdowns; /* enum slowdown, or-ed */
+    int32_t utilisation, sm_mhz, temperature_c, processes;
 };
 
 struct rec_process {
-    int64_t t_ns; /* of the gpu_state that it belongs to */
-    int64_t pid;
-    int64_t memory_bytes; /* ABSENT_I64 */
-    int8_t own;           /* 1: of the engine's tree; 0: not; -1: can't be told (another pid namespace) */
+    int64_t t_ns, pid, memory_bytes;
+    int8_t own; /* -1: the process is in another pid namespace */
 };
 
 /* One GPU, with its series in order of time. */
@@ -181,10 +173,8 @@ struct rec_gpu {
     int64_t index;
     int64_t power_limit_mw, power_limit_default_mw, power_limit_min_mw, power_limit_max_mw; /* enforced first */
     int64_t memory_total_bytes;
-    int64_t partitioned;        /* 1: split into parts that share its power; 0: whole; ABSENT_I64: it can't be split */
-    int64_t persistence;        /* 1: the driver keeps it initialised while nobody uses it; 0: not; ABSENT_I64 */
-    int64_t architecture;       /* the device library's number */
-    const char *instant_source; /* the instrument of `instant`, as its library calls it; null: it has none */
+    int64_t partitioned, persistence, architecture;
+    const char *instant_source; /* null: it has none */
     struct rec_instant *instant;
     size_t instant_count;
     struct rec_counter *counter;
@@ -241,20 +231,19 @@ enum request_note {
 };
 
 struct rec_request {
-    uint32_t id; /* position in the set, from 0; warm-up and readiness have their own numbering */
+    uint32_t id;
     enum request_stage stage;
     enum verdict verdict;
     uint16_t notes; /* enum request_note, or-ed */
-    int32_t status; /* HTTP; -1 */
+    int32_t status;
     int64_t connect_ns, connected_ns, submit_ns, sent_ns, head_ns;
     int64_t role_ns, first_ns, first_visible_ns, last_ns, finish_ns, usage_ns, end_ns, closed_ns;
-    int64_t prompt_tokens, completion_tokens, reasoning_tokens, cached_tokens; /* of the last usage */
-    int64_t max_tokens;                                                        /* sent; ABSENT_I64: none */
+    int64_t prompt_tokens, completion_tokens, reasoning_tokens, cached_tokens, max_tokens;
     int64_t body_bytes, text_bytes, received_bytes;
     int64_t events, token_chunks, shared_stamps, comments;
-    uint64_t prompt_digest;    /* equal prompts have equal digests; 0: not recorded */
-    const char *finish_reason; /* "" none */
-    const char *detail;        /* of a failure: a sentence with what was seen, printable; null */
+    uint64_t prompt_digest;
+    const char *finish_reason;
+    const char *detail; /* printable */
 };
 
 enum __attribute__((packed)) chunk_kind {
@@ -275,8 +264,8 @@ extern const char *const chunk_stamp_names[4];
 struct __attribute__((packed, aligned(2))) rec_chunk {
     int64_t t_ns;
     uint32_t request;
-    int32_t running; /* completion_tokens so far as this chunk says; -1: none */
-    uint32_t bytes;  /* UTF-8 bytes of output text (characters where only those were recorded) */
+    int32_t running;
+    uint32_t bytes;
     enum chunk_kind kind;
     enum chunk_stamp stamp;
 };
@@ -288,12 +277,11 @@ static inline bool chunk_has_tokens(const struct rec_chunk *c)
 
 /* The client's own condition over the formal stage. */
 struct rec_client {
-    int64_t submit_spread_ns; /* first to last submission */
-    int64_t connect_wall_ns;  /* opening all connections ahead */
+    int64_t submit_window_ns, connect_wall_ns;
     int64_t wakeups, reads, events;
-    int64_t lag_p50_ns, lag_p99_ns, lag_max_ns;          /* loop: woken behind its deadline, or one pass of it */
-    int64_t handle_p50_ns, handle_p99_ns, handle_max_ns; /* kernel stamp to processed */
-    int64_t cpu_ns, wall_ns;                             /* of the loop thread */
+    int64_t lag_p50_ns, lag_p99_ns, lag_max_ns;
+    int64_t handle_p50_ns, handle_p99_ns, handle_max_ns;
+    int64_t cpu_ns, wall_ns;
     int64_t stamps_kernel, stamps_shared, stamps_read;
     int64_t open_files_limit;
 };
@@ -301,9 +289,9 @@ struct rec_client {
 /* ---- side path ---- */
 
 struct rec_metrics {
-    int64_t t_ns, took_ns; /* request sent; ABSENT_I64 took: no answer within the limit */
-    double running, waiting, kv_cache_used, preemptions, prompt_tokens, generation_tokens, prefix_queries, prefix_hits;
-    double requests_ended; /* that ended well, so far */
+    int64_t t_ns, took_ns;
+    double running, waiting, kv_cache_used, preemptions, prompt_tokens, generation_tokens, prefix_queries, prefix_hits,
+        requests_ended;
 };
 
 /* ---- all of it, in memory ---- */

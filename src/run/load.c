@@ -248,7 +248,7 @@ static void raise_to(int64_t *most, int64_t value)
 
 static void add_condition(struct rec_client *sum, const struct rec_client *c)
 {
-    raise_to(&sum->submit_spread_ns, c->submit_spread_ns);
+    raise_to(&sum->submit_window_ns, c->submit_window_ns);
     sum->connect_wall_ns += c->connect_wall_ns;
     sum->wakeups += c->wakeups;
     sum->reads += c->reads;

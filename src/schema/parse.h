@@ -24,11 +24,11 @@ bool parse_text(const char **ret_text, struct span text, const struct spot *at, 
 bool parse_words(struct span text, const char ***ret_words, size_t *ret_count, const struct spot *at,
                  struct problems *p);
 
-/* "there is no such key" with the nearest one and what is allowed. `root` is searched for the same key elsewhere. */
+/* "There is no such key." with the nearest one and what is allowed. `root` is searched for the same key elsewhere. */
 void problem_unknown_key(const struct schema *root, const struct schema *here, struct span key, const struct spot *at,
                          struct problems *p);
 
-/* "'x' is not allowed here" with what is. Returns false. */
+/* "'x' is not allowed here." with what is. Returns false. */
 bool problem_wrong_value(const struct field *f, enum field_type type, struct span text, const struct spot *at,
                          struct problems *p);
 

@@ -40,7 +40,7 @@ void problems_add(struct problems *p, const char *key, const char *format, ...) 
 void problems_add_at(struct problems *p, const char *source, size_t line, size_t column, const char *key,
                      const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* One line a problem, in order of source and place: "plan.yaml:7:3: requests.cuont: there is no such key; ...". */
+/* One line a problem, in order of source and place: "plan.yaml:7:3: requests.cuont: There is no such key. ...". */
 void problems_print(const struct problems *p, struct buf *b);
 
 /* No problem: true. Else sets `e` to the printed list (what fits, with the number left out) and returns false. */

@@ -54,6 +54,29 @@ static void syntax_error(struct yaml_reader *r)
     r->dead = true;
 }
 
+/* What a plan may not use of YAML; null: it is fine. */
+static const char *refused(const struct yaml_reader *r)
+{
+    const yaml_event_t *e = &r->event;
+    bool scalar = e->type == YAML_SCALAR_EVENT, list = e->type == YAML_SEQUENCE_START_EVENT,
+         section = e->type == YAML_MAPPING_START_EVENT;
+    const yaml_char_t *anchor = scalar    ? e->data.scalar.anchor
+                                : list    ? e->data.sequence_start.anchor
+                                : section ? e->data.mapping_start.anchor
+                                          : NULL;
+    const yaml_char_t *tag = scalar    ? e->data.scalar.tag
+                             : list    ? e->data.sequence_start.tag
+                             : section ? e->data.mapping_start.tag
+                                       : NULL;
+    if (e->type == YAML_ALIAS_EVENT)
+        return "Aliases (*name) are not supported. Write the value out.";
+    if (anchor)
+        return "Anchors (&name) are not supported. Write the value out.";
+    if (tag)
+        return "Tags (!name) are not supported. Leave the tag out: the key decides what the value is.";
+    return r->depth > YAML_DEPTH_MAX ? "The brackets are nested too deeply for a plan." : NULL;
+}
+
 /* The next event that carries content. After a fault, only YAML_NO_EVENT. */
 static yaml_event_type_t next(struct yaml_reader *r)
 {
@@ -67,51 +90,15 @@ static yaml_event_type_t next(struct yaml_reader *r)
         return YAML_NO_EVENT;
     }
     r->have_event = true;
-
-    const yaml_event_t *e = &r->event;
-    const yaml_char_t *anchor = NULL, *tag = NULL;
-
-    switch (e->type) {
-    case YAML_ALIAS_EVENT: {
-        struct spot at = spot_here(r);
-        die(r, &at, "Aliases (*name) are not supported. Write the value out.");
-        return YAML_NO_EVENT;
-    }
-    case YAML_SCALAR_EVENT:
-        anchor = e->data.scalar.anchor;
-        tag = e->data.scalar.tag;
-        break;
-    case YAML_SEQUENCE_START_EVENT:
-        anchor = e->data.sequence_start.anchor;
-        tag = e->data.sequence_start.tag;
-        r->depth++;
-        break;
-    case YAML_MAPPING_START_EVENT:
-        anchor = e->data.mapping_start.anchor;
-        tag = e->data.mapping_start.tag;
-        r->depth++;
-        break;
-    case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT:
-        r->depth--;
-        break;
-    case YAML_DOCUMENT_END_EVENT:
-    case YAML_DOCUMENT_START_EVENT:
-    case YAML_NO_EVENT:
-    case YAML_STREAM_END_EVENT:
-    case YAML_STREAM_START_EVENT:
-    default:
-        break;
-    }
-    if (anchor || tag || r->depth > YAML_DEPTH_MAX) {
-        struct spot at = spot_here(r);
-        die(r, &at,
-            anchor ? "Anchors (&name) are not supported. Write the value out."
-            : tag  ? "Tags (!name) are not supported. Leave the tag out: the key decides what the value is."
-                   : "The brackets are nested too deeply for a plan.");
-        return YAML_NO_EVENT;
-    }
-    return e->type;
+    yaml_event_type_t type = r->event.type;
+    r->depth += (type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT) -
+                (type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT);
+    const char *why = refused(r);
+    if (!why)
+        return type;
+    struct spot at = spot_here(r);
+    die(r, &at, why);
+    return YAML_NO_EVENT;
 }
 
 static struct span scalar_text(const struct yaml_reader *r)
@@ -142,23 +129,9 @@ static void skip_value(struct yaml_reader *r)
 
 static const char *event_words(const struct yaml_reader *r)
 {
-    switch (r->event.type) {
-    case YAML_MAPPING_START_EVENT:
-        return "a section of keys";
-    case YAML_SEQUENCE_START_EVENT:
-        return "a list";
-    case YAML_ALIAS_EVENT:
-    case YAML_DOCUMENT_END_EVENT:
-    case YAML_DOCUMENT_START_EVENT:
-    case YAML_MAPPING_END_EVENT:
-    case YAML_NO_EVENT:
-    case YAML_SCALAR_EVENT:
-    case YAML_SEQUENCE_END_EVENT:
-    case YAML_STREAM_END_EVENT:
-    case YAML_STREAM_START_EVENT:
-    default:
-        return "a single value";
-    }
+    return r->event.type == YAML_MAPPING_START_EVENT    ? "a section of keys"
+           : r->event.type == YAML_SEQUENCE_START_EVENT ? "a list"
+                                                        : "a single value";
 }
 
 static void wrong_shape(struct yaml_reader *r, const struct field *f, enum field_type type)

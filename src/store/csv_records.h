@@ -50,7 +50,7 @@ struct csv_records {
     size_t cells; /* fields of known columns that are filled, of the records */
     bool cut;     /* the text ends in the middle of a line, which was left out */
     size_t bad_count;
-    char bad[200]; /* the first bad line: "line 17: first_ns: 'x' is no whole number" (of line 1: of the header) */
+    char bad[200]; /* the first bad line: "line 17: first_ns: 'x' is not a whole number" (of line 1: of the header) */
 };
 
 /* Reads a whole file's text, header first, into the arena. Lines that can't be right are left out and counted, those of

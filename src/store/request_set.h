@@ -52,7 +52,7 @@ struct request_set {
     size_t warning_count;
 };
 
-/* Loads plan->requests.file by the plan's api, count, lengths and sampling, in one reading; stop_fd (-1: none)
+/* Loads plan->requests.file by the plan's api, count, lengths and sampling, reading it once; stop_fd (-1: none)
  * ends the wait for a pipe once it can be read. Faults of lines go to `p`
  * (the first 20, then their number); an empty set is one, and a file that is not JSON Lines (request_form.h). Warnings
  * and the rows' `extra` live in the problems' arena. O(bytes). */

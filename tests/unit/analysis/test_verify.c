@@ -321,7 +321,7 @@ static void late_client(struct records *r, struct arena *a)
 static void slow_sweep(struct records *r, struct arena *a)
 {
     (void)a;
-    r->client.submit_spread_ns = 1100 * LIFE_MS;
+    r->client.submit_window_ns = 1100 * LIFE_MS;
 }
 static void repeats(struct records *r, struct arena *a)
 {
