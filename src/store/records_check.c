@@ -298,13 +298,14 @@ void check_requests(struct records *r, const struct rec_chunk *chunks, size_t co
     arena_done(&scratch);
 }
 
-/* ---- marks ---- */
+/* ---- boundaries ---- */
 
-static void check_mark(const struct records *r, int mark, int64_t event_ns, const char *event, struct damage *d)
+static void check_boundary(const struct records *r, enum boundary id, int64_t event_ns, const char *event,
+                           struct damage *d)
 {
-    int64_t t_ns = records_boundary(r, mark);
+    int64_t t_ns = records_boundary(r, id);
     if (t_ns != ABSENT_I64 && event_ns != ABSENT_I64 && distance(t_ns, event_ns) > METHOD_BOUNDARY_NS)
-        damage_add(d, "marks.csv: %s is at %.6f s, but %s at %.6f s", boundary_names[mark], seconds(t_ns), event,
+        damage_add(d, "marks.csv: %s is at %.6f s, but %s at %.6f s", boundary_names[id], seconds(t_ns), event,
                    seconds(event_ns));
 }
 
@@ -325,7 +326,7 @@ static void span_requests(const struct rec_request *q, size_t n, int stage, int6
     }
 }
 
-static void check_marks(const struct records *r, bool whole, struct damage *d)
+static void check_boundaries(const struct records *r, bool whole, struct damage *d)
 {
     int64_t first, last, gone = records_boundary(r, BOUNDARY_EXIT),
                          memory = records_boundary(r, BOUNDARY_MEMORY_RELEASED),
@@ -333,13 +334,13 @@ static void check_marks(const struct records *r, bool whole, struct damage *d)
     size_t count;
     span_requests(r->requests, r->request_count, REQUEST_FORMAL, &first, &last, &count);
     if (whole && count && (r->plan.requests.count == ABSENT_I64 || (int64_t)count == r->plan.requests.count)) {
-        check_mark(r, BOUNDARY_FORMAL_START, first, "by requests.csv the first formal request was submitted", d);
-        check_mark(r, BOUNDARY_FORMAL_END, last, "by requests.csv the last formal request ended", d);
+        check_boundary(r, BOUNDARY_FORMAL_START, first, "by requests.csv the first formal request was submitted", d);
+        check_boundary(r, BOUNDARY_FORMAL_END, last, "by requests.csv the last formal request ended", d);
     }
     span_requests(r->warmups, r->warmup_count, REQUEST_WARMUP, &first, &last, &count);
     if (whole && count && (int64_t)count == r->plan.method.warmup_requests) {
-        check_mark(r, BOUNDARY_WARMUP_START, first, "by requests.csv the first warm-up request was submitted", d);
-        check_mark(r, BOUNDARY_WARMUP_END, last, "by requests.csv the last warm-up request ended", d);
+        check_boundary(r, BOUNDARY_WARMUP_START, first, "by requests.csv the first warm-up request was submitted", d);
+        check_boundary(r, BOUNDARY_WARMUP_END, last, "by requests.csv the last warm-up request ended", d);
     }
     span_requests(r->warmups, r->warmup_count, REQUEST_READY, &first, &last, &count);
     int64_t ready = records_boundary(r, BOUNDARY_READY);
@@ -348,14 +349,14 @@ static void check_marks(const struct records *r, bool whole, struct damage *d)
                    seconds(ready), seconds(last));
     if (gone != ABSENT_I64 && memory != ABSENT_I64 && power != ABSENT_I64) {
         int64_t latest = gone > memory ? gone : memory;
-        check_mark(r, BOUNDARY_RELEASE_END, latest > power ? latest : power,
-                   "the latest of exit, memory_released and power_recovered is", d);
+        check_boundary(r, BOUNDARY_RELEASE_END, latest > power ? latest : power,
+                       "the latest of exit, memory_released and power_recovered is", d);
     }
 }
 
 /* ---- clocks ---- */
 
-/* From the first mark to the last; with under two pairs the clocks are not judged at all (clock_step). */
+/* From the first boundary to the last; with under two pairs the clocks are not judged at all (clock_step). */
 static void check_pairs(const struct records *r, struct damage *d)
 {
     if (r->clock_count < 2 || !r->boundary_count)
@@ -494,7 +495,7 @@ static void cut_beyond(struct records *r, struct damage *d)
 
 void check_sequence(struct records *r, bool whole, struct damage *d)
 {
-    check_marks(r, whole, d);
+    check_boundaries(r, whole, d);
     cut_beyond(r, d);
     check_pairs(r, d);
 }
