@@ -9,7 +9,7 @@
 #include "store/records.h"
 #include "schema/csv.h"
 #include "schema/json.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 /* An evaluation is large, so it is built in the arena and copied once it is whole. */
 bool evaluate_given(const char *folder, const struct method *m, double total_parameters, struct arena *a,

@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "base/must.h"
 #include "schema/json.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 /* Line of the first difference, from 1. */
 static size_t first_difference(struct span a, struct span b)

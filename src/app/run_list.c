@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "app/evaluate.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "base/must.h"
 #include "schema/json.h"
 #include "store/archive.h"

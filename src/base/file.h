@@ -1,4 +1,4 @@
-/* Files: paths, kinds, and new files that are whole on the disk or not there at all. Reading: text/compress.h. */
+/* Files: paths, kinds, and new files that are whole on the disk or not there at all. Reading: text/file_read.h. */
 #ifndef JTOK_BASE_FILE_H
 #define JTOK_BASE_FILE_H
 

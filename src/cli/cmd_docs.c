@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cli/help.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 /* Makes one file below `folder`, with the folders on its way; takes the place of an older one. */
 static bool put_file(const char *folder, const char *path, const struct buf *text, struct arena *a, struct err *e)

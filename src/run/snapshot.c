@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "engine/model_files.h"
 #include "run/preflight.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 enum { HASHED_BELOW = 16 << 20, DEPTH_MAX = 16 };
 

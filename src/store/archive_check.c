@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 #include "base/file.h"
 #include "store/archive_private.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "text/digest.h"
 #include "base/must.h"
 

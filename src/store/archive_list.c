@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "schema/json.h"
 #include "store/archive_private.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "base/must.h"
 
 /* ---- the files of a run ---- */

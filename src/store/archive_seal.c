@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/must.h"
 #include "store/archive_private.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 /* A run folder holds regular files and the engine's folders. What else lies there is no record: it could not be sealed,
  * and might block whoever opens it. */

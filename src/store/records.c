@@ -12,7 +12,7 @@
 #include "store/csv_records.h"
 #include "store/records.h"
 #include "store/records_check.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "text/digest.h"
 
 struct records_loader {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "base/utf8.h"
 #include "store/request_form.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "text/json.h"
 #include "base/must.h"
 

@@ -11,7 +11,7 @@
 #include "cli/exit.h"
 #include "base/columns.h"
 #include "report/table.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "text/digest.h"
 
 struct bench {

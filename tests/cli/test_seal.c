@@ -11,7 +11,7 @@
 #include "app/evaluate.h"
 #include "cli/exit.h"
 #include "run_folder.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 struct bench {
     struct arena a;

@@ -11,7 +11,7 @@
 #include "cli/exit.h"
 #include "cli/progress.h"
 #include "store/plan_yaml.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "text/csv.h"
 #include "text/json.h"
 

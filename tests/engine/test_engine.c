@@ -6,7 +6,7 @@
 #include "harness.h"
 #include "sim/state.h"
 #include "sim/truth.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "text/json.h"
 
 /* Tokens are words: each begins with a space. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "harness.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "text/json.h"
 
 #define SGLANG "--flavour", "sglang", "--enable-metrics"

@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "base/buf.h"
 #include "fuzz.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 static uint64_t random_bits(uint64_t *state)
 {

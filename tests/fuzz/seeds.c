@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "http/http1.h"
 #include "http/sse.h"
 

@@ -7,7 +7,7 @@
 #include "analysis/analyze.h"
 #include "cli/run_folder.h"
 #include "model/record_order.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 struct bench {
     struct arena a;
@@ -257,7 +257,8 @@ static const struct contradiction contradictions[] = {
     {"prompt of 2^31", prompt_of_2_31, 1, "requests.csv: line 18: prompt_tokens: '2147483648' is out of range"},
     {"usage not as said", usage_not_as_said, 1, "formal request 7: completion_tokens is 41, by chunks.csv 40"},
     {"absurd time", first_time_absurd, 1, "submit_ns: '9223372036854775807' is out of range"},
-    {"request dropped", request_dropped, 1, "belongs to a request that requests.csv does not have; there are 20 such lines"},
+    {"request dropped", request_dropped, 1,
+     "belongs to a request that requests.csv does not have; there are 20 such lines"},
     {"request doubled", request_doubled, 1, "formal request 3: it is there twice"},
     {"request beyond the plan", request_beyond_the_plan, 1, "formal request 60: the plan has no such request"},
     {"chunk dropped", chunk_dropped, 1, "events is 20, by chunks.csv 19"},

@@ -16,7 +16,7 @@
 #include "cli/run_folder.h"
 #include "mutation/mutate.h"
 #include "store/records.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "schema/visit.h"
 
 enum { CHANGES_IN_CI = 2000, WINDOW = 25, SHOWN_MAX = 20, NUMBERS_MAX = 4096 };

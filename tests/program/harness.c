@@ -12,7 +12,7 @@
 #include "check.h"
 #include "store/records.h"
 #include "schema/json.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 extern char **environ;
 

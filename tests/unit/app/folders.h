@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "app/evaluate.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 struct folders {
     char root[64];

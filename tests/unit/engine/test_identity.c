@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "engine/engine.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 static struct plan vllm_plan(struct arena *a, const char **command, size_t n)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 #include "engine/table.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 static void read_file(const char *name, struct buf *b)
 {

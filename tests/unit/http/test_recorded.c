@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 #include "unit/split.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "http/http1.h"
 #include "text/json.h"
 #include "http/sse.h"

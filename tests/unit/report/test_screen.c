@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include "a_result.h"
 #include "base/columns.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "base/span.h"
 #include "report/report.h"
 #include "report/words.h"

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "run/recorder.h"
 #include "store/records.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 struct fixture {
     struct arena arena;

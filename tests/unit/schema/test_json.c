@@ -3,7 +3,7 @@
 #include "base/quantity.h"
 #include "schema/json.h"
 #include "model/plan.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 struct item {
     const char *label;

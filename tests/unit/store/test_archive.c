@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "store/records.h"
 #include "store/csv_records.h"
-#include "text/compress.h"
+#include "text/file_read.h"
 
 /* A folder of its own for each test. */
 struct fixture {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
-#include "text/compress.h"
+#include "text/file_read.h"
 #include "text/digest.h"
 
 static char folder[] = "/tmp/jtok-text-XXXXXX";

@@ -1,4 +1,4 @@
-#include "text/compress.h"
+#include "text/file_read.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Whole files, compressed or not, as they are read; and the compressed form that jtok writes. */
-#ifndef JTOK_TEXT_COMPRESS_H
-#define JTOK_TEXT_COMPRESS_H
+#ifndef JTOK_TEXT_FILE_READ_H
+#define JTOK_TEXT_FILE_READ_H
 
 #include <stdbool.h>
 #include <stdint.h>
