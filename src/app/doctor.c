@@ -297,7 +297,12 @@ static void look_at_clock(struct look *l)
     qsort(late_ns, WAKES, sizeof *late_ns, compare_i64);
     s->wake_late_p50_ns = late_ns[WAKES / 2];
     s->wake_late_max_ns = late_ns[WAKES - 1];
-    if (s->clock_read_ns > clock_read_slow_ns)
+    if (s->clock_read_ns > clock_read_slow_ns && s->clock_source && strcmp(s->clock_source, "tsc") == 0)
+        ADVISE(l, ADVICE_NOTE,
+               "Reading the clock takes %lld ns, and every time stamp costs that much, although the clock source is "
+               "tsc: a sandbox or a virtual machine handles the call. Measure outside it if you can.",
+               (long long)s->clock_read_ns);
+    else if (s->clock_read_ns > clock_read_slow_ns)
         ADVISE_COMMAND(l, ADVICE_NOTE, "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
                        "Reading the clock takes %lld ns (clock source %s), and every time stamp costs that much. If "
                        "this machine has a stable time stamp counter, switch to it.",

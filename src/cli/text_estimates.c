@@ -16,7 +16,7 @@ static void put_table(const struct estimate *list, size_t n, bool ranged, struct
 {
     struct table t;
     table_init(&t, a, "rrrrrrl");
-    static const char *const head[] = {"N", "E(N), J", "J/request", "J/token", "overhead J/request", "overhead"};
+    static const char *const head[] = {"N", "E(N), J", "J/request", "J/token", "start and stop J/request", "share"};
     for (size_t i = 0; i < 6; i++)
         table_cell(&t, head[i]);
     table_cell(&t, ranged ? "range of E(N), J" : "");

@@ -49,8 +49,8 @@ static void put_headline(struct screen *s)
     headline_row(s, &table, "serving", serving);
     headline_row(s, &table, all->state == Q_NOT_CLOSED ? "with start, so far" : "with start and stop", all);
     screen_table_put(s, &table, NULL, "J/token");
-    screen_text(s, "  ± instrument: how well the GPU's sensor was read; calibration: how right it");
-    screen_text(s, "  is. One run: the spread between runs is unknown, and usually larger.");
+    screen_text(s, "  ± instrument: error in reading the sensor; calibration: error of the sensor.");
+    screen_text(s, "  The spread between runs is unknown, usually larger. [ ]: do not use.");
 }
 
 /* ---- what else is per token, request and second ---- */

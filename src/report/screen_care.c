@@ -144,7 +144,7 @@ void screen_care(struct screen *s)
         const char *lines[CARE_ITEM_LINES];
         size_t n = care_lines(s, &c.list[i], lines), rest = c.n - i - 1;
         if (n + (rest > 0) > room) {
-            screen_text(s, arena_format(&s->p.arena, "  and %zu more: jtok report --full", rest + 1));
+            screen_text(s, arena_format(&s->p.arena, "  and %zu more: jtok report RUN --full", rest + 1));
             break;
         }
         screen_line(s, c.list[i].look, SCREEN_INDENT + strlen(c.list[i].name), lines[0]);

@@ -126,10 +126,10 @@ void screen_energy(struct screen *s)
     const struct quantity *n = &s->r->estimate.n_overhead_10;
     if (screen_has(n))
         screen_sentence(s, screen_out_of_use(s, n),
-                        arena_format(&s->p.arena, "From %s such requests on, start and stop are under 10 %% of it all.",
+                        arena_format(&s->p.arena, "From %s such requests on, start and stop are under 10 %% of the total.",
                                      screen_fixed(s, n->value, 0, 13)));
     else
         screen_sentence(s, false,
-                        arena_format(&s->p.arena, "Requests until start and stop are under 10 %% of it all: %s",
+                        arena_format(&s->p.arena, "Requests until start and stop are under 10 %% of the total: %s",
                                      screen_absence(n)));
 }

@@ -22,6 +22,7 @@
 enum { CHANGES_IN_CI = 2000, WINDOW = 25, SHOWN_MAX = 20, NUMBERS_MAX = 4096 };
 
 static size_t changes_wanted = CHANGES_IN_CI, gpus_wanted = 1;
+static uint64_t seed_wanted = 20260730;
 
 /* ---- the run ---- */
 
@@ -323,7 +324,7 @@ static void tell(const struct change *c, const struct evaluated *x, const char *
 static void each_change_is_found_or_harmless(void **state)
 {
     struct bench *b = *state;
-    struct random random = {20260730};
+    struct random random = {seed_wanted};
     struct kind_of_change table[2000];
     size_t kinds = make_table(&b->files, table), made = 0, wrong = 0;
     struct evaluated *right = calloc(1, sizeof *right), *got = calloc(1, sizeof *got);
@@ -474,6 +475,8 @@ int main(int argc, char **argv)
         changes_wanted = (size_t)count;
     if (argc > 2 && num_i64(span_of(argv[2]), &count) && count > 0 && count <= LIFE_GPUS_MAX)
         gpus_wanted = (size_t)count;
+    if (argc > 3 && num_i64(span_of(argv[3]), &count) && count > 0)
+        seed_wanted = (uint64_t)count;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_change_is_found_or_harmless, setup, teardown),
         cmocka_unit_test_setup_teardown(a_folder_says_what_its_texts_say, setup, teardown),

@@ -88,7 +88,7 @@ static const struct {
     {17, "   draining", NULL},
     {18, " stop", NULL},
     {19, " idle before", NULL},
-    {20, "start and stop are under 10 % of it all", NULL},
+    {20, "start and stop are under 10 % of the total", NULL},
     {22, "Latency", NULL},
     {23, "first token (TTFT), s", NULL},
     {24, "per token (TPOT), ms", NULL},
@@ -308,7 +308,7 @@ static void every_check_alone_and_all(void **state)
                 if (!r.formal && code < CODE_COUNT)
                     line_of(&page, arena_format(&a, "  %s ", check_code_names[code]));
                 if (!r.formal && code == CODE_COUNT)
-                    line_of(&page, " more: jtok report --full");
+                    line_of(&page, " more: jtok report RUN --full");
                 arena_done(&a);
             }
 }
@@ -327,7 +327,7 @@ static void every_flag_alone_and_all(void **state)
             if (flag < FLAG_COUNT && flag != FLAG_SIMULATED)
                 line_of(&page, arena_format(&a, "  %s ", flag_code_names[flag]));
             if (flag == FLAG_COUNT)
-                line_of(&page, " more: jtok report --full");
+                line_of(&page, " more: jtok report RUN --full");
             arena_done(&a);
         }
 }
@@ -527,8 +527,8 @@ static void a_real_run(void **state)
                                    "                                         instrument  calibration\n"
                                    "  0.056502  J/token serving              ± 0.000038  ± 0.0034\n"
                                    "  0.09464   J/token with start and stop  ± 0.00042   ± 0.0057\n"
-                                   "  ± instrument: how well the GPU's sensor was read; calibration: how right it\n"
-                                   "  is. One run: the spread between runs is unknown, and usually larger.\n"
+                                   "  ± instrument: error in reading the sensor; calibration: error of the sensor.\n"
+                                   "  The spread between runs is unknown, usually larger. [ ]: do not use.\n"
                                    "\n"
                                    "  Wh/million tokens  J/request  tokens/s  W serving, of limit\n"
                                    "              15.69      23.20    11 648         658.1 of 700\n"
@@ -543,7 +543,7 @@ static void a_real_run(void **state)
                                    "    draining          14.8   9.48   640  57 % of the tokens\n"
                                    "  stop                 2.6   0.40   151  # 1 %\n"
                                    "  idle before         20.0   1.59  79.7  not counted\n"
-                                   "  From 4556 such requests on, start and stop are under 10 % of it all.\n"
+                                   "  From 4556 such requests on, start and stop are under 10 % of the total.\n"
                                    "\n"
                                    "Latency                    mean     P50     P90     P99     max\n"
                                    "  first token (TTFT), s   3.674   3.967   5.678   5.848   5.849\n"
@@ -554,7 +554,7 @@ static void a_real_run(void **state)
                                    "          none failed\n"
                                    "\n"
                                    "Read with care\n"
-                                   "  steady_not_reached      Energy a token never settled: mixed lengths do that.\n"
+                                   "  steady_not_reached      Energy per token never settled: mixed lengths do that.\n"
                                    "\n"
                                    "23 checks passed, by jtok 0.2.0\n"
                                    "RUN is docs/examples/h200-vllm-750\n"
