@@ -284,8 +284,9 @@ void full_estimate(struct report *p)
     const char *text[3];
     for (size_t i = 0; i < 3; i++)
         text[i] = quantity_has_value(n[i]) ? number_text_i64(a, (int64_t)n[i]->value) : report_cell(p, n[i]);
-    report_line(p, arena_format(a,
-                                "Start and stop are under 10 %% of the total from N = %s, under 5 %% from %s, under 1 %% "
-                                "from %s. Where N was measured, the measured value stands.",
-                                text[0], text[1], text[2]));
+    report_line(p,
+                arena_format(a,
+                             "Start and stop are under 10 %% of the total from N = %s, under 5 %% from %s, under 1 %% "
+                             "from %s. Where N was measured, the measured value stands.",
+                             text[0], text[1], text[2]));
 }

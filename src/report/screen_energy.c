@@ -126,7 +126,8 @@ void screen_energy(struct screen *s)
     const struct quantity *n = &s->r->estimate.n_overhead_10;
     if (screen_has(n))
         screen_sentence(s, screen_out_of_use(s, n),
-                        arena_format(&s->p.arena, "From %s such requests on, start and stop are under 10 %% of the total.",
+                        arena_format(&s->p.arena,
+                                     "From %s such requests on, start and stop are under 10 %% of the total.",
                                      screen_fixed(s, n->value, 0, 13)));
     else
         screen_sentence(s, false,
