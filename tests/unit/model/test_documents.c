@@ -524,7 +524,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_word_is_explained),
-        cmocka_unit_test(codes_are_the_methods), cmocka_unit_test(meanings_are_the_same),
+        cmocka_unit_test(codes_are_the_methods),
+        cmocka_unit_test(meanings_are_the_same),
         cmocka_unit_test(decisions_stand_in_their_sections),
         cmocka_unit_test(decisions_are_named_by_their_sections),
         cmocka_unit_test(formulas_are_numbered),

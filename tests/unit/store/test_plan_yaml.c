@@ -388,16 +388,11 @@ static void the_list_fits_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(ten_lines_make_a_plan),
-        TEST(all_errors_come_at_once),
-        TEST(later_checks_know_the_place),
-        TEST(yaml_tricks_are_refused),
-        TEST(deep_brackets_end_soon),
-        TEST(empty_file_changes_nothing),
-        TEST(encodings_of_a_file),
-        TEST(set_overrides),
-        TEST(set_errors_name_the_column),
-        TEST(round_trips),
+        TEST(ten_lines_make_a_plan),       TEST(all_errors_come_at_once),
+        TEST(later_checks_know_the_place), TEST(yaml_tricks_are_refused),
+        TEST(deep_brackets_end_soon),      TEST(empty_file_changes_nothing),
+        TEST(encodings_of_a_file),         TEST(set_overrides),
+        TEST(set_errors_name_the_column),  TEST(round_trips),
         TEST(the_list_fits_an_error),
     };
 
