@@ -5,6 +5,7 @@
 #ifndef JTOK_ANALYSIS_ALLOT_H
 #define JTOK_ANALYSIS_ALLOT_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,6 +47,7 @@ bool allot_prepare(struct allotment *p, uint64_t n);
 /* Second pass: tokens of the next chunk. Without branches: sizes are as good as random. */
 static inline uint32_t allot_next(struct allotment *p, uint32_t bytes)
 {
+    assert(p);
     uint32_t tie = (p->tied >> bytes) & 1 & (p->ties > 0), x = p->of[bytes] + tie;
     uint32_t filled = (x == 0) & (p->zeros > 0);
     uint32_t over = x >= p->level, gives = over & (p->once_more > 0);

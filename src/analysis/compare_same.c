@@ -436,8 +436,7 @@ static size_t port_at(const char *text, size_t i, int64_t port)
 /* Drops what stands before: the folders that lead to the run's. */
 static void drop_path(struct buf *out)
 {
-    static const char ends[] = " :,;=\"'";
-    while (out->n && !memchr(ends, out->p[out->n - 1], sizeof ends - 1))
+    while (out->n && out->p[out->n - 1] && !strchr(" :,;=\"'", out->p[out->n - 1]))
         out->n--;
 }
 

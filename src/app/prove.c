@@ -31,7 +31,7 @@ static bool compare_document(const char *path, const char *name, struct span now
         struct buf stored = {0};
         bool read = file_read(path, archive_most_bytes(name), &stored, e);
         struct span then = buf_span(&stored);
-        bool equal = now.n == then.n && (!now.n || memcmp(now.p, then.p, now.n) == 0);
+        bool equal = span_equal(now, then);
         d.outcome = equal ? PROOF_EQUAL : PROOF_DIFFERENT;
         d.line = equal ? 0 : first_difference(now, then);
         buf_done(&stored);

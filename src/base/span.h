@@ -25,6 +25,11 @@ static inline bool span_is(struct span s, const char *text)
     return s.n == strlen(text) && (s.n == 0 || memcmp(s.p, text, s.n) == 0);
 }
 
+static inline bool span_equal(struct span a, struct span b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
 static inline bool span_is_nocase(struct span s, const char *text)
 {
     return s.n == strlen(text) && (s.n == 0 || strncasecmp(s.p, text, s.n) == 0);

@@ -18,7 +18,7 @@ struct set_keys {
 static bool set_once(struct set_keys *k, struct span key, const char *words, struct problems *problems)
 {
     for (size_t i = 0; i < k->count; i++)
-        if (k->items[i].key.n == key.n && memcmp(k->items[i].key.p, key.p, key.n) == 0) {
+        if (span_equal(k->items[i].key, key)) {
             problems_add_at(problems, NULL, 0, 0, NULL, "\"%s\" and \"%s\" both set %.*s. Keep one of them.",
                             k->items[i].words, words, SPAN_ARG(key));
             return false;

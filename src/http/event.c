@@ -154,10 +154,7 @@ static struct delta read_delta(struct json *j)
 static uint64_t reasoning_bytes(const struct delta *d)
 {
     uint64_t a = word_bytes(d->reasoning), b = word_bytes(d->reasoning_content);
-    struct span x = d->reasoning.raw, y = d->reasoning_content.raw;
-    if (a && b && x.n == y.n && memcmp(x.p, y.p, x.n) == 0)
-        return a;
-    return a + b;
+    return a && b && span_equal(d->reasoning.raw, d->reasoning_content.raw) ? a : a + b;
 }
 
 /* ---- choices ---- */

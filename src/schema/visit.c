@@ -194,7 +194,7 @@ void slot_set_text(const struct slot *s, const char *text)
 
 void slot_set_items(const struct slot *s, const void *items, size_t count)
 {
-    must(slot_is_many(s) && (items || count == 0));
+    must(slot_is_many(s) && s->count && (items || count == 0));
     *(const void **)s->at = items;
     *s->count = count;
 }

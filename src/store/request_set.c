@@ -287,7 +287,7 @@ static struct line_member *member_place(struct set_loader *l, struct span name)
 {
     for (size_t i = 0; i < l->member_count; i++) {
         struct span other = {l->names.p + l->members[i].name_at, l->members[i].name.n};
-        if (other.n == name.n && (name.n == 0 || memcmp(other.p, name.p, name.n) == 0))
+        if (span_equal(other, name))
             return &l->members[i];
     }
     if (l->member_count == l->member_capacity) {
@@ -426,7 +426,7 @@ static bool read_rest(struct set_loader *l, struct request_row *row)
             continue;
         if ((name = among(m->name, length_names)))
             good = read_length(l, row, m, name);
-        else if ((name = among(m->name, own_names)))
+        else if (among(m->name, own_names))
             read_own(l, row, m);
         else if ((name = among(m->name, single_names)))
             good = read_single(l, row, m, name);

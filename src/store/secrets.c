@@ -43,7 +43,7 @@ bool secrets_is_name(struct span name)
 static void add_one(struct secrets *s, const char *name, struct span value)
 {
     for (size_t i = 0; i < s->count; i++)
-        if (s->items[i].value.n == value.n && memcmp(s->items[i].value.p, value.p, value.n) == 0)
+        if (span_equal(s->items[i].value, value))
             return;
     if (s->count == s->capacity) {
         s->capacity = s->capacity ? s->capacity * 2 : 16;
