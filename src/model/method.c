@@ -7,9 +7,11 @@
 #include "schema/visit.h"
 #include "base/must.h"
 
-const char *const headline_names[] = {"benchmark-1.5", "precise", NULL};
-const char *const rule_names[] = {"gap", "interval", "request", "words", NULL};
-const char *const steady_k_names[] = {"all", "1", "2", "3", NULL};
+const char *const headline_names[HEADLINE_COUNT + 1] = {
+    [HEADLINE_BENCHMARK] = "benchmark-1.5", [HEADLINE_PRECISE] = "precise"};
+const char *const rule_names[RULE_COUNT + 1] = {
+    [RULE_GAP] = "gap", [RULE_INTERVAL] = "interval", [RULE_REQUEST] = "request", [RULE_WORDS] = "words"};
+const char *const steady_k_names[K_COUNT + 1] = {[K_ALL] = "all", [K_1] = "1", [K_2] = "2", [K_3] = "3"};
 
 static const struct field method_fields[] = {
     ENUM_AS("basis", method, headline, headline,

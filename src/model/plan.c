@@ -10,9 +10,11 @@ const char *const engine_kind_names[] = {ENGINE_KINDS(ENGINE_NAME) NULL};
 static const bool engine_keeps_count[] = {ENGINE_KINDS(ENGINE_KEEPS_COUNT)};
 
 #define ENGINE_DOC(KIND, name, keeps_count, doc) " " #name ": " doc "."
-const char *const api_kind_names[] = {"chat", "completions", NULL};
-const char *const length_kind_names[] = {"natural", "fixed", "lognormal", "lines", NULL};
-const char *const connect_kind_names[] = {"ahead", "with_request", NULL};
+const char *const api_kind_names[API_COMPLETIONS + 2] = {[API_CHAT] = "chat", [API_COMPLETIONS] = "completions"};
+const char *const length_kind_names[LENGTH_LINES + 2] = {
+    [LENGTH_NATURAL] = "natural", [LENGTH_FIXED] = "fixed", [LENGTH_LOGNORMAL] = "lognormal", [LENGTH_LINES] = "lines"};
+const char *const connect_kind_names[CONNECT_WITH_REQUEST + 2] = {
+    [CONNECT_AHEAD] = "ahead", [CONNECT_WITH_REQUEST] = "with_request"};
 
 #define EXACT 9007199254740992.0 /* 2^53: every whole number up to it survives as a JSON number */
 

@@ -3,52 +3,81 @@
 #include <string.h>
 #include "schema/table.h"
 
-const char *const boundary_names[] = {"baseline_start", "baseline_end",    "service_start",
-                                      "ready",          "warmup_start",    "warmup_end",
-                                      "formal_start",   "formal_end",      "stop",
-                                      "exit",           "memory_released", "power_recovered",
-                                      "release_end",    "hold_end",        "release_timeout",
-                                      "failed",         "interrupted",     NULL};
-const char *const check_outcome_names[] = {"not_checked", "passed",     "failed", "not_recorded",
-                                           "not_stated",  "not_judged", NULL};
-const char *const milestone_names[] = {"milestone.weights_loaded", "milestone.compiled", "milestone.graphs_captured",
-                                       "milestone.serving", NULL};
-const char *const verdict_names[] = {"ok",
-                                     "not_recorded",
-                                     "connect_failed",
-                                     "connect_timeout",
-                                     "write_timeout",
-                                     "head_timeout",
-                                     "first_token_timeout",
-                                     "idle_timeout",
-                                     "total_timeout",
-                                     "http_status",
-                                     "http_malformed",
-                                     "too_large",
-                                     "truncated",
-                                     "reset",
-                                     "not_streamed",
-                                     "bad_event",
-                                     "error_in_stream",
-                                     "bad_usage",
-                                     "no_usage",
-                                     "no_tokens",
-                                     "no_output",
-                                     "no_finish",
-                                     "cancelled",
-                                     NULL};
-const char *const request_stage_names[] = {"ready", "warmup", "formal", NULL};
-const char *const chunk_kind_names[] = {"role", "text", "reasoning", "held", "finish", "usage", "other", NULL};
-const char *const chunk_stamp_names[] = {"kernel", "shared", "read", NULL};
+const char *const boundary_names[BOUNDARY_COUNT + 1] = {
+    [BOUNDARY_BASELINE_START] = "baseline_start",
+    [BOUNDARY_BASELINE_END] = "baseline_end",
+    [BOUNDARY_SERVICE_START] = "service_start",
+    [BOUNDARY_READY] = "ready",
+    [BOUNDARY_WARMUP_START] = "warmup_start",
+    [BOUNDARY_WARMUP_END] = "warmup_end",
+    [BOUNDARY_FORMAL_START] = "formal_start",
+    [BOUNDARY_FORMAL_END] = "formal_end",
+    [BOUNDARY_STOP] = "stop",
+    [BOUNDARY_EXIT] = "exit",
+    [BOUNDARY_MEMORY_RELEASED] = "memory_released",
+    [BOUNDARY_POWER_RECOVERED] = "power_recovered",
+    [BOUNDARY_RELEASE_END] = "release_end",
+    [BOUNDARY_HOLD_END] = "hold_end",
+    [BOUNDARY_RELEASE_TIMEOUT] = "release_timeout",
+    [BOUNDARY_FAILED] = "failed",
+    [BOUNDARY_INTERRUPTED] = "interrupted",
+};
+const char *const check_outcome_names[CHECK_OUTCOME_COUNT + 1] = {
+    [CHECK_NOT_CHECKED] = "not_checked",   [CHECK_PASSED] = "passed",         [CHECK_FAILED] = "failed",
+    [CHECK_NOT_RECORDED] = "not_recorded", [CHECK_NOT_STATED] = "not_stated", [CHECK_NOT_JUDGED] = "not_judged"};
+const char *const milestone_names[MILESTONE_COUNT + 1] = {
+    [MILESTONE_WEIGHTS] = "milestone.weights_loaded",
+    [MILESTONE_COMPILED] = "milestone.compiled",
+    [MILESTONE_GRAPHS] = "milestone.graphs_captured",
+    [MILESTONE_SERVING] = "milestone.serving",
+};
+const char *const verdict_names[VERDICT_COUNT + 1] = {
+    [VERDICT_OK] = "ok",
+    [VERDICT_NOT_RECORDED] = "not_recorded",
+    [VERDICT_CONNECT_FAILED] = "connect_failed",
+    [VERDICT_CONNECT_TIMEOUT] = "connect_timeout",
+    [VERDICT_WRITE_TIMEOUT] = "write_timeout",
+    [VERDICT_HEAD_TIMEOUT] = "head_timeout",
+    [VERDICT_FIRST_TOKEN_TIMEOUT] = "first_token_timeout",
+    [VERDICT_IDLE_TIMEOUT] = "idle_timeout",
+    [VERDICT_TOTAL_TIMEOUT] = "total_timeout",
+    [VERDICT_HTTP_STATUS] = "http_status",
+    [VERDICT_HTTP_MALFORMED] = "http_malformed",
+    [VERDICT_TOO_LARGE] = "too_large",
+    [VERDICT_TRUNCATED] = "truncated",
+    [VERDICT_RESET] = "reset",
+    [VERDICT_NOT_STREAMED] = "not_streamed",
+    [VERDICT_BAD_EVENT] = "bad_event",
+    [VERDICT_ERROR_IN_STREAM] = "error_in_stream",
+    [VERDICT_BAD_USAGE] = "bad_usage",
+    [VERDICT_NO_USAGE] = "no_usage",
+    [VERDICT_NO_TOKENS] = "no_tokens",
+    [VERDICT_NO_OUTPUT] = "no_output",
+    [VERDICT_NO_FINISH] = "no_finish",
+    [VERDICT_CANCELLED] = "cancelled",
+};
+const char *const request_stage_names[REQUEST_FORMAL + 2] = {
+    [REQUEST_READY] = "ready", [REQUEST_WARMUP] = "warmup", [REQUEST_FORMAL] = "formal"};
+const char *const chunk_kind_names[CHUNK_OTHER + 2] = {
+    [CHUNK_ROLE] = "role",     [CHUNK_TEXT] = "text",   [CHUNK_REASONING] = "reasoning", [CHUNK_HELD] = "held",
+    [CHUNK_FINISH] = "finish", [CHUNK_USAGE] = "usage", [CHUNK_OTHER] = "other"};
+const char *const chunk_stamp_names[STAMP_READ + 2] = {
+    [STAMP_KERNEL] = "kernel", [STAMP_SHARED] = "shared", [STAMP_READ] = "read"};
+
+const char *const instant_tag_names[INSTANT_BOUNDARY_AFTER + 2] = {
+    [INSTANT_GRID] = "grid", [INSTANT_BOUNDARY] = "mark", [INSTANT_BOUNDARY_AFTER] = "mark_after"};
+const char *const counter_why_names[COUNTER_BOUNDARY + 2] = {
+    [COUNTER_LOCKED] = "locked",
+    [COUNTER_REPEAT] = "repeat",
+    [COUNTER_SEARCH] = "search",
+    [COUNTER_BOUNDARY] = "boundary",
+};
 
 /* NVML's PowerUsage, from Ampere on; other libraries' names say it. */
 bool power_source_is_averaged(const char *source)
 {
     return source && (strcmp(source, "power_usage") == 0 || strncmp(source, "averaged", 8) == 0);
 }
-
-const char *const instant_tag_names[] = {"grid", "mark", "mark_after", NULL};
-const char *const counter_why_names[] = {"locked", "repeat", "search", "boundary", NULL};
 
 /* ---- record files: a column a row ---- */
 

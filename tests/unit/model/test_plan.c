@@ -51,35 +51,20 @@ static void each_duration_shortens(void **state)
     assert_true(plan_is_shortened(&p));
 }
 
-/* Every field lies inside its struct, apart from the others, and says what it is. */
-static void check_schema(const struct schema *s)
+/* A user may write any number of a plan, so each has its limits. */
+static void check_limits(const struct schema *s)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        const struct field *f = &s->fields[i];
-
-        assert_non_null(f->doc);
-        assert_true(f->doc[strlen(f->doc) - 1] == '.');
-        assert_true(f->offset < s->size);
-        for (size_t k = 0; k < i; k++) {
-            assert_true(s->fields[k].offset != f->offset);
-            assert_string_not_equal(s->fields[k].key, f->key);
-        }
-        if (f->type == FIELD_OBJECT) {
-            assert_true(f->offset + f->sub->size <= s->size);
-            check_schema(f->sub);
-        }
-        if (f->type == FIELD_I64 || f->type == FIELD_F64)
-            assert_true(f->min < f->max);
-        if (f->type == FIELD_ENUM)
-            assert_non_null(f->names);
+    for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
+        if (f->type == FIELD_OBJECT)
+            check_limits(f->sub);
+        assert_true((f->type != FIELD_I64 && f->type != FIELD_F64) || f->min < f->max);
     }
 }
 
-static void tables_fit_their_structs(void **state)
+static void every_number_has_limits(void **state)
 {
     (void)state;
-    check_schema(&plan_schema);
-    assert_int_equal(plan_schema.size, sizeof(struct plan));
+    check_limits(&plan_schema);
 }
 
 static void collect(void *self, const struct visit *v)
@@ -130,7 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_the_methods), cmocka_unit_test(each_duration_shortens),
-        cmocka_unit_test(tables_fit_their_structs), cmocka_unit_test(a_visit_names_every_value),
+        cmocka_unit_test(every_number_has_limits),  cmocka_unit_test(a_visit_names_every_value),
         cmocka_unit_test(absent_is_never_zero),
     };
 
