@@ -1,5 +1,4 @@
 #include "base/arena.h"
-#include "base/must.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -7,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/must.h"
 
 enum { ALIGN = 16, BLOCK_MIN = 64 * 1024 };
 

@@ -1,4 +1,5 @@
 #include "base/err.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

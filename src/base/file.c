@@ -1,11 +1,11 @@
 #include "base/file.h"
-#include "base/must.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/must.h"
 
 const char *file_kind(mode_t mode)
 {

@@ -1,4 +1,5 @@
 #include "base/must.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 

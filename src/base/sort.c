@@ -1,4 +1,5 @@
 #include "base/sort.h"
+
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #include "base/utf8.h"
+
 #include <assert.h>
 
 static const uint32_t replacement = 0xfffd;

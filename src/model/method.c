@@ -2,10 +2,10 @@
 
 #include <string.h>
 #include "base/buf.h"
+#include "base/must.h"
 #include "model/limits.h"
 #include "schema/table.h"
 #include "schema/visit.h"
-#include "base/must.h"
 
 const char *const headline_names[HEADLINE_COUNT + 1] = {
     [HEADLINE_BENCHMARK] = "benchmark-1.5", [HEADLINE_PRECISE] = "precise"};

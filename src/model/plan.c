@@ -1,7 +1,8 @@
 #include "model/plan.h"
+
 #include <string.h>
-#include "schema/table.h"
 #include "base/must.h"
+#include "schema/table.h"
 
 #define ENGINE_NAME(KIND, name, keeps_count, doc) #name,
 const char *const engine_kind_names[] = {ENGINE_KINDS(ENGINE_NAME) NULL};

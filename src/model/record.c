@@ -1,4 +1,5 @@
 #include "model/record.h"
+
 #include <assert.h>
 #include <string.h>
 #include "schema/table.h"

@@ -1,7 +1,7 @@
 #include "model/record_order.h"
 
-#include "base/sort.h"
 #include "base/must.h"
+#include "base/sort.h"
 
 /* One key after the other: the first that differs decides. */
 #define BY(key)                                                                                                        \

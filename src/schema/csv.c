@@ -1,8 +1,9 @@
 #include "schema/csv.h"
+
 #include <assert.h>
+#include "base/must.h"
 #include "schema/parse.h"
 #include "text/csv.h"
-#include "base/must.h"
 
 /* ---- lines ---- */
 

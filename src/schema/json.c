@@ -1,6 +1,7 @@
 #include "schema/json.h"
-#include "schema/parse.h"
+
 #include "base/must.h"
+#include "schema/parse.h"
 
 /* ---- writer ---- */
 

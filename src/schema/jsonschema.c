@@ -1,6 +1,6 @@
+#include "base/must.h"
 #include "schema/json.h"
 #include "schema/visit.h"
-#include "base/must.h"
 
 static void put_type(struct json_writer *w, const char *type, bool nullable)
 {

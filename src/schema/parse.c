@@ -1,7 +1,8 @@
 #include "schema/parse.h"
+
 #include <assert.h>
-#include "text/nearest.h"
 #include "base/must.h"
+#include "text/nearest.h"
 
 /* ---- what is allowed ---- */
 

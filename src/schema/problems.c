@@ -1,10 +1,11 @@
 #include "schema/problems.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/utf8.h"
 #include "base/must.h"
+#include "base/utf8.h"
 
 void problems_init(struct problems *p, struct arena *arena, const char *source)
 {

@@ -1,6 +1,7 @@
 #include "schema/set.h"
-#include "schema/parse.h"
+
 #include "base/must.h"
+#include "schema/parse.h"
 
 static bool set_entry(const struct slot *map, struct span name, struct span value, const struct spot *at,
                       struct problems *p)

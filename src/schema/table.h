@@ -28,6 +28,8 @@
 #define OFFSET_OF_TYPE(s, m, type) _Generic(MEMBER_POINTER(s, m), type * : offsetof(struct s, m))
 #define OFFSET_OF_EITHER(s, m, type, other)                                                                            \
     _Generic(MEMBER_POINTER(s, m), type * : offsetof(struct s, m), other * : offsetof(struct s, m))
+/* A visitor reads enums of these two sizes; any other is a division by zero. */
+#define ENUM_WIDTH(e)      (sizeof(enum e) / (sizeof(enum e) == 1 || sizeof(enum e) == sizeof(int)))
 #define COUNT_OFFSET(s, m) .count_offset = OFFSET_OF_TYPE(s, m, size_t)
 
 typedef const char *table_text;
@@ -47,7 +49,7 @@ typedef const char *table_text;
 #define TEXT_AS(key, s, m, ...)     SCALAR(key, FIELD_TEXT, s, m, table_text, __VA_ARGS__)
 #define QUANTITY_AS(key, s, m, ...) SCALAR(key, FIELD_QUANTITY, s, m, struct quantity, __VA_ARGS__)
 #define ENUM_AS(key, s, m, e, text, ...)                                                                               \
-    WHOLE(key, FIELD_ENUM, s, m, enum e, text, .names = e##_names, __VA_ARGS__)
+    SCALAR(key, FIELD_ENUM, s, m, enum e, text, .width = ENUM_WIDTH(e), .names = e##_names, __VA_ARGS__)
 #define OBJECT_AS(key, s, m, sub_, text, ...)                                                                          \
     SCALAR(key, FIELD_OBJECT, s, m, struct sub_, text, .sub = &sub_##_schema, __VA_ARGS__)
 #define TEXTS_AS(key, s, m, n, ...) LIST(key, FIELD_TEXT, s, m, n, table_text, __VA_ARGS__)

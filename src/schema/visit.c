@@ -1,4 +1,5 @@
 #include "schema/visit.h"
+
 #include <assert.h>
 #include "base/arena.h"
 #include "base/must.h"

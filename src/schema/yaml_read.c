@@ -1,13 +1,13 @@
-#include <fcntl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <yaml.h>
 #include "base/must.h"
 #include "base/utf8.h"
-#include "schema/yaml.h"
 #include "schema/parse.h"
+#include "schema/yaml.h"
 
 /* A file whose brackets nest deeper than this is no plan; libyaml would take quadratic time on it. */
 enum { YAML_DEPTH_MAX = 16, KEYS_MAX = 64 };

@@ -1,7 +1,7 @@
+#include "base/must.h"
 #include "base/utf8.h"
 #include "schema/visit.h"
 #include "schema/yaml.h"
-#include "base/must.h"
 
 /* Letters, digits and a few marks that mean nothing to YAML, with no mark of a number or null's own. */
 static bool is_plain(struct span s)

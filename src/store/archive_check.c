@@ -1,10 +1,10 @@
 #include <ctype.h>
 #include <sys/stat.h>
 #include "base/file.h"
-#include "store/archive_private.h"
-#include "text/file_read.h"
-#include "text/digest.h"
 #include "base/must.h"
+#include "store/archive_private.h"
+#include "text/digest.h"
+#include "text/file_read.h"
 
 enum { SUMS_MAX = 1 << 24 };
 

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include "base/file.h"
+#include "base/must.h"
 #include "schema/json.h"
 #include "store/archive_private.h"
 #include "text/file_read.h"
-#include "base/must.h"
 
 /* ---- the files of a run ---- */
 

@@ -1,4 +1,5 @@
 #include "store/csv_chunks.h"
+
 #include <assert.h>
 #include "store/csv_records.h"
 

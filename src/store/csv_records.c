@@ -1,4 +1,5 @@
 #include "store/csv_records.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>

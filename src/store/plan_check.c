@@ -1,8 +1,8 @@
 #include <math.h>
+#include "base/must.h"
 #include "schema/set.h"
 #include "store/plan_yaml.h"
 #include "text/json.h"
-#include "base/must.h"
 
 static void check_lengths(const struct plan_lengths *l, struct problems *p)
 {

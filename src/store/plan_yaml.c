@@ -1,12 +1,13 @@
 #include "store/plan_yaml.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/arena.h"
+#include "base/must.h"
 #include "base/utf8.h"
 #include "schema/yaml.h"
-#include "base/must.h"
 
 bool plan_yaml_read(struct plan *plan, const char *source, struct span text, struct problems *p)
 {

@@ -1,3 +1,5 @@
+#include "store/records.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,10 +12,9 @@
 #include "model/record_order.h"
 #include "schema/json.h"
 #include "store/csv_records.h"
-#include "store/records.h"
 #include "store/records_check.h"
-#include "text/file_read.h"
 #include "text/digest.h"
+#include "text/file_read.h"
 
 struct records_loader {
     const struct record_files *files;

@@ -1,11 +1,13 @@
 /* Tables that are right each by itself and contradict each other. Pure. */
-#include "store/csv_records.h"
 #include "store/records_check.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "model/limits.h"
 #include "base/must.h"
+#include "base/time.h"
+#include "model/limits.h"
+#include "store/csv_records.h"
 
 enum { REQUESTS_MAX = 4000000 }; /* as a plan may ask for */
 
@@ -18,11 +20,6 @@ void damage_add(struct damage *d, const char *format, ...)
     va_end(args);
     buf_str(&d->lines, text);
     buf_byte(&d->lines, '\n');
-}
-
-static double seconds(int64_t ns)
-{
-    return (double)ns / 1e9;
 }
 
 static int64_t distance(int64_t x, int64_t y)
@@ -116,7 +113,7 @@ static bool order_fault(const struct rec_request *q, struct buf *fault)
         int64_t a = t_ns[orders[i].earlier], b = t_ns[orders[i].later];
         if (a == ABSENT_I64 || b == ABSENT_I64 || a <= b + METHOD_CLOCK_STEP_NS)
             continue;
-        buf_fmt(fault, "%s_ns is %.6f s later than %s_ns", time_names[orders[i].earlier], seconds(a - b),
+        buf_fmt(fault, "%s_ns is %.6f s later than %s_ns", time_names[orders[i].earlier], time_s(a - b),
                 time_names[orders[i].later]);
         return true;
     }
@@ -305,8 +302,8 @@ static void check_boundary(const struct records *r, enum boundary id, int64_t ev
 {
     int64_t t_ns = records_boundary(r, id);
     if (t_ns != ABSENT_I64 && event_ns != ABSENT_I64 && distance(t_ns, event_ns) > METHOD_BOUNDARY_NS)
-        damage_add(d, "marks.csv: %s is at %.6f s, but %s at %.6f s", boundary_names[id], seconds(t_ns), event,
-                   seconds(event_ns));
+        damage_add(d, "marks.csv: %s is at %.6f s, but %s at %.6f s", boundary_names[id], time_s(t_ns), event,
+                   time_s(event_ns));
 }
 
 /* First submission and last end of the requests of a stage; ABSENT_I64 of none. */
@@ -346,7 +343,7 @@ static void check_boundaries(const struct records *r, bool whole, struct damage 
     int64_t ready = records_boundary(r, BOUNDARY_READY);
     if (ready != ABSENT_I64 && last != ABSENT_I64 && ready < last - METHOD_BOUNDARY_NS)
         damage_add(d, "marks.csv: ready is at %.6f s, but by requests.csv the request that proved it ended at %.6f s",
-                   seconds(ready), seconds(last));
+                   time_s(ready), time_s(last));
     if (gone != ABSENT_I64 && memory != ABSENT_I64 && power != ABSENT_I64) {
         int64_t latest = gone > memory ? gone : memory;
         check_boundary(r, BOUNDARY_RELEASE_END, latest > power ? latest : power,
@@ -365,7 +362,7 @@ static void check_pairs(const struct records *r, struct damage *d)
     for (size_t i = 0; before < end; i++) {
         int64_t next = i < r->clock_count && r->clocks[i].t_ns < end ? r->clocks[i].t_ns : end;
         if (next - before > METHOD_PAIR_NS) {
-            damage_add(d, "clock.csv: no pair from %.3f to %.3f s", seconds(before), seconds(next));
+            damage_add(d, "clock.csv: no pair from %.3f to %.3f s", time_s(before), time_s(next));
             return;
         }
         before = next > before ? next : before;
@@ -438,7 +435,7 @@ static void cut_power(struct rec_gpu *g, size_t gpu, struct damage *d)
     for (size_t i = 0; i < g->counter_count; i++) {
         struct rec_counter x = g->counter[i];
         if (before && x.mj >= 0 &&
-            (double)(x.mj - before->mj) > (double)most * (seconds(x.t_ns - before->t_ns) + METHOD_COUNTER_LATE_S))
+            (double)(x.mj - before->mj) > (double)most * (time_s(x.t_ns - before->t_ns) + METHOD_COUNTER_LATE_S))
             continue;
         g->counter[kept] = x;
         before = x.mj >= 0 ? &g->counter[kept] : before;

@@ -2,9 +2,9 @@
 
 #include <string.h>
 #include "base/buf.h"
+#include "base/must.h"
 #include "base/utf8.h"
 #include "text/json.h"
-#include "base/must.h"
 
 /* The path as a word of a shell command. A pipe has none that a command could read again. */
 static const char *shell_word(const char *file, struct arena *a)

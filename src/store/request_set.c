@@ -1,11 +1,12 @@
 #include "store/request_set.h"
+
 #include <math.h>
 #include <stdlib.h>
+#include "base/must.h"
 #include "base/utf8.h"
 #include "store/request_form.h"
 #include "text/file_read.h"
 #include "text/json.h"
-#include "base/must.h"
 
 enum { PROBLEMS_MAX = 20, KEYS_TOLD = 8, TALLIES_MAX = 256 };
 

@@ -1,10 +1,11 @@
 #include "store/secrets.h"
-#include "schema/visit.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include "text/json.h"
 #include "base/must.h"
+#include "schema/visit.h"
+#include "text/json.h"
 
 void secrets_done(struct secrets *s)
 {

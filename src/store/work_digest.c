@@ -1,9 +1,9 @@
 #include "store/work_digest.h"
 
 #include <math.h>
+#include "base/must.h"
 #include "text/canonical.h"
 #include "text/json.h"
-#include "base/must.h"
 
 /* An object's members without its braces; true where there are some. */
 static bool put_inside(struct buf *out, struct span object)

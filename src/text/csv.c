@@ -1,6 +1,6 @@
 #include "text/csv.h"
-#include <assert.h>
 
+#include <assert.h>
 #include "base/num.h"
 #include "base/utf8.h"
 

@@ -1,9 +1,8 @@
-#include "text/json.h"
-
 #include <assert.h>
 #include <math.h>
 #include "base/num.h"
 #include "base/utf8.h"
+#include "text/json.h"
 
 void json_writer_init(struct json_writer *w, struct buf *out, int indent)
 {

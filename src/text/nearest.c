@@ -1,4 +1,5 @@
 #include "text/nearest.h"
+
 #include <assert.h>
 #include "base/must.h"
 
