@@ -11,6 +11,12 @@ const char *const engine_kind_names[] = {ENGINE_KINDS(ENGINE_NAME) NULL};
 static const bool engine_keeps_count[] = {ENGINE_KINDS(ENGINE_KEEPS_COUNT)};
 
 #define ENGINE_DOC(KIND, name, keeps_count, doc) " " #name ": " doc "."
+const char *const run_object_names[OBJECT_STAT + 2] = {
+    [OBJECT_LIFE] = "life", [OBJECT_ATTACH] = "attach", [OBJECT_WATCH] = "watch", [OBJECT_STAT] = "stat"};
+const char *const load_kind_names[LOAD_TRACE + 2] = {
+    [LOAD_BURST] = "burst", [LOAD_CONCURRENCY] = "concurrency", [LOAD_RATE] = "rate", [LOAD_TRACE] = "trace"};
+const char *const arrival_kind_names[ARRIVAL_GAMMA + 2] = {
+    [ARRIVAL_CONSTANT] = "constant", [ARRIVAL_POISSON] = "poisson", [ARRIVAL_GAMMA] = "gamma"};
 const char *const api_kind_names[API_COMPLETIONS + 2] = {[API_CHAT] = "chat", [API_COMPLETIONS] = "completions"};
 const char *const length_kind_names[LENGTH_LINES + 2] = {
     [LENGTH_NATURAL] = "natural", [LENGTH_FIXED] = "fixed", [LENGTH_LOGNORMAL] = "lognormal", [LENGTH_LINES] = "lines"};
@@ -112,6 +118,35 @@ static const struct field plan_requests_fields[] = {
 };
 static const struct schema plan_requests_schema = SCHEMA(plan_requests, "The formal requests.");
 
+static const struct field plan_load_fields[] = {
+    ENUM(plan_load, kind, load_kind,
+         "burst: all at once; concurrency: so many in flight, the next one as one ends; rate: at drawn times, without "
+         "waiting for answers; trace: at the times of a file.",
+         DEFAULT(LOAD_BURST)),
+    I64(plan_load, concurrency, "concurrency: requests in flight.", UNIT("requests"), RANGE(1, 1e6)),
+    F64(plan_load, rate, "rate: requests a second.", UNIT("requests/s"), RANGE(1e-6, 1e6)),
+    ENUM(plan_load, arrivals, arrival_kind, "rate: equal distances, a Poisson process, or gamma-distributed distances.",
+         DEFAULT(ARRIVAL_POISSON)),
+    F64(plan_load, burstiness,
+        "gamma: the shape of the distances; 1 is a Poisson process, below 1 is burstier, above 1 is more even.",
+        RANGE(1e-3, 1e6)),
+    I64(plan_load, seed, "rate: seed of the drawn times; equal seeds give equal times everywhere.", RANGE(0, EXACT),
+        DEFAULT(0)),
+    TEXT(plan_load, file, "trace: CSV with a column of times; a relative path starts where jtok was started."),
+    F64(plan_load, scale, "trace: factor on its times; 0.5 is twice as fast.", RANGE(1e-6, 1e6), DEFAULT(1)),
+    I64(plan_load, count, "Number of requests; null: as many as the time allows, a burst or a trace all of its own.",
+        UNIT("requests"), RANGE(1, 1e8)),
+    F64(plan_load, for_s, "How long requests are sent; null: until `count` were.", UNIT("s"), RANGE(0.1, 1e7)),
+};
+static const struct schema plan_load_schema = SCHEMA(plan_load, "One load.");
+
+static const struct field plan_slo_fields[] = {
+    F64(plan_slo, ttft_s, "Limit of the time to first token; null: none.", UNIT("s"), RANGE(1e-6, 1e6)),
+    F64(plan_slo, tpot_s, "Limit of the time per output token; null: none.", UNIT("s"), RANGE(1e-6, 1e6)),
+    F64(plan_slo, e2e_s, "Limit of the whole answer's time; null: none.", UNIT("s"), RANGE(1e-6, 1e6)),
+};
+static const struct schema plan_slo_schema = SCHEMA(plan_slo, "Limits that a good request keeps, for goodput.");
+
 /* The defaults are METHOD's own durations (sections 2 and 3): plan_is_shortened compares with them. */
 static const struct field plan_method_fields[] = {
     F64(plan_method, baseline_s, "Length of the idle baseline.", UNIT("s"), RANGE(0.2, 3600), DEFAULT(20)),
@@ -173,6 +208,14 @@ static const struct field plan_fields[] = {
     TEXTS(plan, gpus, gpu_count, "GPUs: all, or a list of indexes, UUIDs or their unique beginnings, PCI addresses.",
           FLAGS(FIELD_REQUIRED), DEFAULT_TEXT("all")),
     OBJECT(plan, requests, plan_requests, "The formal requests."),
+    ENUM(
+        plan, object, run_object,
+        "life: a service from start to release; attach: one that runs already, under jtok's load; watch: one under its "
+        "users' load; stat: any command.",
+        DEFAULT(OBJECT_LIFE), FLAGS(FIELD_RESOLVED)),
+    OBJECTS(plan, loads, load_count, plan_load,
+            "Loads, one after another; none: all requests at once, the only load of a formal run."),
+    OBJECT(plan, slo, plan_slo, "Limits that a good request keeps, for goodput."),
     OBJECT(plan, method, plan_method, "Durations of the method."),
     OBJECT(plan, limits, plan_limits, "Time limits."),
     OBJECT(plan, power, plan_power, "How power is read."),

@@ -12,6 +12,14 @@
 #include "model/engines.h"
 #include "schema/schema.h"
 
+/* What a run looks at (METHOD section 11): a service's whole life, one that runs already under jtok's load or under its
+ * users', or any command. */
+enum run_object { OBJECT_LIFE, OBJECT_ATTACH, OBJECT_WATCH, OBJECT_STAT };
+/* How the requests of a load come: all at once, so many in flight, or at times that wait for no answer. */
+enum load_kind { LOAD_BURST, LOAD_CONCURRENCY, LOAD_RATE, LOAD_TRACE };
+enum arrival_kind { ARRIVAL_CONSTANT, ARRIVAL_POISSON, ARRIVAL_GAMMA };
+extern const char *const run_object_names[5], *const load_kind_names[5], *const arrival_kind_names[4];
+
 enum api_kind { API_CHAT, API_COMPLETIONS };
 enum length_kind { LENGTH_NATURAL, LENGTH_FIXED, LENGTH_LOGNORMAL, LENGTH_LINES };
 enum connect_kind { CONNECT_AHEAD, CONNECT_WITH_REQUEST };
@@ -61,6 +69,23 @@ struct plan_requests {
     const char *extra_body;
 };
 
+struct plan_load {
+    enum load_kind kind;
+    int64_t concurrency;
+    double rate;
+    enum arrival_kind arrivals;
+    double burstiness;
+    int64_t seed;
+    const char *file;
+    double scale;
+    int64_t count;
+    double for_s;
+};
+
+struct plan_slo {
+    double ttft_s, tpot_s, e2e_s;
+};
+
 struct plan_method {
     double baseline_s, baseline_wait_s, hold_s, release_wait_s, grid_s;
     int64_t warmup_requests, warmup_tokens;
@@ -90,6 +115,10 @@ struct plan {
     const char **gpus; /* resolved: UUIDs */
     size_t gpu_count;
     struct plan_requests requests;
+    enum run_object object;  /* resolved */
+    struct plan_load *loads; /* none: the source's burst, the only load of a formal run */
+    size_t load_count;
+    struct plan_slo slo;
     struct plan_method method;
     struct plan_limits limits;
     struct plan_power power;

@@ -22,6 +22,13 @@ const char *const boundary_names[BOUNDARY_COUNT + 1] = {
     [BOUNDARY_RELEASE_TIMEOUT] = "release_timeout",
     [BOUNDARY_FAILED] = "failed",
     [BOUNDARY_INTERRUPTED] = "interrupted",
+    [BOUNDARY_LOAD_START] = "load_start",
+    [BOUNDARY_LOAD_LAST] = "load_last",
+    [BOUNDARY_LOAD_END] = "load_end",
+    [BOUNDARY_WINDOW_START] = "window_start",
+    [BOUNDARY_WINDOW_END] = "window_end",
+    [BOUNDARY_COMMAND_START] = "command_start",
+    [BOUNDARY_COMMAND_END] = "command_end",
 };
 const char *const check_outcome_names[CHECK_OUTCOME_COUNT + 1] = {
     [CHECK_NOT_CHECKED] = "not_checked",   [CHECK_PASSED] = "passed",         [CHECK_FAILED] = "failed",
@@ -223,6 +230,10 @@ static const struct field rec_request_fields[] = {
     HEX(rec_request, prompt_digest, "First 64 bits of the prompt's SHA-256: equal prompts, equal digests."),
     TEXT(rec_request, finish_reason, "As the engine says; empty: none.", FLAGS(FIELD_EMPTY_TEXT)),
     TEXT(rec_request, detail, "Of a failure: what was seen, in a sentence."),
+    I32(rec_request, load, "Number of its load, from 0; empty: the one burst of a formal run.", NUMBER,
+        FLAGS(FIELD_LATER)),
+    I64(rec_request, intended_ns, "When an open loop meant to send it; empty: there was no such time.", TIME,
+        FLAGS(FIELD_LATER)),
 };
 const struct schema rec_request_schema = SCHEMA(rec_request, "One line for each request, written when it is over.");
 

@@ -39,8 +39,15 @@ enum boundary {
     BOUNDARY_RELEASE_END,
     BOUNDARY_HOLD_END,
     BOUNDARY_RELEASE_TIMEOUT,
-    BOUNDARY_FAILED,      /* the run gave up: note says why */
-    BOUNDARY_INTERRUPTED, /* a signal asked to stop: note says in which stage */
+    BOUNDARY_FAILED,       /* the run gave up: note says why */
+    BOUNDARY_INTERRUPTED,  /* a signal asked to stop: note says in which stage */
+    BOUNDARY_LOAD_START,   /* loads (METHOD section 11), note: its number from 0. The first intended or sent time */
+    BOUNDARY_LOAD_LAST,    /* nothing more is sent: the last submission, or the end of the load's time */
+    BOUNDARY_LOAD_END,     /* the last request's end */
+    BOUNDARY_WINDOW_START, /* watch: what is measured begins and ends */
+    BOUNDARY_WINDOW_END,
+    BOUNDARY_COMMAND_START, /* stat: just before the command's start */
+    BOUNDARY_COMMAND_END,   /* the end of the last process of its group; note: its exit status */
     BOUNDARY_COUNT
 };
 extern const char *const boundary_names[BOUNDARY_COUNT + 1];
@@ -236,6 +243,8 @@ struct rec_request {
     enum verdict verdict;
     uint16_t notes; /* enum request_note, or-ed */
     int32_t status;
+    int32_t load;        /* number of its load, from 0; -1: the source's burst */
+    int64_t intended_ns; /* when an open loop meant to send it; ABSENT_I64: there was no such time */
     int64_t connect_ns, connected_ns, submit_ns, sent_ns, head_ns;
     int64_t role_ns, first_ns, first_visible_ns, last_ns, finish_ns, usage_ns, end_ns, closed_ns;
     int64_t prompt_tokens, completion_tokens, reasoning_tokens, cached_tokens, max_tokens;

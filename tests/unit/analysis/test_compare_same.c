@@ -73,6 +73,13 @@ static void change_slot(struct walk *w, const struct slot *s)
         slot_set_enum(s, slot_enum(s) ? 0 : 1);
         break;
     case FIELD_LIST: {
+        if (s->field->item == FIELD_OBJECT) {
+            assert_int_equal(slot_count(s), 0);
+            void *one = arena_alloc(a, s->field->sub->size);
+            schema_defaults(s->field->sub, one);
+            slot_set_items(s, one, 1);
+            break;
+        }
         const char **longer = arena_array(a, slot_count(s) + 1, sizeof *longer);
         for (size_t i = 0; i < slot_count(s); i++) {
             struct slot item = slot_item(s, i);
@@ -144,7 +151,8 @@ static void each_key_of_the_plan_counts_but_names_and_places(void **state)
             break;
         }
         differences(&t);
-        if (t.d.count != !is_place(w.key))
+        bool objects = strcmp(w.key, "loads") == 0; /* one that is added differs in each of its keys */
+        if (objects ? t.d.count == 0 : t.d.count != !is_place(w.key))
             fail_msg("%s: %zu differences", w.key, t.d.count);
         counted += t.d.count > 0;
         if (t.d.count)

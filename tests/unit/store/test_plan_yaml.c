@@ -99,12 +99,12 @@ static void all_errors_come_at_once(void **state)
         "plan.yaml:7:13: requests.lengths.median: 'x' is not allowed here. Allowed: a number from 1 to 1000000000 "
         "(tokens).\n"
         "plan.yaml:8:1: enigne: There is no such key. Did you mean engine? Allowed here: name, scenario, model, "
-        "engine, gpus, requests, method, limits, power, cost, runs.\n"
+        "engine, gpus, requests, loads, slo, method, limits, power, cost, runs.\n"
         "plan.yaml:10:9: engine.port: '70000' is not allowed here. Allowed: a whole number from 0 to 65535.\n"
         "plan.yaml:11:14: engine.simulated: 'yes' is not allowed here. Allowed: true or false.\n"
         "plan.yaml:12:8: engine.env: This is a list. Allowed here: a section of names with texts.\n"
         "plan.yaml:13:1: port: There is no such key. Did you mean engine.port? Allowed here: name, scenario, model, "
-        "engine, gpus, requests, method, limits, power, cost, runs.\n");
+        "engine, gpus, requests, loads, slo, method, limits, power, cost, runs.\n");
 }
 
 static void later_checks_know_the_place(void **state)
