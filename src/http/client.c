@@ -78,6 +78,7 @@ void client_defaults(struct client_options *o)
         .connect = CONNECT_AHEAD,
         .limits = plan_limits_default(),
         .event_max = RESPONSE_EVENT_MAX,
+        .load = -1,
         .pause_ns = 800000,
         .wave = 64,
         .silence_ns = METHOD_SILENCE_NS,

@@ -1,4 +1,5 @@
-/* The load: many streamed requests at once, one connection each, on one loop (METHOD section 4).
+/* The load: many streamed requests, one connection each, on one loop: all at once (METHOD section 4), or paced (METHOD
+ * section 11).
  *
  *     client_open     limits of files and ports checked and raised, memory taken; no packet yet
  *     client_connect  connections opened ahead, in waves; `connected` comes after the silence behind the last one
@@ -33,6 +34,7 @@
 #ifndef JTOK_HTTP_CLIENT_H
 #define JTOK_HTTP_CLIENT_H
 
+#include "base/buf.h"
 #include "base/span.h"
 #include "model/sink.h"
 #include "http/address.h"
@@ -58,6 +60,7 @@ struct client_options {
     const struct record_sink *sink; /* request is required, chunk and clock may be null; must outlive the client */
     bool chunks;                    /* deliver chunks to the sink: formal requests only */
     size_t event_max;               /* 16 MiB */
+    int32_t load;                   /* number of the load, as in struct rec_request; -1: the source's burst */
     int64_t pause_ns;               /* of the loop, from client_submit to the end: 0.8 ms */
     int wave;                       /* handshakes pending at most: 64 */
     int64_t silence_ns;             /* after the last handshake: 0.3 s */
@@ -65,6 +68,7 @@ struct client_options {
     void *self;                     /* first argument of the callbacks, each of which may be null */
     void (*request)(void *self, const struct rec_request *r); /* each one, behind the sink's; from client_close, too */
     void (*connected)(void *self); /* connections that could not be opened have failed by then, with their reason */
+    void (*last)(void *self, int64_t t_ns);    /* paced: nothing more is sent, from this run time on */
     void (*ended)(void *self, int64_t end_ns); /* run time of the latest end */
     void (*closed)(void *self);                /* everything has been delivered to the sink */
 };
@@ -84,12 +88,52 @@ void client_connect(struct client *c);
  * stamps stay exact. Returns the run time of the first submission (ABSENT_I64 where no request is left to send). */
 int64_t client_submit(struct client *c);
 
+/* ---- paced ----
+ *
+ *     client_open_paced  limits of files and ports checked and raised; nothing is drawn yet
+ *     client_begin       the load's start is set; connections are opened, requests are sent
+ *     ...                `last`, `ended` and `closed` as they come, in this order; client_read, client_close as above
+ *
+ * An open loop sends each request at its intended time, whatever has become of those before; what is late is sent at
+ * once, none is left out, and `submit_ns - intended_ns` says how late. A connection that is not open by then is waited
+ * for: the request is submitted, and stamped, when its first byte can be given. A closed loop keeps `in_flight`
+ * requests in flight (submitted and not ended), never more: the next one is drawn and sent in the very event that ends
+ * one, on a connection that is open already.
+ *
+ * Connections are opened at most `ahead_ns` before their request's intended time (a closed loop: a few in advance), at
+ * most `wave` of them each 10 ms. Where one address has no local port left and the server is on loopback, connections
+ * come from further loopback addresses; elsewhere such a request fails, with the command that allows more ports.
+ *
+ * Memory and files: as much as is in flight at most, and opened ahead; not by the load's length. A request that was
+ * drawn, and whose time had not come when the load was cancelled, was never sent and leaves no record. */
+struct client_pace {
+    int64_t in_flight; /* closed loop; 0: an open loop */
+    int64_t for_ns;    /* nothing is sent that long after the start; INT64_MAX: until no request is left */
+    int64_t ahead_ns;  /* 1 s */
+    void *self;
+    /* The next request; its body may be written into `body`, which is empty and stays until the request is over.
+     * Open loop: *ret_intended_ns is ns from the load's start, never before the one before. False: none is left. */
+    bool (*next)(void *self, struct client_request *ret_request, int64_t *ret_intended_ns, struct buf *body);
+};
+
+/* As client_open; `pace` is copied. `connect` of the options is not looked at. */
+bool client_open_paced(struct loop *l, const struct client_options *o, const struct client_pace *pace,
+                       struct client **ret_client, struct err *e);
+
+/* How long before its start client_begin must be called, so that connections are open by then. */
+int64_t client_lead_ns(const struct client_pace *pace);
+
+/* The load starts at `start_ns` (run time): the origin of intended times; a closed loop's first requests are sent. */
+void client_begin(struct client *c, int64_t start_ns);
+
 /* Ends everything still open as `cancelled`. `ended` and `closed` follow. */
 void client_cancel(struct client *c);
 
 /* Counts so far. O(1). */
 struct client_progress {
-    size_t total, running, succeeded, failed; /* running: submitted and not ended */
+    size_t total;                      /* paced: drawn so far */
+    size_t sent;                       /* submitted, ever */
+    size_t running, succeeded, failed; /* running: submitted and not ended */
     int64_t token_chunks;
     int64_t tokens; /* completion tokens of the requests that succeeded so far */
 };

@@ -281,6 +281,7 @@ void exchange_init(struct exchange *x, const struct exchange_terms *t, const str
     struct rec_request *q = &x->response.record;
     q->id = r->id;
     q->stage = (uint8_t)t->options->stage;
+    q->load = t->options->load;
     q->max_tokens = r->max_tokens;
     q->prompt_digest = r->prompt_digest;
     q->body_bytes = (int64_t)r->body.n;

@@ -1,10 +1,18 @@
-/* A load: requests of one kind that are sent at once, and what came of them. The formal stage sends a list of loads,
- * one behind the other (today: one burst); readiness and warm-up are a load each.
+/* A load: requests of one kind, and what came of them. The formal stage sends one burst, all at once; a plan with
+ * `loads` (METHOD section 11) sends those, one behind the other; readiness and warm-up are a load each.
  *
  *     load_make    the bytes of all requests: before anything is measured
  *     load_open    a client for them: limits checked, no packet yet
  *     load_connect connections ahead, where the plan says so
  *     load_submit  all of them, now
+ *     load_close
+ *
+ * One of the plan's loads that is not a burst is paced: its requests are drawn from the set as they are needed, so that
+ * a long load needs no memory for all of them:
+ *
+ *     load_plan    which of the plan's loads, and where in the request set it goes on
+ *     load_open    as above
+ *     load_begin   its start is set, at least load_lead_ns ahead
  *     load_close
  *
  * The client's callbacks get the load itself: whatever comes back is this load's. Requests and chunks go to the
@@ -27,7 +35,14 @@ struct load_site {
     struct stage_machine *machine;
     const struct plan *plan;
     const struct request_set *set;
-    const char *api_key; /* null: none */
+    const char *api_key;        /* null: none */
+    const struct trace *traces; /* one a load of the plan, those of other kinds zeroed; null: no load is a trace */
+};
+
+/* Intended times of a load of kind `trace`: ns from its start, rising, scaled; the first is 0. */
+struct trace {
+    int64_t *times_ns;
+    size_t count;
 };
 
 struct load {
@@ -42,11 +57,25 @@ struct load {
     struct rec_request first_failure; /* valid where failed is not 0; texts of the run's arena */
     bool connected, ended, closed;
     int64_t start_ns, end_ns; /* run time of the first submission and the last end; ABSENT_I64: not yet */
+
+    /* One of the plan's loads, else `planned` is null and `number` -1. */
+    const struct plan_load *planned;
+    int32_t number;
+    size_t first;      /* its first request's place among all requests of the plan's loads, which is its id, too */
+    size_t sent;       /* submitted; valid once the load has ended */
+    int64_t last_ns;   /* run time from which on nothing more was sent; ABSENT_I64: not yet */
+    struct draw *draw; /* paced: where its requests come from */
 };
 
 /* Makes the bytes of `count` requests: of the request set in its order with REQUEST_FORMAL (count: the set's), else of
  * jtok's own. O(bytes). `site` is borrowed until load_close. */
 void load_make(struct load *l, const struct load_site *site, enum request_stage stage, size_t count);
+
+/* Load `number` of the plan, whose first request is number `first` of all requests that the plan's loads send: request
+ * i is row i of the set, which is repeated from its start where it ends. A burst has the bytes of all its requests from
+ * here on, any other kind draws them. `site` is borrowed until load_close. */
+void load_plan(struct load *l, const struct load_site *site, size_t number, size_t first);
+bool load_is_paced(const struct load *l);
 
 /* `known`: the address that has answered so far; null: the first of the host's. */
 bool load_open(struct load *l, const struct address *known, struct err *e);
@@ -57,6 +86,10 @@ bool load_is_connected(const struct load *l);
 
 /* Sends. False: no request was left to send, since no connection could be opened. */
 bool load_submit(struct load *l);
+
+/* Paced only. How long before its start load_begin must be called; and the start itself (run time). */
+int64_t load_lead_ns(const struct load *l);
+void load_begin(struct load *l, int64_t start_ns);
 
 /* Ends everything still open as cancelled; `ended` and `closed` follow. */
 void load_cancel(struct load *l);
@@ -77,6 +110,10 @@ struct load_list {
     struct load *items;
     size_t count;
 };
+
+/* The plan's loads, none of them made yet: each is planned when the one before has ended, since it goes on where that
+ * stopped. Memory of the arena. */
+struct load_list load_list_plan(const struct load_site *site, struct arena *a);
 
 /* Of all loads of the list together. O(loads). */
 struct client_progress load_list_progress(const struct load_list *l);
