@@ -58,7 +58,7 @@ static struct result look(const struct records *r, const struct method *m, const
         bounds.formal.from_ns == ABSENT_I64 ? load_missing(&x, &table) : load_look(&formal, &series, &table, a);
     x.about = about_of(r);
     x.method = *m;
-    x.differences = method_differences(m, a);
+    x.about.differences = method_differences(m, a);
     x.stages = list_stages(&energies, &load, a, &x.stage_count);
     x.gpus = assemble_gpus(r, &meters, baseline, release.gpus, load.levels.gpus ? &load.levels : NULL, a);
     x.gpu_count = r->gpu_count;

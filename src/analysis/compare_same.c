@@ -329,8 +329,8 @@ static void want_alike(struct same *s)
     if (!same_text(x->about.method_id, y->about.method_id))
         against(s, arena_format(s->a, "The method differs: %s and %s.", text_of(x->about.method_id),
                                 text_of(y->about.method_id)));
-    const char *a = x->differences ? x->differences : "the method's defaults",
-               *b = y->differences ? y->differences : "the method's defaults";
+    const char *a = x->about.differences ? x->about.differences : "the method's defaults",
+               *b = y->about.differences ? y->about.differences : "the method's defaults";
     if (strcmp(a, b) != 0)
         against(s, arena_format(s->a, "The analyses differ: \"%s\" and \"%s\".", a, b));
 }

@@ -5,8 +5,9 @@
 #include "base/must.h"
 #include "schema/table.h"
 
-const char *const stage_id_names[] = {"baseline",  "startup", "formal",    "release",
-                                      "lifecycle", "steady",  "saturated", NULL};
+const char *const stage_id_names[] = {"baseline", "startup",   "formal", "release", "lifecycle",
+                                      "steady",   "saturated", "window", NULL};
+const char *const run_standing_names[] = {"excluded", "valid", "formal", NULL};
 const char *const series_id_names[] = {"grid", "marks", "counter", "buffer", "precise", "mixed", NULL};
 const char *const doubt_source_names[] = {"none", "precise", "counter", "successive", NULL};
 const char *const startup_phase_names[] = {"process", "weights", "compile", "graphs", "serving", "rest", NULL};
@@ -262,6 +263,96 @@ static const struct field result_lag_fields[] = {
 };
 static const struct schema result_lag_schema = SCHEMA(result_lag, "Did the tokens arrive when the energy was spent?");
 
+static const struct field result_silence_fields[] = {
+    I64(result_silence, before, "Number of the load that follows; null: none follows."),
+    I64(result_silence, start_ns, "Since the run began.", UNIT("ns")),
+    I64(result_silence, end_ns, "Since the run began.", UNIT("ns")),
+    F64(result_silence, duration_s, "End minus start.", UNIT("s")),
+    QUANTITY(result_silence, average_w, "All GPUs together, by the counter.", UNIT("W")),
+};
+static const struct schema result_silence_schema = SCHEMA(result_silence, "Load 0: nobody asks for anything.");
+
+static const struct field result_point_requests_fields[] = {
+    I64(result_point_requests, all, "Sent in the whole load."),
+    I64(result_point_requests, all_failed, "Of them, failed."),
+    I64(result_point_requests, sent, "Sent in the window; of an open loop, meant to be sent in it."),
+    I64(result_point_requests, finished, "Of those sent in it, ended well."),
+    I64(result_point_requests, failed, "Of those sent in it, failed."),
+    I64(result_point_requests, good, "Of those sent in it, keep every limit of the plan; null: there is no limit."),
+    I64(result_point_requests, ended, "Ended well in the window, whenever they were sent."),
+};
+static const struct schema result_point_requests_schema = SCHEMA(result_point_requests, "Requests of one load.");
+
+static const struct field result_point_tokens_fields[] = {
+    I64(result_point_tokens, output, "Arrived in the window.", UNIT("tokens")),
+    I64(result_point_tokens, input, "Of prompts whose first output token came in it.", UNIT("tokens")),
+    I64(result_point_tokens, good, "Of `output`, of requests that keep every limit.", UNIT("tokens")),
+    I64(result_point_tokens, before, "Arrived before the window.", UNIT("tokens")),
+    I64(result_point_tokens, after, "Arrived after the window.", UNIT("tokens")),
+};
+static const struct schema result_point_tokens_schema = SCHEMA(result_point_tokens, "Tokens of one load.");
+
+static const struct field result_point_rates_fields[] = {
+    QUANTITY(result_point_rates, request_s, "Requests that ended well in the window.", UNIT("requests/s")),
+    QUANTITY(result_point_rates, good_s, "Goodput: requests sent in the window that keep every limit.",
+             UNIT("requests/s")),
+    QUANTITY(result_point_rates, output_tok_s, "Output tokens that arrived.", UNIT("tok/s")),
+    QUANTITY(result_point_rates, input_tok_s, "Prompt tokens whose first output token arrived.", UNIT("tok/s")),
+    QUANTITY(result_point_rates, total_tok_s, "Both.", UNIT("tok/s")),
+    QUANTITY(result_point_rates, user_tok_s, "Of one user: 1 over the median TPOT.", UNIT("tok/s")),
+};
+static const struct schema result_point_rates_schema = SCHEMA(result_point_rates, "A second, in the window.");
+
+static const struct field result_point_times_fields[] = {
+    OBJECT(result_point_times, ttft_s, percentiles, "Time to first token, from the intended time of an open loop, s."),
+    OBJECT(result_point_times, tpot_s, percentiles, "Time per output token, s."),
+    OBJECT(result_point_times, e2e_s, percentiles, "To the end, from the intended time of an open loop, s."),
+    OBJECT(result_point_times, itl_s, percentiles, "Inter-token latency or chunk gap, s."),
+    OBJECT(result_point_times, lateness_s, percentiles, "Submission after the intended time, s."),
+    BOOL(result_point_times, itl_per_token, "False: `itl_s` holds chunk gaps."),
+};
+static const struct schema result_point_times_schema =
+    SCHEMA(result_point_times, "Of the requests sent in the window.");
+
+static const struct field result_point_flight_fields[] = {
+    QUANTITY(result_point_flight, mean, "Mean over the window."),
+    QUANTITY(result_point_flight, middle, "Mean over its middle third."),
+    QUANTITY(result_point_flight, last, "Mean over its last third."),
+    I64(result_point_flight, peak, "Most at once."),
+    BOOL(result_point_flight, overloaded, "An open loop whose last third is over 1.1 times its middle one."),
+};
+static const struct schema result_point_flight_schema = SCHEMA(result_point_flight, "Requests in flight.");
+
+static const struct field result_point_fields[] = {
+    I64(result_point, number, "From 0, in order of time.", FLAGS(FIELD_NAMES_ITEM)),
+    ENUM(result_point, kind, load_kind, "Kind of load; missing: none of jtok's own.", FLAGS(FIELD_OMIT_ABSENT)),
+    TEXT(result_point, setting, "The load in words; of a command, the command."),
+    I64(result_point, start_ns, "First submission, or intended time.", UNIT("ns")),
+    I64(result_point, last_ns, "Last submission, or the end of the load's time.", UNIT("ns")),
+    I64(result_point, end_ns, "Last end.", UNIT("ns")),
+    BOOL(result_point, reached, "There is a window."),
+    TEXT(result_point, why, "Why there is none."),
+    OBJECT(result_point, window, result_stage, "The window: what counts."),
+    QUANTITY(result_point, before_j, "Energy of the load before its window.", UNIT("J")),
+    QUANTITY(result_point, after_j, "Energy of the load after its window.", UNIT("J")),
+    OBJECT(result_point, requests, result_point_requests, "Requests."),
+    OBJECT(result_point, tokens, result_point_tokens, "Tokens."),
+    OBJECT(result_point, rates, result_point_rates, "Rates."),
+    OBJECT(result_point, times, result_point_times, "Latencies."),
+    OBJECT(result_point, flight, result_point_flight, "Requests in flight."),
+    QUANTITY(result_point, j_per_token, "Energy of the window over tokens that arrived in it.", UNIT("J/token")),
+    QUANTITY(result_point, j_per_request, "Energy of the window over requests that ended well in it.", UNIT("J")),
+    QUANTITY(result_point, j_per_total_token, "Energy of the window over input and output tokens.", UNIT("J/token")),
+    QUANTITY(result_point, j_per_good_token, "Energy of the window over its tokens of requests that keep every limit.",
+             UNIT("J/token")),
+    F64(result_point, edge_j_per_token, "Of the doubt of j_per_token: the tokens at the window's ends.",
+        UNIT("J/token")),
+    QUANTITY(result_point, goodput_share, "Requests that keep every limit over requests sent."),
+    OBJECT(result_point, lag, result_lag, "Delivery lag in the window."),
+    OBJECTS(result_point, failures, failure_count, result_failure, "Of the whole load, by reason."),
+};
+static const struct schema result_point_schema = SCHEMA(result_point, "One load and its window.");
+
 static const struct field result_metrics_fields[] = {
     QUANTITY(result_metrics, steady_j_per_token, "Steady-state J/token.", UNIT("J/token")),
     QUANTITY(result_metrics, lifecycle_j_per_token, "Full-lifecycle J/token.", UNIT("J/token")),
@@ -339,7 +430,7 @@ static const struct field result_fields[] = {
     TEXT_AS("records_method_id", result, about.records_method_id, "Under which the records were made."),
     TEXT_AS("records_jtok_version", result, about.records_jtok_version, "That made the records."),
     OBJECT(result, method, method, "Parameters."),
-    TEXT(result, differences, "What differs from the method's defaults."),
+    TEXT_AS("differences", result, about.differences, "What differs from the method's defaults."),
     OBJECTS(result, decisions, decision_count, method_decision, "Decisions of jtok's own, marked [D] in the method."),
     TEXT_AS("name", result, about.name, "Label."),
     TEXT_AS("scenario", result, about.scenario, "Task."),
@@ -361,6 +452,17 @@ static const struct field result_fields[] = {
     TEXT_AS("work_sha256", result, about.work_sha256, "Of what was asked, request by request."),
     BOOL_AS("simulated", result, about.simulated, "Some part of GPU or engine was simulated."),
     BOOL(result, formal, "No check failed, and none lacks its records."),
+    ENUM_AS("object", result, loads.object, run_object, "What was looked at; missing: a life under the source's burst.",
+            FLAGS(FIELD_OMIT_ABSENT)),
+    ENUM_AS("verdict", result, loads.standing, run_standing,
+            "valid: no check that applies to the object excludes it; missing: as `formal` says.",
+            FLAGS(FIELD_OMIT_ABSENT)),
+    F64_AS("slo_ttft_s", result, loads.slo.ttft_s, "Limit of a good request's TTFT; missing: none.", UNIT("s"),
+           FLAGS(FIELD_OMIT_ABSENT)),
+    F64_AS("slo_tpot_s", result, loads.slo.tpot_s, "Limit of its TPOT; missing: none.", UNIT("s"),
+           FLAGS(FIELD_OMIT_ABSENT)),
+    F64_AS("slo_e2e_s", result, loads.slo.e2e_s, "Limit of its E2E; missing: none.", UNIT("s"),
+           FLAGS(FIELD_OMIT_ABSENT)),
     OBJECT(result, metrics, result_metrics, "Metrics."),
     OBJECTS(result, stages, stage_count, result_stage, "Stages."),
     OBJECTS(result, gpus, gpu_count, result_gpu, "GPUs."),
@@ -376,6 +478,10 @@ static const struct field result_fields[] = {
     OBJECTS_AS("marks", result, flags, flag_count, result_flag, "Flags."),
     OBJECTS(result, startup_phases, startup_phase_count, result_phase,
             "The startup, cut where the engine's log says what is done."),
+    OBJECTS_AS("idle", result, loads.silences, loads.silence_count, result_silence, "Load 0.",
+               FLAGS(FIELD_OMIT_ABSENT)),
+    OBJECTS_AS("loads", result, loads.points, loads.point_count, result_point, "Loads, one after another.",
+               FLAGS(FIELD_OMIT_ABSENT)),
 };
 const struct schema result_schema = SCHEMA(result, "The result of one run.");
 
@@ -436,6 +542,13 @@ struct quantity *energy_series(struct energy_set *e, enum series_id series)
     return all[series];
 }
 
+enum run_standing result_standing(const struct result *r)
+{
+    if (!ENUM_ABSENT(r->loads.standing))
+        return r->loads.standing;
+    return r->formal ? STANDING_FORMAL : STANDING_EXCLUDED;
+}
+
 bool result_carries(const struct result *r, enum flag_code flag)
 {
     return flag < r->flag_count && r->flags[flag].outcome == CHECK_FAILED;
@@ -488,6 +601,8 @@ void result_absent(struct result *r, struct arena *a, const char *why)
     static const enum steady_k order[K_COUNT] = {K_1, K_2, K_3, K_ALL};
     memset(r, 0, sizeof *r);
     schema_absent_as(&result_schema, r, 0, why);
+    r->loads.object = (enum run_object) - 1;
+    r->loads.standing = (enum run_standing) - 1;
     r->about.method_id = METHOD_ID;
     r->method = method_default();
     r->decisions = method_decisions;

@@ -30,9 +30,10 @@ enum stage_id {
     STAGE_LIFECYCLE, /* startup + formal + release */
     STAGE_STEADY,    /* the steady window under the method's K and rule */
     STAGE_SATURATED, /* at or above the share of peak concurrency */
-    STAGE_COUNT
+    STAGE_COUNT,
+    STAGE_WINDOW = STAGE_COUNT /* of a load, a watch or a command: in no list of stages */
 };
-extern const char *const stage_id_names[STAGE_COUNT + 1];
+extern const char *const stage_id_names[STAGE_COUNT + 2];
 
 enum series_id {
     SERIES_GRID,     /* trapezoid over the 1 s grid of `instant` */
@@ -260,6 +261,93 @@ struct result_lag {
     bool delivery_lag;
 };
 
+/* ---- loads (section 11) ---- */
+
+/* What a run is worth: formal by section 8; valid where every check that applies to its object passes. */
+enum run_standing { STANDING_EXCLUDED, STANDING_VALID, STANDING_FORMAL };
+extern const char *const run_standing_names[4];
+
+/* Load 0: a stretch in which nobody asked for anything. Power only: there is no token to divide by. */
+struct result_silence {
+    int64_t before; /* number of the load that follows it; ABSENT_I64: none follows */
+    int64_t start_ns, end_ns;
+    double duration_s;
+    struct quantity average_w; /* all GPUs together, by the counter */
+};
+
+/* How many requests. All but the first two are of those sent in the window (an open loop's: meant to be sent). Without
+ * requests of jtok's own (watch, stat) all are ABSENT_I64. */
+struct result_point_requests {
+    int64_t all, all_failed; /* of the whole load */
+    int64_t sent, finished, failed;
+    int64_t good;  /* keep every limit of the plan's slo; ABSENT_I64: there is no limit */
+    int64_t ended; /* ended well in the window, whenever they were sent */
+};
+
+/* Tokens of requests that succeeded, by arrival; of a watch, the engine's own count. before + output + after is what
+ * the whole load generated. ABSENT_I64: not known. */
+struct result_point_tokens {
+    int64_t output, input; /* in the window; input: prompts whose first output token came in it */
+    int64_t good;          /* of `output`, of requests that keep every limit, whenever they began or ended */
+    int64_t before, after; /* output outside the window */
+};
+
+/* In the window, a second. */
+struct result_point_rates {
+    struct quantity request_s; /* requests that ended well */
+    struct quantity good_s;    /* goodput: good ones of those sent */
+    struct quantity output_tok_s, input_tok_s, total_tok_s;
+    struct quantity user_tok_s; /* what one user sees: 1 over the median TPOT */
+};
+
+/* Of the requests that were sent in the window. TTFT and E2E count from the intended time where there is one. */
+struct result_point_times {
+    struct percentiles ttft_s, tpot_s, e2e_s, itl_s;
+    struct percentiles lateness_s; /* how late an open loop really sent; nothing for others */
+    bool itl_per_token;            /* false: `itl_s` holds chunk gaps */
+};
+
+/* Requests between submission (intended time) and end. */
+struct result_point_flight {
+    struct quantity mean, middle, last; /* over the window, its middle third, its last third */
+    int64_t peak;
+    bool overloaded; /* an open loop whose last third is over 1.1 times the middle one */
+};
+
+/* One point of the curve: a load and its window, what a watch saw, or a command. */
+struct result_point {
+    int64_t number;                    /* from 0, in order of time */
+    enum load_kind kind;               /* ENUM_ABSENT: no load of jtok's own */
+    const char *setting;               /* "concurrency 64", "rate 4/s, poisson"; of a command, the command */
+    int64_t start_ns, last_ns, end_ns; /* first submission, last one (or the end of the load's time), last end */
+    bool reached;                      /* false: there is no window, and `why` says the reason */
+    const char *why;
+    struct result_stage window;        /* STAGE_WINDOW: energies, power, each GPU */
+    struct quantity before_j, after_j; /* of the load, outside its window: shown, not counted */
+    struct result_point_requests requests;
+    struct result_point_tokens tokens;
+    struct result_point_rates rates;
+    struct result_point_times times;
+    struct result_point_flight flight;
+    struct quantity j_per_token, j_per_request, j_per_total_token, j_per_good_token;
+    double edge_j_per_token;         /* in the doubt of j_per_token; NaN: no value */
+    struct quantity goodput_share;   /* good over sent */
+    struct result_lag lag;           /* in the window */
+    struct result_failure *failures; /* of the whole load, by verdict, ascending */
+    size_t failure_count;
+};
+
+/* Of a run that is not the source's one burst. Of the others all is absent, and result.json does not hold it. */
+struct result_loads {
+    enum run_object object;     /* ENUM_ABSENT: a life under the source's burst */
+    enum run_standing standing; /* ENUM_ABSENT: as `formal` says; ask result_standing() */
+    struct plan_slo slo;
+    struct result_silence *silences; /* load 0: in order of time, the first one is before load 0 */
+    size_t silence_count;
+    struct result_point *points;
+    size_t point_count;
+};
+
 /* ---- metrics and estimate (section 7) ---- */
 
 struct result_metrics {
@@ -330,13 +418,13 @@ struct result_about {
     const char *image_digest;
     const char *plan_sha256, *requests_sha256;
     const char *work_sha256; /* METHOD section 9 */
+    const char *differences; /* from the method's defaults; null: none */
     bool simulated;
 };
 
 struct result {
     struct result_about about;
     struct method method;
-    const char *differences; /* from the method's defaults; null: none */
     const struct method_decision *decisions;
     size_t decision_count;
     bool formal;
@@ -364,6 +452,7 @@ struct result {
     size_t request_count;
     struct result_window *windows;
     size_t window_count;
+    struct result_loads loads;
 };
 
 extern const struct schema result_schema, result_request_schema, result_window_schema, estimate_schema;
@@ -383,6 +472,15 @@ bool result_is_of_unknown_method(const struct result *r);
  * the tables of fixed length are there, taken from `a`. The starting point of analyze(), and of tests that make a
  * result by hand. */
 void result_absent(struct result *r, struct arena *a, const char *why);
+
+/* What the run is worth, of any object. */
+enum run_standing result_standing(const struct result *r);
+
+/* Is it anything but a life under the source's burst? Then `loads` holds it. */
+static inline bool result_has_loads(const struct result *r)
+{
+    return !ENUM_ABSENT(r->loads.object);
+}
 
 /* Does the run carry this flag? */
 bool result_carries(const struct result *r, enum flag_code flag);

@@ -15,11 +15,12 @@ bool result_is_of_unknown_method(const struct result *r)
     return result_is_older(r) && (!r->about.method_id || strcmp(r->about.method_id, "jtok-1") != 0);
 }
 
-/* Enums that a file did not hold, or held under a name of another version, as their first name. */
+/* Enums that a file did not hold, or held under a name of another version, as their first name. Those that may be left
+ * out stay absent. */
 static void fill_enum(void *self, const struct visit *v)
 {
     bool *whole = self;
-    if (v->slot.type != FIELD_ENUM || !slot_is_absent(&v->slot))
+    if (v->slot.type != FIELD_ENUM || !slot_is_absent(&v->slot) || (v->slot.field->flags & FIELD_OMIT_ABSENT))
         return;
     slot_set_enum(&v->slot, 0);
     *whole = false;
@@ -92,16 +93,27 @@ static bool order_stages(struct result *r, const struct result *blank, bool *ret
     return true;
 }
 
-/* Does it say formal where a check of its own excludes it, or the other way round? Older methods are held to what they
- * call failed. */
+/* Each load has a window, of GPUs that are there. */
+static bool points_are_listed(const struct result *r)
+{
+    for (size_t i = 0; i < r->loads.point_count; i++)
+        if (r->loads.points[i].window.stage != STAGE_WINDOW ||
+            !gpus_are_listed(&r->loads.points[i].window, r->gpu_count))
+            return false;
+    return true;
+}
+
+/* Does it say formal or valid where a check of its own excludes it, or the other way round? Older methods are held to
+ * what they call failed. */
 static bool contradicts_checks(const struct result *r, bool older)
 {
+    bool stands = result_standing(r) != STANDING_EXCLUDED;
     bool excluded = false, failed = false;
     for (size_t i = 0; i < r->check_count; i++) {
         excluded |= check_excludes(r->checks[i].outcome);
         failed |= r->checks[i].outcome == CHECK_FAILED;
     }
-    return older ? r->formal && failed : r->formal == excluded;
+    return older ? stands && failed : stands == excluded;
 }
 
 bool result_complete(struct result *r, struct arena *a, const char **ret_why)
@@ -131,7 +143,7 @@ bool result_complete(struct result *r, struct arena *a, const char **ret_why)
     schema_visit(&result_schema, r, "", &(struct visitor){.self = &named, .value = fill_enum});
     bool stages = r->stage_count == STAGE_COUNT && r->check_count > 0;
     if (!order_checks(r, blank, unknown, &whole) || !order_flags(r, blank, unknown, &whole) ||
-        !order_stages(r, blank, &whole)) {
+        !order_stages(r, blank, &whole) || !points_are_listed(r)) {
         *ret_why = "a check, a flag or a stage stands in it twice, or a stage names a GPU that it does not list";
         return false;
     }
@@ -140,8 +152,9 @@ bool result_complete(struct result *r, struct arena *a, const char **ret_why)
         return false;
     }
     if (contradicts_checks(r, older)) {
-        *ret_why = r->formal ? "it says formal, and a check in it says otherwise"
-                             : "it says excluded, and no check in it does";
+        *ret_why = r->formal                              ? "it says formal, and a check in it says otherwise"
+                   : result_standing(r) == STANDING_VALID ? "it says valid, and a check in it says otherwise"
+                                                          : "it says excluded, and no check in it does";
         return false;
     }
     return true;

@@ -48,7 +48,7 @@ void full_trust(struct report *p)
     }
     if (r->formal) {
         buf_str(p->out, "  ");
-        report_look(p, LOOK_GOOD, r->differences ? "VALID" : "FORMAL");
+        report_look(p, LOOK_GOOD, r->about.differences ? "VALID" : "FORMAL");
         buf_fmt(p->out, "  %s\n", result_checks_text(r, &p->arena));
     } else {
         put_excluded(p);
@@ -64,10 +64,10 @@ void full_trust(struct report *p)
         any = true;
         put_code(p, LOOK_MARK, flag_code_names[m->code], report_or(p, m->why, ""));
     }
-    if (r->differences) {
+    if (r->about.differences) {
         buf_str(p->out, "  ");
         report_look(p, LOOK_MARK, "OTHER RULES THAN THE METHOD'S");
-        buf_fmt(p->out, "  analysed with %s\n", report_or(p, r->differences, ""));
+        buf_fmt(p->out, "  analysed with %s\n", report_or(p, r->about.differences, ""));
     }
 }
 

@@ -13,10 +13,10 @@ static void put_verdict(struct screen *s)
     struct arena *a = &s->p.arena;
     const struct check_words *list[CODE_COUNT];
     size_t n = screen_excluding(s, list);
-    const char *verdict = !s->r->formal ? "EXCLUDED" : s->r->differences ? "VALID" : "FORMAL";
+    const char *verdict = !s->r->formal ? "EXCLUDED" : s->r->about.differences ? "VALID" : "FORMAL";
     const char *why = result_is_older(s->r) ? "Every check of its own, older method has passed."
                                             : "Every check that applies has passed.";
-    if (s->r->formal && s->r->differences)
+    if (s->r->formal && s->r->about.differences)
         why = "Every check passed, but under rules of your own, see below.";
     if (!s->r->formal)
         why = !n ? "The result gives no reason."

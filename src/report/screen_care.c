@@ -70,8 +70,8 @@ static void care_method(struct screen *s, struct cares *c)
 {
     const struct result *r = s->r;
     struct arena *a = &s->p.arena;
-    if (r->differences)
-        care_add(c, LOOK_MARK, "rules of your own", arena_format(a, "%s.", r->differences));
+    if (r->about.differences)
+        care_add(c, LOOK_MARK, "rules of your own", arena_format(a, "%s.", r->about.differences));
     if (result_is_older(r))
         care_add(c, LOOK_MARK, "older method",
                  arena_format(a, "It is %s's; \"jtok analyze RUN\" evaluates it anew.",

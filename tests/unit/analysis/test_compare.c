@@ -173,7 +173,7 @@ static void other_method(struct made *y)
 }
 static void other_reading(struct made *y)
 {
-    y->result.differences = "k=1";
+    y->result.about.differences = "k=1";
 }
 static void same_run(struct made *y)
 {

@@ -76,7 +76,7 @@ static void other_rules_are_named(void **state)
     (void)state;
     struct arena a = {0};
     struct result r = a_result(&a);
-    r.differences = "attribution=interval, k=3";
+    r.about.differences = "attribution=interval, k=3";
     place(text_of(&r, false, &a), "OTHER RULES THAN THE METHOD'S  analysed with attribution=interval, k=3");
     r.formal = true;
     place(text_of(&r, false, &a), "  VALID  ");

@@ -136,7 +136,7 @@ static void verdict_first(const struct page *p, const struct result *r, const ch
         MUST(begins(at, "J/token SIMULATED"));
     line += r->about.simulated ? strlen("SIMULATED, ") : 0;
     if (r->formal) {
-        MUST(begins(line, r->differences ? "VALID  " : "FORMAL  "));
+        MUST(begins(line, r->about.differences ? "VALID  " : "FORMAL  "));
         return;
     }
     MUST(begins(line, "EXCLUDED  "));
@@ -424,7 +424,7 @@ static void names_and_counts_of_any_length(void **state)
             r.load.failures[0].detail = long_text(&a, parts[i]);
             r.load.requests = r.load.successful = r.load.failed = r.load.prompt_tokens = r.load.output_tokens =
                 INT64_MAX;
-            r.differences = i & 1 ? long_text(&a, parts[i]) : NULL;
+            r.about.differences = i & 1 ? long_text(&a, parts[i]) : NULL;
             for (size_t s = 0; s < r.stage_count; s++) {
                 r.stages[s].duration_s = 1e12;
                 r.stages[s].contradiction = "both differ";
