@@ -81,20 +81,37 @@ static void check_clock(struct verify *v)
 
 /* ---- whole, sealed, in order ---- */
 
+/* The boundaries that a run of each object has, in their order; of attach those of its loads. */
+static const enum boundary life[] = {BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, BOUNDARY_SERVICE_START,
+                                     BOUNDARY_READY,          BOUNDARY_WARMUP_START, BOUNDARY_WARMUP_END,
+                                     BOUNDARY_FORMAL_START,   BOUNDARY_FORMAL_END,   BOUNDARY_STOP};
+static const enum boundary attach[] = {BOUNDARY_FORMAL_START, BOUNDARY_FORMAL_END};
+static const enum boundary watch[] = {BOUNDARY_WINDOW_START, BOUNDARY_WINDOW_END};
+static const enum boundary command[] = {BOUNDARY_COMMAND_START, BOUNDARY_COMMAND_END};
+static const struct sequence {
+    const enum boundary *ids;
+    size_t count;
+} sequences[] = {
+    [OBJECT_LIFE] = {life, sizeof life / sizeof *life},
+    [OBJECT_ATTACH] = {attach, sizeof attach / sizeof *attach},
+    [OBJECT_WATCH] = {watch, sizeof watch / sizeof *watch},
+    [OBJECT_STAT] = {command, sizeof command / sizeof *command},
+};
+
 /* A run that gave up or was stopped may lack its later stages; any other has all of them. */
 static const char *sequence_fault(struct verify *v)
 {
-    static const enum boundary sequence[] = {BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, BOUNDARY_SERVICE_START,
-                                             BOUNDARY_READY,          BOUNDARY_WARMUP_START, BOUNDARY_WARMUP_END,
-                                             BOUNDARY_FORMAL_START,   BOUNDARY_FORMAL_END,   BOUNDARY_STOP};
+    enum run_object object = v->r->plan.object;
+    const struct sequence *sequence = &sequences[ENUM_ABSENT(object) ? OBJECT_LIFE : object];
     bool cut_short = last_of(v->r, BOUNDARY_FAILED) || last_of(v->r, BOUNDARY_INTERRUPTED);
     const struct rec_boundary *before = NULL;
-    for (size_t i = 0; i < sizeof sequence / sizeof *sequence; i++) {
-        const struct rec_boundary *m = last_of(v->r, sequence[i]);
+    for (size_t i = 0; i < sequence->count; i++) {
+        enum boundary id = sequence->ids[i];
+        const struct rec_boundary *m = last_of(v->r, id);
         if (!m && !cut_short)
-            return arena_format(v->a, "the boundary %s is missing", boundary_names[sequence[i]]);
+            return arena_format(v->a, "the boundary %s is missing", boundary_names[id]);
         if (m && before && m->t_ns < before->t_ns)
-            return arena_format(v->a, "the boundary %s is earlier than %s", boundary_names[sequence[i]],
+            return arena_format(v->a, "the boundary %s is earlier than %s", boundary_names[id],
                                 boundary_names[before->id]);
         before = m ? m : before;
     }

@@ -20,6 +20,8 @@ static const char *const stage_texts[RUN_COUNT] = {
     "release: memory and power",
     "hold: power stays at its baseline",
     "sealing",
+    "looking at the GPUs",
+    "window: users' load",
 };
 
 void progress_init(struct progress *p, bool quiet)
@@ -73,6 +75,32 @@ static size_t terminal_columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 10 ? size.ws_col - 1u : 79;
 }
 
+/* "    20 s  412.3 W  1830 tok/s  0.225 J/token  63 running, 2 waiting": the last ten seconds of a watch. */
+void progress_window(const struct window_view *w, struct buf *b)
+{
+    must(w->lines > 0);
+    buf_fmt(b, "%6.0f s", w->window_s);
+    if (isfinite(w->watts))
+        buf_fmt(b, "  %.1f W", w->watts);
+    if (isfinite(w->tokens_per_s))
+        buf_fmt(b, "  %.0f tok/s", w->tokens_per_s);
+    if (isfinite(w->j_per_token))
+        buf_fmt(b, "  %.3g J/token", w->j_per_token);
+    if (isfinite(w->running))
+        buf_fmt(b, "  %.0f running", w->running);
+    if (isfinite(w->waiting))
+        buf_fmt(b, ", %.0f waiting", w->waiting);
+}
+
+static void show_window(struct progress *p, const struct run_view *v)
+{
+    buf_clear(&p->text);
+    progress_window(&v->window, &p->text);
+    fprintf(stderr, p->line_open ? "\r\033[K%s\n" : "%s\n", buf_text(&p->text));
+    p->line_open = false;
+    p->window_lines = v->window.lines;
+}
+
 static void show_stage(struct progress *p, const struct run_view *v)
 {
     progress_break(p);
@@ -96,11 +124,16 @@ void progress_show(void *self, const struct run_view *v)
     struct progress *p = self;
     if (p->quiet || !takes_text())
         return;
-    if (v->interrupted && !p->notified_interrupt) {
+    if ((v->interrupted || v->asked) && !p->notified_interrupt) {
         p->notified_interrupt = true;
         progress_break(p);
-        fputs("jtok: Stopping the engine and waiting for its release. Press Ctrl-C again to cut this short.\n", stderr);
+        fputs(v->asked
+                  ? "jtok: Ending the window. The service goes on.\n"
+                  : "jtok: Stopping the engine and waiting for its release. Press Ctrl-C again to cut this short.\n",
+              stderr);
     }
+    if (v->window.lines > p->window_lines)
+        show_window(p, v);
     bool fresh = v->stage != p->stage;
     p->stage = v->stage;
     if (!p->terminal) {

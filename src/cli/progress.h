@@ -11,6 +11,7 @@ struct progress {
     enum run_stage stage; /* last shown; RUN_COUNT: none */
     bool line_open;       /* a live line stands without its line end */
     bool notified_interrupt;
+    int64_t window_lines; /* of a watch: shown so far */
     struct buf text;
 };
 
@@ -27,5 +28,9 @@ void progress_break(struct progress *p);
 
 /* The line for a view, without colours, at most `columns` wide (0: no limit). */
 void progress_line(const struct run_view *v, size_t columns, struct buf *b);
+
+/* The line of a watch, of its last ten seconds: "    20 s  412.3 W  1830 tok/s  0.225 J/token  63 running, 2 waiting".
+ */
+void progress_window(const struct window_view *w, struct buf *b);
 
 #endif

@@ -201,6 +201,13 @@ int engine_milestone(struct span line);
  * that no sample gives. Times are the caller's. One table of names, new and old, of all engines: O(bytes). */
 struct rec_metrics engine_read_metrics(struct span text);
 
+/* The engine whose name for the count of generated tokens a scrape holds; null: none. O(bytes). */
+const char *engine_metrics_source(struct span text);
+
+/* Does the engine of this name (null: not known) count a request's tokens when the request ends, all at once? Else as
+ * they are generated. */
+bool engine_counts_at_end(const char *name);
+
 /* An answer of /metrics. */
 struct engine_metrics_answer {
     int status;           /* -1: none */

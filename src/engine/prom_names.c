@@ -92,6 +92,32 @@ struct rec_metrics engine_read_metrics(struct span text)
     return m;
 }
 
+static bool counts_tokens_as(const struct engine *g, struct span name)
+{
+    for (const struct engine_metric *m = g->metrics; m && m->name; m++)
+        if (m->figure == FIGURE_GENERATION_TOKENS && span_is(name, m->name))
+            return true;
+    return false;
+}
+
+const char *engine_metrics_source(struct span text)
+{
+    struct prom_sample s;
+    while (prom_next(&text, &s, NULL)) {
+        const struct engine *g;
+        for (size_t i = 0; (g = engine_row(i)); i++)
+            if (counts_tokens_as(g, s.name))
+                return g->name;
+    }
+    return NULL;
+}
+
+bool engine_counts_at_end(const char *name)
+{
+    const struct engine *g = engine_named(name);
+    return g && g->counts_at_end;
+}
+
 /* "status 501 ("This server does not support metrics.")": the body's beginning, where there is one. */
 static const char *status_text(const struct engine_metrics_answer *answer, struct arena *a)
 {

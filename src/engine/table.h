@@ -136,6 +136,7 @@ struct engine {
     bool root_is_model;                  /* the root in /v1/models is the model as the command names it */
     const struct engine_metric *metrics; /* new names before old: a server that still gives both counts once */
     const struct engine_metrics_hint *metrics_hints;
+    bool counts_at_end; /* its count of generated tokens takes a request's when the request ends */
 
     /* Output. */
     void (*read_log)(struct engine_identity *id, struct span line);

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -121,4 +122,42 @@ bool address_resolve(const char *host, int port, struct address ret_list[ADDRESS
                        host);
     *ret_count = count;
     return true;
+}
+
+/* ---- this machine's ---- */
+
+static bool same_host(const struct sockaddr *a, const struct sockaddr *b)
+{
+    if (!a || a->sa_family != b->sa_family)
+        return false;
+    if (a->sa_family == AF_INET)
+        return ((const struct sockaddr_in *)a)->sin_addr.s_addr == ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+    return a->sa_family == AF_INET6 &&
+           memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr, &((const struct sockaddr_in6 *)b)->sin6_addr,
+                  sizeof(struct in6_addr)) == 0;
+}
+
+static bool is_own(const struct sockaddr *s)
+{
+    const struct in6_addr *six = &((const struct sockaddr_in6 *)s)->sin6_addr;
+    if (s->sa_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(six) || IN6_IS_ADDR_UNSPECIFIED(six);
+    in_addr_t four = ntohl(((const struct sockaddr_in *)s)->sin_addr.s_addr);
+    return four >> 24 == 127 || four == INADDR_ANY;
+}
+
+bool address_is_local(const struct address *a)
+{
+    must(a->length > 0);
+    if (address_is_unix(a))
+        return true;
+    const struct sockaddr *s = (const struct sockaddr *)&a->storage;
+    struct ifaddrs *list = NULL;
+    bool local = is_own(s);
+    if (!local && getifaddrs(&list) == 0)
+        for (struct ifaddrs *i = list; i && !local; i = i->ifa_next)
+            local = same_host(i->ifa_addr, s);
+    if (list)
+        freeifaddrs(list);
+    return local;
 }

@@ -25,6 +25,9 @@ struct address {
  * file). */
 bool address_resolve(const char *host, int port, struct address ret_list[ADDRESSES_MAX], int *ret_count, struct err *e);
 
+/* Is it an address of this machine: loopback, a Unix socket, "any", or one of an interface? O(interfaces). */
+bool address_is_local(const struct address *a);
+
 static inline bool address_is_unix(const struct address *a)
 {
     return a->storage.ss_family == AF_UNIX;

@@ -147,6 +147,19 @@ static const struct field plan_slo_fields[] = {
 };
 static const struct schema plan_slo_schema = SCHEMA(plan_slo, "Limits that a good request keeps, for goodput.");
 
+static const struct field plan_attach_fields[] = {
+    TEXT(plan_attach, url, "Where the service is.", FLAGS(FIELD_RESOLVED)),
+    I64(plan_attach, pid, "Topmost process of those behind its port; null: it can't be seen.", RANGE(1, 4294967295.0),
+        FLAGS(FIELD_RESOLVED)),
+    BOOL(plan_attach, gpus_stated, "The GPUs are those that the user named, not those found behind the port.",
+         FLAGS(FIELD_RESOLVED)),
+    F64(plan_attach, look_s, "Power is looked at for so long before the window or the first load.", UNIT("s"),
+        RANGE(0, 3600), DEFAULT(2), FLAGS(FIELD_RESOLVED)),
+    F64(plan_attach, for_s, "watch: length of the window; null: until it is ended.", UNIT("s"), RANGE(0.1, 1e8),
+        FLAGS(FIELD_RESOLVED)),
+};
+static const struct schema plan_attach_schema = SCHEMA(plan_attach, "A service that runs already.");
+
 /* The defaults are METHOD's own durations (sections 2 and 3): plan_is_shortened compares with them. */
 static const struct field plan_method_fields[] = {
     F64(plan_method, baseline_s, "Length of the idle baseline.", UNIT("s"), RANGE(0.2, 3600), DEFAULT(20)),
@@ -216,6 +229,8 @@ static const struct field plan_fields[] = {
     OBJECTS(plan, loads, load_count, plan_load,
             "Loads, one after another; none: all requests at once, the only load of a formal run."),
     OBJECT(plan, slo, plan_slo, "Limits that a good request keeps, for goodput."),
+    OBJECT(plan, attach, plan_attach, "A service that runs already; jtok attach and jtok watch fill it in.",
+           FLAGS(FIELD_RESOLVED)),
     OBJECT(plan, method, plan_method, "Durations of the method."),
     OBJECT(plan, limits, plan_limits, "Time limits."),
     OBJECT(plan, power, plan_power, "How power is read."),

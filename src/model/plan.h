@@ -82,6 +82,15 @@ struct plan_load {
     double for_s;
 };
 
+/* A service that runs already (attach, watch): what was found of it. All resolved. */
+struct plan_attach {
+    const char *url;
+    int64_t pid;      /* topmost process behind the port; ABSENT_I64: it can't be seen */
+    bool gpus_stated; /* by the user, not found behind the port */
+    double look_s;    /* before the window or the first load */
+    double for_s;     /* watch: length of the window; NaN: until the user ends it */
+};
+
 struct plan_slo {
     double ttft_s, tpot_s, e2e_s;
 };
@@ -119,6 +128,7 @@ struct plan {
     struct plan_load *loads; /* none: the source's burst, the only load of a formal run */
     size_t load_count;
     struct plan_slo slo;
+    struct plan_attach attach;
     struct plan_method method;
     struct plan_limits limits;
     struct plan_power power;

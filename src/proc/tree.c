@@ -179,3 +179,13 @@ void proc_command(int64_t pid, size_t max, struct buf *b)
         buf_byte(b, c == 0 ? ' ' : c < 32 || c == 127 ? '?' : (char)c);
     }
 }
+
+void proc_words(int64_t pid, size_t max, struct buf *b)
+{
+    must(pid > 0);
+    char path[64], bytes[4096];
+    snprintf(path, sizeof path, "/proc/%lld/cmdline", (long long)pid);
+    ssize_t n = read_small(path, bytes, max < sizeof bytes ? max : sizeof bytes);
+    if (n > 0)
+        buf_add(b, bytes, (size_t)n);
+}

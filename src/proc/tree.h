@@ -42,4 +42,8 @@ bool proc_reap(int64_t pid, bool *ret_ended, int *ret_status);
 /* The arguments joined by spaces, at most `max` bytes, control bytes as '?'; empty for zombies and kernel threads. */
 void proc_command(int64_t pid, size_t max, struct buf *b);
 
+/* The arguments as they are, each with its zero byte, at most `max` bytes. Appends; nothing for zombies and kernel
+ * threads. */
+void proc_words(int64_t pid, size_t max, struct buf *b);
+
 #endif

@@ -79,20 +79,26 @@ static bool gpus_are_free(struct resolving *v, struct err *e)
     return true;
 }
 
-static bool open_gpus(struct resolving *v, struct err *e)
+bool resolve_gpu_names(struct plan *p, struct arena *a, struct resolved *r, struct err *e)
 {
-    struct plan *p = v->plan;
-    struct resolved *r = v->r;
-    if (!device_open(&p->power, &r->device, e) ||
-        !device_select(r->device, p->gpus, p->gpu_count, r->gpus, &r->gpu_count, e))
+    must(r->device && a);
+    if (!device_select(r->device, p->gpus, p->gpu_count, r->gpus, &r->gpu_count, e))
         return false;
     if (r->gpu_count > TICK_GPUS_MAX)
         return err_set(e, ERR_PLAN, "The plan names %zu GPUs; at most %d can be measured in one run.", r->gpu_count,
                        TICK_GPUS_MAX);
-    p->gpus = arena_array(v->arena, r->gpu_count, sizeof *p->gpus);
+    p->gpus = arena_array(a, r->gpu_count, sizeof *p->gpus);
     p->gpu_count = r->gpu_count;
     for (size_t g = 0; g < r->gpu_count; g++)
         p->gpus[g] = r->device->gpus[r->gpus[g]].info.uuid;
+    return true;
+}
+
+static bool open_gpus(struct resolving *v, struct err *e)
+{
+    struct resolved *r = v->r;
+    if (!device_open(&v->plan->power, &r->device, e) || !resolve_gpu_names(v->plan, v->arena, r, e))
+        return false;
     struct field_pair *variables = arena_array(v->arena, DEVICE_VARIABLES_MAX, sizeof *variables);
     size_t n = r->device->ops->environment(r->device->self, r->gpus, r->gpu_count, v->arena, variables);
     must(n > 0 && n <= DEVICE_VARIABLES_MAX);
@@ -229,6 +235,17 @@ static bool can_launch(const struct resolving *v, struct err *e)
     return child_can_start(&spec, e);
 }
 
+/* Never stored. The caller's own key counts before the one that the server was told to ask for. */
+static void find_secrets(struct resolving *v)
+{
+    struct resolved *r = v->r;
+    r->api_key = v->o->api_key ? v->o->api_key : engine_api_key(v->plan, (const char *const *)environ);
+    secrets_add_environ(&r->secrets, environ);
+    secrets_add_plan(&r->secrets, v->plan);
+    if (r->api_key)
+        secrets_add(&r->secrets, "api_key", span_of(r->api_key));
+}
+
 /* Before anything of the machine is looked at: what plan, command and request set say. */
 static bool resolve_texts(struct resolving *v, struct err *e)
 {
@@ -240,13 +257,7 @@ static bool resolve_texts(struct resolving *v, struct err *e)
     plan_check(v->plan, &problems);
     if (!problems_none(&problems, ERR_PLAN, e) || !resolve_requests(v, e) || !signals_none(v->o->signals, e))
         return false;
-    struct resolved *r = v->r;
-    /* Never stored. The caller's own counts before the one that the server was told to ask for. */
-    r->api_key = v->o->api_key ? v->o->api_key : engine_api_key(v->plan, (const char *const *)environ);
-    secrets_add_environ(&r->secrets, environ);
-    secrets_add_plan(&r->secrets, v->plan);
-    if (r->api_key)
-        secrets_add(&r->secrets, "api_key", span_of(r->api_key));
+    find_secrets(v);
     return true;
 }
 
@@ -260,6 +271,38 @@ static bool resolve_gpus(struct resolving *v, struct err *e)
     return free_gpus || v->o->despite_preflight;
 }
 
+/* ---- a service that runs already ---- */
+
+/* What watch can't do without: nothing else says how many tokens its users got. */
+static bool has_count(const struct resolving *v, struct err *e)
+{
+    const struct running *r = &v->r->running;
+    return r->source ||
+           err_set(e, ERR_ENGINE, "%s gives no count of generated tokens, by which jtok watch counts. Its %s: %s.",
+                   v->plan->attach.url, engine_metrics_path(v->plan) ? engine_metrics_path(v->plan) : "metrics",
+                   r->lack ? r->lack : "not read");
+}
+
+static bool resolve_running(struct resolving *v, struct err *e)
+{
+    struct resolved *r = v->r;
+    struct plan *p = v->plan;
+    struct ask ask;
+    if (!running_find(&r->running, p, v->arena, e))
+        return false;
+    find_secrets(v);
+    ask_open(&ask, v->o->machine, &p->engine, r->api_key);
+    bool asked = running_ask(&r->running, p, &ask, e);
+    ask_close(&ask);
+    if (!asked || (p->object == OBJECT_WATCH && !has_count(v, e)) || !signals_none(v->o->signals, e))
+        return false;
+    if (!device_open(&p->power, &r->device, e) || !running_gpus(&r->running, p, r->device, v->arena, e) ||
+        !resolve_gpu_names(p, v->arena, r, e) || !preflight_open_files(&r->preflight, 0, NULL, e))
+        return false;
+    r->plan = p;
+    return signals_none(v->o->signals, e);
+}
+
 bool resolve(const struct plan *given, const struct resolve_options *o, struct arena *a, struct resolved *r,
              struct err *e)
 {
@@ -269,6 +312,8 @@ bool resolve(const struct plan *given, const struct resolve_options *o, struct a
     *r = (struct resolved){0};
     preflight_init(&r->preflight, a);
     struct resolving v = {.o = o, .arena = a, .plan = plan, .r = r};
+    if (plan->object == OBJECT_ATTACH || plan->object == OBJECT_WATCH)
+        return resolve_running(&v, e);
     if (!resolve_texts(&v, e) || !resolve_gpus(&v, e))
         return false;
     preflight_leftovers(&r->preflight, NULL);
@@ -285,5 +330,6 @@ void resolved_done(struct resolved *r)
     request_set_done(&r->set);
     preflight_done(&r->preflight);
     secrets_done(&r->secrets);
+    running_done(&r->running);
     *r = (struct resolved){0};
 }

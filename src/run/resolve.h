@@ -14,6 +14,7 @@
 #include "model/plan.h"
 #include "power/device.h"
 #include "run/preflight.h"
+#include "run/running.h"
 #include "run/signals.h"
 #include "store/request_set.h"
 #include "store/secrets.h"
@@ -30,13 +31,15 @@ struct resolved {
     struct preflight preflight;
     struct snapshot snapshot; /* folder null: the plan names none */
     struct secrets secrets;
-    const char *api_key; /* null: none */
+    const char *api_key;    /* null: none */
+    struct running running; /* attach, watch: what was found behind the port; else zeroed */
 };
 
 struct resolve_options {
-    const char *api_key;     /* that the caller gives; null: the command's or the environment's */
-    bool despite_preflight;  /* go on although a GPU is busy */
-    struct signals *signals; /* asked between steps; must be open */
+    const char *api_key;           /* that the caller gives; null: the command's or the environment's */
+    bool despite_preflight;        /* go on although a GPU is busy */
+    struct signals *signals;       /* asked between steps; must be open */
+    struct stage_machine *machine; /* before its begin: a service that runs already is asked by its loop */
 };
 
 /* Reads the request set, opens the GPUs, takes from the engine's command what the plan leaves open, hashes the
@@ -45,6 +48,9 @@ struct resolve_options {
  * and of those of the snapshot that are not known yet). */
 bool resolve(const struct plan *given, const struct resolve_options *o, struct arena *a, struct resolved *r,
              struct err *e);
+
+/* The GPUs of a plan whose device is open: chosen by its names, and their UUIDs into it. For the parts of resolve. */
+bool resolve_gpu_names(struct plan *p, struct arena *a, struct resolved *r, struct err *e);
 
 /* A zeroed struct is accepted. */
 void resolved_done(struct resolved *r);

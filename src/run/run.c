@@ -4,6 +4,7 @@
 #include "base/must.h"
 #include "run/stages.h"
 #include "run/view.h"
+#include "run/watch.h"
 
 enum { TICK_NS = 250000000 };
 
@@ -26,6 +27,7 @@ struct run {
     struct load burst; /* the formal requests: all at once */
     struct load_list formal;
     struct load own; /* readiness and warm-up */
+    struct watching watching;
     struct rec_client client;
     struct timer tick;
     struct rate rate;
@@ -40,6 +42,7 @@ static void show(void *self)
         return;
     struct run_view v = view_make(&r->machine, &r->service, &r->observer, &r->formal, &r->rate);
     v.folder = r->folder.path;
+    v.window = r->watching.view;
     r->options->progress(r->options->self, &v);
 }
 
@@ -83,8 +86,10 @@ void run_close(struct run *r)
 bool run_resolve(struct run *r, const struct plan **ret_plan, struct err *e)
 {
     must(!r->resolved.plan);
-    struct resolve_options o = {
-        .api_key = r->options->api_key, .despite_preflight = r->options->despite_preflight, .signals = &r->signals};
+    struct resolve_options o = {.api_key = r->options->api_key,
+                                .despite_preflight = r->options->despite_preflight,
+                                .signals = &r->signals,
+                                .machine = &r->machine};
     if (!resolve(r->given, &o, r->arena, &r->resolved, e))
         return false;
     *ret_plan = r->resolved.plan;
@@ -109,6 +114,12 @@ static void on_show(struct timer *t)
     loop_timer_set(r->loop, t, clock_now_ns() + TICK_NS);
 }
 
+/* A service that jtok did not start. */
+static bool is_running(const struct run *r)
+{
+    return r->resolved.plan->object == OBJECT_ATTACH || r->resolved.plan->object == OBJECT_WATCH;
+}
+
 static bool begin_recording(struct run *r, struct err *e)
 {
     const struct resolved *v = &r->resolved;
@@ -125,6 +136,10 @@ static bool begin_recording(struct run *r, struct err *e)
                                  .hold_ns = time_of_seconds(v->plan->method.hold_s),
                                  .own = service_owns,
                                  .self = &r->service};
+    if (is_running(r)) {
+        o.own = running_owns;
+        o.self = &r->resolved.running;
+    }
     return observer_open(&r->observer, &r->machine, &o, e);
 }
 
@@ -136,12 +151,16 @@ static bool open_parts(struct run *r, struct err *e)
                                .despite_preflight = r->options->despite_preflight};
     if (!folder_make(&r->folder, &r->resolved, &o, r->arena, e) || !begin_recording(r, e))
         return false;
-    service_plan(&r->service, v->plan, &v->site, &v->secrets);
+    if (!is_running(r))
+        service_plan(&r->service, v->plan, &v->site, &v->secrets);
     ask_open(&r->ask, &r->machine, &v->plan->engine, v->api_key);
     scrape_open(&r->scrape, &r->ask, v->plan);
     r->site = (struct load_site){.machine = &r->machine, .plan = v->plan, .set = &v->set, .api_key = v->api_key};
-    load_make(&r->burst, &r->site, REQUEST_FORMAL, v->set.count);
-    r->formal = (struct load_list){.items = &r->burst, .count = 1};
+    watching_open(&r->watching, &r->machine, v->plan, &v->running);
+    if (v->set.count > 0) {
+        load_make(&r->burst, &r->site, REQUEST_FORMAL, v->set.count);
+        r->formal = (struct load_list){.items = &r->burst, .count = 1};
+    }
     return true;
 }
 
@@ -222,6 +241,29 @@ static const struct stage whole_life[] = {
     {go_formal, NULL},   {go_settle, NULL}, {go_stop, is_started}, {go_release, is_started},
 };
 
+static bool go_look(void *self)
+{
+    struct run *r = self;
+    return stage_look(&r->watching, &r->observer);
+}
+
+static bool go_window(void *self)
+{
+    struct run *r = self;
+    return stage_window(&r->watching, &r->observer, &r->scrape);
+}
+
+static const struct stage watched[] = {{go_look, NULL}, {go_window, NULL}};
+
+/* The stages of each object. */
+static const struct stage_list {
+    const struct stage *stages;
+    size_t count;
+} stage_lists[] = {
+    [OBJECT_LIFE] = {whole_life, sizeof whole_life / sizeof *whole_life},
+    [OBJECT_WATCH] = {watched, sizeof watched / sizeof *watched},
+};
+
 /* ---- executing ---- */
 
 /* The documents that are known at the end only. */
@@ -230,7 +272,8 @@ static void finish_records(struct run *r)
     loop_timer_stop(r->loop, &r->tick);
     signals_unwatch(&r->signals, r->loop);
     observer_close(&r->observer);
-    folder_note_engine(&r->folder, &r->service.identity, r->service.exit_status);
+    folder_note_engine(&r->folder, is_running(r) ? &r->resolved.running.identity : &r->service.identity,
+                       r->service.exit_status);
     if (!folder_finish(&r->folder, r->client.wall_ns > 0 ? &r->client : NULL) && r->machine.failure.kind == ERR_NONE)
         r->machine.failure = r->folder.unwritten;
     stage_finish(&r->machine);
@@ -249,10 +292,11 @@ bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
         return false;
     }
     bool through = false;
-    bool whole = stage_run(&r->machine, whole_life, sizeof whole_life / sizeof *whole_life, r, &through);
+    const struct stage_list *list = &stage_lists[r->resolved.plan->object];
+    bool whole = stage_run(&r->machine, list->stages, list->count, r, &through);
     close_parts(r);
     stage_enter(&r->machine, RUN_DONE);
-    if (through)
+    if (through && !is_running(r))
         folder_check_plan(&r->folder, &r->machine, load_list_answered(&r->formal));
     finish_records(r);
     *ret_outcome = (struct run_outcome){

@@ -29,9 +29,19 @@ enum run_stage {
     RUN_RELEASE,
     RUN_HOLD,
     RUN_DONE,
+    RUN_LOOK,   /* what is there already: before a load on a running service, or before its window */
+    RUN_WINDOW, /* a service under its users' load */
     RUN_COUNT
 };
 extern const char *const run_stage_names[RUN_COUNT + 1];
+
+/* A service under its users' load, over the last ten seconds (watch). */
+struct window_view {
+    int64_t lines; /* times that this was made anew; 0: not yet */
+    double window_s;
+    double tokens_per_s, watts, j_per_token; /* NaN: not known */
+    double running, waiting;                 /* requests, as the engine says; NaN */
+};
 
 /* What a progress line shows. Valid during the call. */
 struct run_view {
@@ -43,6 +53,8 @@ struct run_view {
     const char *note;                        /* last thing worth telling: a line of the engine's log; null */
     const char *folder;                      /* null before it is made */
     bool interrupted;
+    bool asked; /* to end the window */
+    struct window_view window;
 };
 
 struct run_options {

@@ -9,7 +9,8 @@ enum { LIMIT_S = 2, TRIES = 5 };
 void scrape_open(struct scrape *s, struct ask *ask, const struct plan *plan)
 {
     must(ask && plan);
-    *s = (struct scrape){.ask = ask, .machine = ask->machine, .plan = plan, .path = engine_metrics_path(plan)};
+    *s = (struct scrape){
+        .ask = ask, .machine = ask->machine, .plan = plan, .path = engine_metrics_path(plan), .raw_ns = ABSENT_I64};
 }
 
 void scrape_close(struct scrape *s)
@@ -35,8 +36,12 @@ static void take_scrape(struct scrape *s, const struct http_get_result *result)
     struct rec_metrics m = engine_read_metrics(body);
     m.t_ns = result->sent_ns - s->machine->origin_ns;
     m.took_ns = answered ? result->done_ns - result->sent_ns : ABSENT_I64;
+    bool raw = s->raw_ns == ABSENT_I64 || m.t_ns - s->raw_ns >= s->raw_period_ns;
+    s->raw_ns = raw && good ? m.t_ns : s->raw_ns;
     if (s->machine->records.metrics)
-        s->machine->records.metrics(s->machine->records.self, &m, body);
+        s->machine->records.metrics(s->machine->records.self, &m, raw ? body : (struct span){0});
+    if (s->heard)
+        s->heard(s->hearer, &m);
     s->answered |= answered;
     if (m.t_ns >= s->count_from_ns)
         s->tries++;

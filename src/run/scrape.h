@@ -31,16 +31,20 @@ struct scrape {
     struct timer timer;
     bool on; /* between scrape_start and scrape_stop */
     int64_t period_ns;
-    int64_t count_from_ns;     /* run time of scrape_start: a scrape that was asked for before is too old */
-    int tries;                 /* answers and silences of scrapes asked for since then */
-    bool answered;             /* an answer has come, ever */
-    bool counts_tokens;        /* one of them held a count */
-    bool counted;              /* `count` was asked for since scrape_start */
-    int told_status;           /* of the last answer without a count that was told of; 0: none */
-    struct usage_count count;  /* the engine's latest */
-    struct usage_count own;    /* what it had counted before the first request */
-    struct usage_count told;   /* what readiness and warm-up were told */
-    struct usage_count before; /* what it had counted at the formal start */
+    int64_t count_from_ns; /* run time of scrape_start: a scrape that was asked for before is too old */
+    int tries;             /* answers and silences of scrapes asked for since then */
+    bool answered;         /* an answer has come, ever */
+    bool counts_tokens;    /* one of them held a count */
+    bool counted;          /* `count` was asked for since scrape_start */
+    int told_status;       /* of the last answer without a count that was told of; 0: none */
+    int64_t raw_period_ns; /* the raw text is recorded no more often; 0: each time */
+    int64_t raw_ns;        /* run time of the last one that was */
+    void *hearer;
+    void (*heard)(void *hearer, const struct rec_metrics *m); /* of each answer and silence; null: nobody */
+    struct usage_count count;                                 /* the engine's latest */
+    struct usage_count own;                                   /* what it had counted before the first request */
+    struct usage_count told;                                  /* what readiness and warm-up were told */
+    struct usage_count before;                                /* what it had counted at the formal start */
 };
 
 /* Everything is borrowed until scrape_close, which gives up what is on its way. */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include "base/must.h"
 
-const char *const run_stage_names[] = {"prepare", "baseline", "start", "warmup", "connect", "formal",
-                                       "stop",    "release",  "hold",  "done",   NULL};
+const char *const run_stage_names[] = {"prepare", "baseline", "start", "warmup", "connect", "formal", "stop",
+                                       "release", "hold",     "done",  "look",   "window",  NULL};
 
 void stage_init(struct stage_machine *m, struct loop *l, struct arena *a)
 {
@@ -97,6 +97,13 @@ bool stage_fail(struct stage_machine *m, enum err_kind kind, const char *format,
 
 void stage_interrupt(struct stage_machine *m)
 {
+    if (m->asks && !m->asked) {
+        m->asked = true;
+        if (m->changed)
+            m->changed(m->self);
+        stage_wake(m);
+        return;
+    }
     if (m->interrupts++ == 0) {
         stage_boundary(m, BOUNDARY_INTERRUPTED, stage_now_ns(m), run_stage_names[m->stage]);
         if (m->changed)

@@ -34,7 +34,9 @@ struct stage_machine {
     enum run_stage stage;
     int64_t stage_start_ns; /* run time */
     int interrupts;
-    bool leaving;       /* the way out: neither a failure nor the first interrupt ends a wait */
+    bool leaving; /* the way out: neither a failure nor the first interrupt ends a wait */
+    bool asks;    /* the first signal is a wish to end well: `asked`, not an interrupt */
+    bool asked;
     struct err failure; /* the first; kind ERR_NONE: none */
     void *self;
     void (*changed)(void *self); /* a stage was entered, or the first interrupt came; may be null */
@@ -76,7 +78,8 @@ bool stage_fail(struct stage_machine *m, enum err_kind kind, const char *format,
     __attribute__((format(printf, 3, 4)));
 bool stage_fail_with(struct stage_machine *m, const struct err *e);
 
-/* The user asks to stop: the first time it is recorded as BOUNDARY_INTERRUPTED. */
+/* The user asks to stop: the first time it is recorded as BOUNDARY_INTERRUPTED. In a stage that lasts until its user
+ * ends it (`asks`) the first is no interrupt: it sets `asked` and wakes what waits. */
 void stage_interrupt(struct stage_machine *m);
 
 /* Drives the loop until `done` says so. False at the deadline (run time; INT64_MAX: none), or when the run failed or

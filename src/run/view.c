@@ -28,6 +28,7 @@ struct run_view view_make(const struct stage_machine *m, const struct service *s
         .chunks_per_s = NAN,
         .note = s->note[0] ? s->note : NULL,
         .interrupted = m->interrupts > 0,
+        .asked = m->asked,
     };
     struct client_progress p = load_list_progress(formal);
     if (p.total == 0) /* no client is open */
