@@ -7,68 +7,13 @@
 #include "base/arena.h"
 #include "base/must.h"
 #include "base/utf8.h"
-#include "http/exchange.h"
+#include "http/client_private.h"
 #include "http/limits.h"
-#include "loop/hist.h"
 #include "model/limits.h"
 
-/* A slice of the sweep, after which the loop reads; a pause between waves, in which a busy server can accept. */
-static const int64_t SLICE_NS = 500000, WAVE_GAP_NS = 10000000;
-
-enum { RECEIVE_BUFFER = 256 << 10, CHUNK_BATCH = 2048, FINGERPRINT_MAX = 127 };
+enum { RECEIVE_BUFFER = 256 << 10 };
 
 _Static_assert(sizeof(struct exchange) <= 2048, "4 KiB a request hold the connection and what it grows to");
-
-/* Handshakes ahead of the submission, in waves. */
-struct opening {
-    bool active;
-    size_t next, pending, over; /* over: opened or failed */
-    int64_t start_ns, end_ns;
-    struct timer timer;
-};
-
-struct submission {
-    bool begun;
-    size_t next;
-    int64_t first_ns, last_ns, wall_start_ns, cpu_start_ns;
-    struct timer timer;
-};
-
-/* Ends, and what the owner has not been notified of yet. */
-struct ends {
-    size_t ended, gone;
-    int64_t last_ns;
-    bool cancelled, notify_ended, notify_closed;
-    struct timer timer;
-};
-
-/* What the client has seen of its own condition. */
-struct seen {
-    struct rec_client record;
-    struct hist handled;
-    char fingerprint[FINGERPRINT_MAX + 1]; /* the first that came */
-    bool frozen;                           /* the last request has ended: record stands */
-};
-
-struct client {
-    struct loop *loop;
-    struct client_options o;
-    struct client_request *requests;
-    struct exchange *exchanges; /* one for each request */
-    size_t count;
-    struct exchange_terms terms;
-    struct stamps stamps;
-    struct buf head; /* of every request, up to the value of Content-Length */
-    struct event_shapes shapes;
-    struct opening opening;
-    struct submission submission;
-    struct ends ends;
-    struct client_progress progress;
-    struct seen seen;
-    struct timer clock_timer;
-    size_t batch_count;
-    struct rec_chunk batch[CHUNK_BATCH];
-};
 
 void client_defaults(struct client_options *o)
 {
@@ -90,7 +35,7 @@ void client_defaults(struct client_options *o)
 
 /* The owner is notified of ends behind the submission only: an owner that waits for `connected` meets one order of
  * callbacks, also where every connection has failed. */
-static void notify_soon(struct client *c)
+void client_notify_soon(struct client *c)
 {
     if (!c->submission.begun && !c->ends.cancelled)
         return;
@@ -101,10 +46,18 @@ static void notify_soon(struct client *c)
 static void on_notify(struct timer *t)
 {
     struct client *c = t->owner;
+    if (c->ends.notify_last) {
+        c->ends.notify_last = false;
+        if (c->ends.notify_ended || c->ends.notify_closed)
+            client_notify_soon(c);
+        if (c->o.last)
+            c->o.last(c->o.self, paced_last_ns(c));
+        return;
+    }
     if (c->ends.notify_ended) {
         c->ends.notify_ended = false;
         if (c->ends.notify_closed)
-            notify_soon(c);
+            client_notify_soon(c);
         if (c->o.ended)
             c->o.ended(c->o.self, c->ends.last_ns);
         return;
@@ -211,7 +164,10 @@ void client_on_submitted(struct exchange *x, int64_t now_ns)
     if (c->submission.first_ns == ABSENT_I64)
         c->submission.first_ns = now_ns;
     c->submission.last_ns = now_ns;
+    c->progress.sent++;
     c->progress.running++;
+    if (c->pacing)
+        paced_on_submitted(c);
 }
 
 void client_on_read(struct exchange *x, const struct conn_read *r)
@@ -222,10 +178,26 @@ void client_on_read(struct exchange *x, const struct conn_read *r)
         hist_add(&s->handled, r->waited_ns);
 }
 
+void client_check_ends(struct client *c)
+{
+    bool whole = !c->pacing || paced_is_over(c);
+    if (whole && !c->ends.all_ended && c->ends.ended == c->progress.total) {
+        c->ends.all_ended = c->ends.notify_ended = true;
+        freeze(c);
+        loop_pause(c->loop, 0);
+        client_notify_soon(c);
+    }
+    if (whole && !c->ends.all_gone && c->ends.gone == c->progress.total) {
+        c->ends.all_gone = c->ends.notify_closed = true;
+        loop_timer_stop(c->loop, &c->clock_timer);
+        client_notify_soon(c);
+    }
+}
+
 void client_on_ended(struct exchange *x)
 {
     struct client *c = x->terms->client;
-    must(c->ends.ended < c->count);
+    must(c->ends.ended < c->progress.total);
     const struct rec_request *r = &x->response.record;
     c->ends.ended++;
     c->progress.running -= r->submit_ns != ABSENT_I64;
@@ -237,12 +209,9 @@ void client_on_ended(struct exchange *x)
     }
     if (r->end_ns > c->ends.last_ns)
         c->ends.last_ns = r->end_ns;
-    if (c->ends.ended == c->count) {
-        freeze(c);
-        loop_pause(c->loop, 0);
-        c->ends.notify_ended = true;
-        notify_soon(c);
-    }
+    if (c->pacing)
+        paced_on_ended(x);
+    client_check_ends(c);
 }
 
 void client_on_gone(struct exchange *x)
@@ -250,11 +219,16 @@ void client_on_gone(struct exchange *x)
     struct client *c = x->terms->client;
     must(c->ends.gone < c->ends.ended); /* each ends first, and once */
     deliver_request(x);
-    if (++c->ends.gone == c->count) {
-        loop_timer_stop(c->loop, &c->clock_timer);
-        c->ends.notify_closed = true;
-        notify_soon(c);
-    }
+    c->ends.gone++;
+    if (c->pacing)
+        paced_on_gone(x);
+    client_check_ends(c);
+}
+
+bool client_on_spare_lost(struct exchange *x, bool refused)
+{
+    must(x->terms->client->pacing);
+    return paced_on_spare_lost(x, refused);
 }
 
 static void on_clock(struct timer *t)
@@ -295,6 +269,10 @@ void client_on_opened(struct exchange *x)
     if (!x->pending)
         return;
     x->pending = false;
+    if (c->pacing) {
+        paced_on_opened(x);
+        return;
+    }
     c->opening.pending--;
     c->opening.over++;
     int64_t now = clock_now_ns();
@@ -309,7 +287,7 @@ void client_on_opened(struct exchange *x)
 
 void client_connect(struct client *c)
 {
-    must(c->o.connect == CONNECT_AHEAD && !c->opening.active && c->opening.next == 0);
+    must(!c->pacing && c->o.connect == CONNECT_AHEAD && !c->opening.active && c->opening.next == 0);
     c->opening.active = true;
     c->opening.start_ns = clock_now_ns();
     loop_timer_set(c->loop, &c->opening.timer, c->opening.start_ns);
@@ -335,19 +313,25 @@ static void on_sweep(struct timer *t)
         loop_pause(c->loop, c->o.pause_ns);
 }
 
-int64_t client_submit(struct client *c)
+void client_start_measuring(struct client *c)
 {
     must(!c->submission.begun);
     c->submission.begun = true;
-    c->opening.active = false;
-    loop_timer_stop(c->loop, &c->opening.timer);
-    loop_pause(c->loop, 0);
     loop_lag_start(c->loop);
     c->submission.wall_start_ns = clock_now_ns();
     c->submission.cpu_start_ns = clock_thread_cpu_ns();
+}
+
+int64_t client_submit(struct client *c)
+{
+    must(!c->pacing);
+    client_start_measuring(c);
+    c->opening.active = false;
+    loop_timer_stop(c->loop, &c->opening.timer);
+    loop_pause(c->loop, 0);
     on_sweep(&c->submission.timer);
     if (c->ends.notify_ended || c->ends.notify_closed)
-        notify_soon(c);
+        client_notify_soon(c);
     return c->submission.first_ns == ABSENT_I64 ? ABSENT_I64 : c->submission.first_ns - c->o.origin_ns;
 }
 
@@ -360,8 +344,10 @@ void client_cancel(struct client *c)
     c->submission.next = c->opening.next = c->count;
     for (size_t i = 0; i < c->count; i++)
         exchange_cancel(&c->exchanges[i]);
+    if (c->pacing)
+        paced_cancel(c);
     if (c->ends.notify_ended || c->ends.notify_closed)
-        notify_soon(c);
+        client_notify_soon(c);
 }
 
 /* ---- reading ---- */
@@ -417,8 +403,26 @@ static bool make_head(struct client *c, struct err *e)
     return true;
 }
 
-static void make_exchanges(struct client *c)
+bool client_make(struct loop *l, const struct client_options *o, int64_t files, struct client **ret_client,
+                 struct err *e)
 {
+    must(o->sink && o->sink->request && o->path && o->wave > 0 && o->event_max > 0);
+    struct client *c = mem_zero(1, sizeof *c);
+    c->loop = l;
+    c->o = *o;
+    if (!make_head(c, e)) {
+        buf_done(&c->head);
+        free(c);
+        return false;
+    }
+    c->submission.first_ns = ABSENT_I64;
+    c->ends.last_ns = INT64_MIN;
+    c->seen.record.open_files_limit = files;
+    c->opening.timer = (struct timer){.fire = on_wave, .owner = c};
+    c->submission.timer = (struct timer){.fire = on_sweep, .owner = c};
+    c->ends.timer = (struct timer){.fire = on_notify, .owner = c};
+    c->clock_timer = (struct timer){.fire = on_clock, .owner = c};
+    stamps_open(&c->stamps, o->origin_ns, o->sink);
     c->terms = (struct exchange_terms){
         .client = c,
         .options = &c->o,
@@ -430,42 +434,26 @@ static void make_exchanges(struct client *c)
         .head = buf_span(&c->head),
         .out = {.chunk = on_chunk, .self = c, .fingerprint = on_fingerprint, .shapes = &c->shapes},
     };
-    c->exchanges = mem_zero(c->count, sizeof *c->exchanges);
-    for (size_t i = 0; i < c->count; i++)
-        exchange_init(&c->exchanges[i], &c->terms, &c->requests[i]);
+    loop_timer_set(l, &c->clock_timer, clock_now_ns() + STAMPS_REFRESH_NS);
+    *ret_client = c;
+    return true;
 }
 
 bool client_open(struct loop *l, const struct client_options *o, const struct client_request *requests, size_t count,
                  struct client **ret_client, struct err *e)
 {
-    must(o->sink && o->sink->request && o->path && o->wave > 0 && o->event_max > 0);
     int64_t files;
+    struct client *c;
     if (count == 0)
         return err_set(e, ERR_PLAN, "The load has no requests. Give at least one.");
-    if (!limits_files(count, &files, e) || !limits_ports(&o->address, count, e))
+    if (!limits_files(count, &files, e) || !limits_ports(&o->address, count, e) || !client_make(l, o, files, &c, e))
         return false;
-    struct client *c = mem_zero(1, sizeof *c);
-    c->loop = l;
-    c->o = *o;
-    c->count = count;
-    if (!make_head(c, e)) {
-        buf_done(&c->head);
-        free(c);
-        return false;
-    }
+    c->count = c->progress.total = count;
     c->requests = mem_alloc(count * sizeof *requests);
     memcpy(c->requests, requests, count * sizeof *requests);
-    c->submission.first_ns = ABSENT_I64;
-    c->ends.last_ns = INT64_MIN;
-    c->progress.total = count;
-    c->seen.record.open_files_limit = files;
-    c->opening.timer = (struct timer){.fire = on_wave, .owner = c};
-    c->submission.timer = (struct timer){.fire = on_sweep, .owner = c};
-    c->ends.timer = (struct timer){.fire = on_notify, .owner = c};
-    c->clock_timer = (struct timer){.fire = on_clock, .owner = c};
-    stamps_open(&c->stamps, o->origin_ns, o->sink);
-    make_exchanges(c);
-    loop_timer_set(l, &c->clock_timer, clock_now_ns() + STAMPS_REFRESH_NS);
+    c->exchanges = mem_zero(count, sizeof *c->exchanges);
+    for (size_t i = 0; i < count; i++)
+        exchange_init(&c->exchanges[i], &c->terms, &c->requests[i]);
     *ret_client = c;
     return true;
 }
@@ -474,13 +462,15 @@ void client_close(struct client *c)
 {
     if (!c)
         return;
-    if (c->ends.gone < c->count)
+    if (!c->ends.all_gone)
         client_cancel(c);
     struct timer *timers[] = {&c->opening.timer, &c->submission.timer, &c->ends.timer, &c->clock_timer};
     for (int i = 0; i < 4; i++)
         loop_timer_stop(c->loop, timers[i]);
     for (size_t i = 0; i < c->count; i++)
         exchange_done(&c->exchanges[i]);
+    if (c->pacing)
+        paced_done(c);
     stamps_close(&c->stamps);
     buf_done(&c->head);
     free(c->terms.means.buffer);

@@ -113,6 +113,8 @@ static void on_timer(struct timer *t)
         return;
     }
     bool opening = x->conn.state == CONN_CONNECTING;
+    if (!x->request && !client_on_spare_lost(x, true))
+        return;
     response_timeout(&x->response, l.verdict, run_time(x, now), l.limit_s);
     if (opening)
         client_on_opened(x);
@@ -137,6 +139,8 @@ void exchange_cancel(struct exchange *x)
 static void on_failed(struct conn *k, int number)
 {
     struct exchange *x = k->owner;
+    if (!x->request && !client_on_spare_lost(x, true))
+        return;
     int64_t now = clock_now_ns();
     bool was_over = x->response.over;
     char why[600];
@@ -177,6 +181,8 @@ void exchange_open(struct exchange *x)
 static void on_spoilt(struct conn *k)
 {
     struct exchange *x = k->owner;
+    if (!x->request && !client_on_spare_lost(x, false))
+        return;
     if (x->reopened++ == REOPEN_MAX) {
         int64_t now = clock_now_ns();
         response_fail(&x->response, VERDICT_CONNECT_FAILED, run_time(x, now),
@@ -201,11 +207,24 @@ static void on_written(struct conn *k)
     arm(x);
 }
 
+/* Can the first byte be given now? What is spoilt is opened again. */
+static bool is_ready(struct exchange *x)
+{
+    if (x->conn.state != CONN_OPEN)
+        return false;
+    bool spoilt = conn_is_spoilt(&x->conn);
+    if (spoilt)
+        on_spoilt(&x->conn);
+    return !spoilt;
+}
+
 void exchange_submit(struct exchange *x)
 {
-    must(!x->response.over);
+    must(!x->response.over && x->request);
     struct conn *k = &x->conn;
     x->wanted = true;
+    if (x->terms->paced && !is_ready(x))
+        return;
     int64_t now = clock_now_ns();
     if (x->response.record.submit_ns == ABSENT_I64) {
         x->response.record.submit_ns = run_time(x, now);
@@ -215,7 +234,7 @@ void exchange_submit(struct exchange *x)
         exchange_open(x);
     if (k->state != CONN_OPEN)
         return;
-    if (x->terms->options->connect == CONNECT_AHEAD && conn_is_spoilt(k)) {
+    if (!x->terms->paced && x->terms->options->connect == CONNECT_AHEAD && conn_is_spoilt(k)) {
         on_spoilt(k);
         return;
     }
@@ -270,21 +289,30 @@ const struct conn_events exchange_events = {
     .ended = on_ended,
 };
 
-void exchange_init(struct exchange *x, const struct exchange_terms *t, const struct client_request *r)
+void exchange_bind(struct exchange *x, const struct client_request *r, int64_t intended_ns)
 {
-    must(t->client && t->options && t->head.n && r);
-    *x = (struct exchange){.terms = t, .request = r};
-    conn_init(&x->conn, &t->means, x);
-    x->timer = (struct timer){.fire = on_timer, .owner = x};
+    must(!x->request && r);
+    x->request = r;
     snprintf(x->length, sizeof x->length, "%zu\r\n\r\n", r->body.n);
-    response_init(&x->response, t->options->event_max);
     struct rec_request *q = &x->response.record;
     q->id = r->id;
-    q->stage = (uint8_t)t->options->stage;
-    q->load = t->options->load;
+    q->intended_ns = intended_ns;
     q->max_tokens = r->max_tokens;
     q->prompt_digest = r->prompt_digest;
     q->body_bytes = (int64_t)r->body.n;
+}
+
+void exchange_init(struct exchange *x, const struct exchange_terms *t, const struct client_request *r)
+{
+    must(t->client && t->options && t->head.n);
+    *x = (struct exchange){.terms = t};
+    conn_init(&x->conn, &t->means, x);
+    x->timer = (struct timer){.fire = on_timer, .owner = x};
+    response_init(&x->response, t->options->event_max);
+    x->response.record.stage = (uint8_t)t->options->stage;
+    x->response.record.load = t->options->load;
+    if (r)
+        exchange_bind(x, r, ABSENT_I64);
 }
 
 void exchange_done(struct exchange *x)

@@ -30,6 +30,19 @@ bool limits_files(size_t count, int64_t *ret_limit, struct err *e)
     return true;
 }
 
+bool limits_files_most(int64_t *ret_limit, struct err *e)
+{
+    must(ret_limit);
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r))
+        return err_set_errno(e, ERR_SYSTEM, errno, "The limit of open files could not be read");
+    struct rlimit most = {r.rlim_max, r.rlim_max};
+    if (r.rlim_cur < r.rlim_max && setrlimit(RLIMIT_NOFILE, &most) == 0)
+        r = most;
+    *ret_limit = r.rlim_cur == RLIM_INFINITY ? INT64_MAX : (int64_t)r.rlim_cur;
+    return true;
+}
+
 bool limits_ports(const struct address *to, size_t count, struct err *e)
 {
     must(to->length > 0);

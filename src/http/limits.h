@@ -18,6 +18,9 @@ enum { LIMITS_SPARE_FILES = 64 };
  * with the command, where the hard one is too low. */
 bool limits_files(size_t count, int64_t *ret_limit, struct err *e);
 
+/* Raises the soft limit of open files to the hard one. */
+bool limits_files_most(int64_t *ret_limit, struct err *e);
+
 /* ERR_SYSTEM, with the command, where the local ports are fewer than `count`. No check for Unix sockets. */
 bool limits_ports(const struct address *to, size_t count, struct err *e);
 

@@ -23,6 +23,7 @@ struct loop {
     int epoll_fd;
     struct timer **heap; /* heap[0] is the next; a timer's heap_index is its place + 1 */
     uint32_t timers, timer_capacity;
+    struct timer *prompt; /* null: none */
     bool stop;
     int64_t pause_ns, batch_began_ns;
     /* The batch in hand: a watch that is removed while it waits here is struck out. */
@@ -110,17 +111,33 @@ void loop_timer_stop(struct loop *l, struct timer *t)
         sift_down(l, at, last);
 }
 
+static void fire(struct loop *l, struct timer *t, int64_t now)
+{
+    hist_add(&l->lag, now - t->deadline_ns);
+    loop_timer_stop(l, t);
+    t->fire(t);
+}
+
 /* Timers that become due during this pass wait for the next one: a timer that sets itself to "now" can't starve the
  * rest. */
 static void fire_due(struct loop *l)
 {
     int64_t now = clock_now_ns();
-    while (l->timers && l->heap[0]->deadline_ns <= now && !l->stop) {
-        struct timer *t = l->heap[0];
-        hist_add(&l->lag, now - t->deadline_ns);
-        loop_timer_stop(l, t);
-        t->fire(t);
-    }
+    while (l->timers && l->heap[0]->deadline_ns <= now && !l->stop)
+        fire(l, l->heap[0], now);
+}
+
+/* Whether it was due. */
+static bool fire_prompt(struct loop *l)
+{
+    struct timer *t = l->prompt;
+    if (!t || !t->heap_index || l->stop)
+        return false;
+    int64_t now = clock_now_ns();
+    if (t->deadline_ns > now)
+        return false;
+    fire(l, t, now);
+    return true;
 }
 
 /* ---- watches ---- */
@@ -217,18 +234,25 @@ static void fetch(const struct loop *l, int i)
         __builtin_prefetch(p + 64 * (ptrdiff_t)line, 1);
 }
 
+/* Sleeps until the pause is over or a timer is due; the prompt one is fired, and the pause goes on. */
+static void pause_on(struct loop *l, int64_t deadline_ns)
+{
+    int64_t over = l->batch_began_ns + l->pause_ns;
+    do {
+        int64_t until = time_sooner(over, next_deadline(l, deadline_ns));
+        if (until > clock_now_ns())
+            clock_sleep_until_ns(until);
+    } while (fire_prompt(l) && clock_now_ns() < over);
+}
+
 /* One batch. A full one is followed by the next at once: more is waiting. */
 static void turn(struct loop *l, int64_t deadline_ns)
 {
-    int64_t next = next_deadline(l, deadline_ns);
-    if (l->pause_ns > 0) {
-        int64_t until = l->batch_began_ns + l->pause_ns;
-        if (until > next)
-            until = next;
-        if (until > clock_now_ns())
-            clock_sleep_until_ns(until);
-    }
-    int n = wait_events(l, next);
+    if (l->pause_ns > 0)
+        pause_on(l, deadline_ns);
+    if (l->stop)
+        return;
+    int n = wait_events(l, next_deadline(l, deadline_ns));
     int64_t began = clock_now_ns();
     if (n > 0) {
         l->batch_began_ns = n < BATCH ? began : 0;
@@ -239,6 +263,7 @@ static void turn(struct loop *l, int64_t deadline_ns)
             struct watch *w = ev->data.ptr;
             if (w)
                 w->ready(w, ev->events);
+            fire_prompt(l);
         }
         l->event_at = l->event_count = 0;
     }
@@ -267,6 +292,11 @@ void loop_run(struct loop *l, int64_t deadline_ns)
 void loop_stop(struct loop *l)
 {
     l->stop = true;
+}
+
+void loop_prompt(struct loop *l, struct timer *t)
+{
+    l->prompt = t;
 }
 
 void loop_pause(struct loop *l, int64_t pause_ns)

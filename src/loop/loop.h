@@ -45,6 +45,10 @@ void loop_stop(struct loop *l);
 void loop_on_wake(struct loop *l, void (*woken)(void *self), void *self);
 void loop_wake(struct loop *l);
 
+/* The one timer that waits for no batch: it is looked at behind each event, not only behind the last one, and firing it
+ * does not end a pause. Null: none. The loop keeps the pointer. */
+void loop_prompt(struct loop *l, struct timer *t);
+
 /* After each batch of events, sleep until `pause_ns` have gone by since the batch before began (METHOD section 4: below
  * 1 ms; 0 turns it off): fewer, fuller wakeups at a known cost in latency. */
 void loop_pause(struct loop *l, int64_t pause_ns);
