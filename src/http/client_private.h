@@ -66,7 +66,6 @@ struct client {
     struct rec_chunk batch[CHUNK_BATCH];
 };
 
-
 /* ---- client.c, for paced.c ---- */
 
 /* Everything but the requests: limits are the caller's matter. False: the head can't be made; nothing is left. */
@@ -84,7 +83,7 @@ void client_check_ends(struct client *c);
 
 /* ---- paced.c, for client.c ---- */
 
-bool paced_is_over(const struct client *c); /* nothing more comes: what has ended by now is all */
+bool paced_is_over(const struct client *c);    /* nothing more comes: what has ended by now is all */
 int64_t paced_last_ns(const struct client *c); /* run time from which on nothing was sent */
 void paced_on_opened(struct exchange *x);
 void paced_on_submitted(struct client *c);

@@ -49,8 +49,8 @@ void exchange_done(struct exchange *x); /* without a word to anyone */
 
 void client_on_opened(struct exchange *x); /* its handshake has ended, either way */
 
-/* A spare is of no use any more: `refused`, as it could not be opened. True: a request has been bound to it, which fails
- * with it; false: the spare is done with. */
+/* A spare is of no use any more: `refused`, as it could not be opened. True: a request has been bound to it, which
+ * fails with it; false: the spare is done with. */
 bool client_on_spare_lost(struct exchange *x, bool refused);
 void client_on_submitted(struct exchange *x, int64_t now_ns);
 void client_on_read(struct exchange *x, const struct conn_read *r);

@@ -9,8 +9,9 @@
 
 enum {
     SLOT_BLOCK = 64,
-    SPARES_MAX = 64,  /* connections opened in advance of the requests of a closed loop */
-    REFUSED_MAX = 64, /* connections in a row that could not be opened: a closed loop ends, it would only go on failing */
+    SPARES_MAX = 64, /* connections opened in advance of the requests of a closed loop */
+    REFUSED_MAX =
+        64, /* connections in a row that could not be opened: a closed loop ends, it would only go on failing */
 };
 /* After a slice of sending, that much for reading. Between connections, where some could not be opened, at most this. A
  * closed loop waits for ends, so the loop pauses for less than METHOD section 4 allows. */
@@ -34,15 +35,15 @@ struct pacing {
     struct slot **blocks; /* they never move */
     size_t block_count;
     struct slot *unused;
-    struct slot *drawn;  /* open loop: the next one, whose connection is not opened yet */
-    struct queue queue;  /* open loop: in the order of intended times; closed loop: spares that are open */
-    size_t spares;       /* closed loop: opening, or open without a request */
-    size_t engaged;      /* closed loop: requests that are to be sent or in flight */
-    size_t pending;      /* handshakes */
-    size_t refused;      /* connections in a row that could not be opened */
-    size_t unsent;       /* counted in the client's total, neither sent nor ended */
-    int64_t start_ns;    /* CLOCK_MONOTONIC */
-    int64_t last_ns;     /* run time from which on nothing was sent */
+    struct slot *drawn; /* open loop: the next one, whose connection is not opened yet */
+    struct queue queue; /* open loop: in the order of intended times; closed loop: spares that are open */
+    size_t spares;      /* closed loop: opening, or open without a request */
+    size_t engaged;     /* closed loop: requests that are to be sent or in flight */
+    size_t pending;     /* handshakes */
+    size_t refused;     /* connections in a row that could not be opened */
+    size_t unsent;      /* counted in the client's total, neither sent nor ended */
+    int64_t start_ns;   /* CLOCK_MONOTONIC */
+    int64_t last_ns;    /* run time from which on nothing was sent */
     bool begun, exhausted, by_time, last_noted;
     struct timer open, send, stop;
 };

@@ -24,8 +24,8 @@ struct timed_due {
 struct timed_server {
     int fd, epoll, port;
     pthread_t thread;
-    int64_t answer_ns;          /* from a request's arrival to its answer */
-    int64_t even_ns, odd_ns;    /* added for every second request */
+    int64_t answer_ns;       /* from a request's arrival to its answer */
+    int64_t even_ns, odd_ns; /* added for every second request */
     _Atomic int64_t stall_from_ns, stall_to_ns;
     _Atomic bool stop;
     _Atomic int accepted, asked, answered, most; /* most: asked and not answered, at once */
