@@ -3,6 +3,7 @@
 #include "analysis/about.h"
 #include "analysis/load.h"
 #include "analysis/metrics.h"
+#include "analysis/points.h"
 #include "analysis/verify.h"
 #include "base/must.h"
 #include "model/record_order.h"
@@ -33,10 +34,32 @@ static struct result_stage *list_stages(const struct energies *e, const struct l
     return stages;
 }
 
-static struct result look(const struct records *r, const struct method *m, const struct token_chains *chains,
-                          struct arena *a)
+/* Latencies of all loads together are those of none. */
+static struct result_load count_loads(struct result_load l)
 {
-    const char *lack = find_lack_of_requests(r, a);
+    const struct quantity none = quantity_absent(Q_NOT_RECORDED, OF_LOADS);
+    const struct percentiles no_times = {0, none, none, none, none, none, none};
+    l.ttft_s = l.tpot_s = l.e2e_s = l.ttft_visible_s = l.itl_s = no_times;
+    l.submit_window_s = none;
+    return l;
+}
+
+static struct result_loads list_loads(const struct records *r, const struct points *p)
+{
+    return (struct result_loads){.object = plan_object(&r->plan),
+                                 .standing = STANDING_EXCLUDED,
+                                 .slo = r->plan.slo,
+                                 .silences = p->silences,
+                                 .silence_count = p->silence_count,
+                                 .points = p->items,
+                                 .point_count = p->n};
+}
+
+static bool look(const struct records *r, const struct method *m, const struct token_chains *chains, struct arena *a,
+                 struct result *ret, struct err *e)
+{
+    const bool loads = plan_has_loads(&r->plan);
+    const char *lack = loads ? NULL : find_lack_of_requests(r, a);
     const struct run_series series = run_series_make(r, a);
     const struct gpu_baseline *baseline = baseline_judge(r, a);
     const struct release_verdict release = release_judge(r, baseline, a);
@@ -44,8 +67,11 @@ static struct result look(const struct records *r, const struct method *m, const
     const struct meters meters = stages_meters(&series, &r->plan, &bounds, &release, a);
     const struct energies energies = stages_measure(&meters, &bounds, &release, m->headline, r, a);
     const struct request_table table = latency_table(chains, &series.clocks, bounds.formal.from_ns, a);
+    struct points points = {0};
+    if (loads && !points_make(r, m, &series, &meters, a, &points, e))
+        return false;
     struct result x;
-    result_absent(&x, a, NO_FORMAL);
+    result_absent(&x, a, loads ? OF_LOADS : NO_FORMAL);
     const struct formal formal = {.records = r,
                                   .method = m,
                                   .meters = &meters,
@@ -56,16 +82,20 @@ static struct result look(const struct records *r, const struct method *m, const
                                   .lack_requests = lack};
     const struct load_findings load =
         bounds.formal.from_ns == ABSENT_I64 ? load_missing(&x, &table) : load_look(&formal, &series, &table, a);
+    const struct levels *levels = load.levels.gpus ? &load.levels : points.levels.gpus ? &points.levels : NULL;
+    if (loads)
+        x.loads = list_loads(r, &points);
     x.about = about_of(r);
     x.method = *m;
     x.about.differences = method_differences(m, a);
     x.stages = list_stages(&energies, &load, a, &x.stage_count);
-    x.gpus = assemble_gpus(r, &meters, baseline, release.gpus, load.levels.gpus ? &load.levels : NULL, a);
+    x.gpus = assemble_gpus(r, &meters, baseline, release.gpus, levels, a);
     x.gpu_count = r->gpu_count;
     x.release = assemble_release(&release, energies.first_in_band_j);
     x.startup_phases = energies.phases;
     x.startup_phase_count = energies.phase_count;
     x.load = latency_load(chains, &table, &series.clocks, load.peak_concurrency, a);
+    x.load = loads ? count_loads(x.load) : x.load;
     x.attribution = load.attribution;
     x.steady_table = load.steady_table;
     x.steady_count = load.steady_count;
@@ -78,7 +108,8 @@ static struct result look(const struct records *r, const struct method *m, const
     x.window_count = load.windows.n;
     x.metrics = metrics_of(&x, &r->plan.cost, lack);
     x.estimate = estimate_of(&x, energies.fixed_j, a);
-    return x;
+    *ret = x;
+    return true;
 }
 
 bool analyze(const struct records *r, const struct method *m, struct arena *a, struct result *ret, struct err *e)
@@ -88,13 +119,17 @@ bool analyze(const struct records *r, const struct method *m, struct arena *a, s
     struct token_chains chains;
     if (!token_chains_make(r, m, a, &chains, e))
         return false;
-    struct result x = look(r, m, &chains, a);
+    struct result x;
+    if (!look(r, m, &chains, a, &x, e))
+        return false;
     const struct verdicts verdicts = verify_run(r, m, &x, a);
     x.checks = verdicts.checks;
     x.check_count = CODE_COUNT;
     x.flags = verdicts.flags;
     x.flag_count = FLAG_COUNT;
     x.formal = verdicts.formal;
+    if (result_has_loads(&x))
+        x.loads.standing = verdicts.stands ? STANDING_VALID : STANDING_EXCLUDED;
     verify_exclude(r, &x, a);
     *ret = x;
     return true;

@@ -143,7 +143,7 @@ static struct sweep sweep_gap(const struct token_chains *s, struct sweep w, stru
         if (next == CHAIN_SKIP)
             continue;
         int64_t t_ns = chunks[i].t_ns;
-        uint32_t row = row_of ? row_of[chunks[i].request] : chunks[i].request;
+        uint32_t at = chunks[i].request - s->first_id, row = row_of ? row_of[at] : at;
         struct share *f = &shares[row];
         double rate = 0;
         if (f->scale > 0) {

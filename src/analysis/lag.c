@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include "analysis/attribution.h"
 #include "analysis/order.h"
 #include "base/must.h"
 #include "model/limits.h"
@@ -74,8 +73,8 @@ static struct stretches both(struct stretches p, struct stretches q, struct aren
 
 /* ---- verdict ----
  *
- * All requests are submitted at once and the formal stage ends with the last of them (METHOD section 3): from the sweep
- * of submissions on, a request is outstanding all the time. */
+ * In a burst all requests are submitted at once and the formal stage ends with the last of them (METHOD section 3):
+ * from the sweep of submissions on, a request is outstanding all the time. Other loads say when. */
 
 static bool gap_is_idle(const struct gpu_series *series, const struct gpu_level *levels, size_t n, int64_t from,
                         int64_t to)
@@ -95,12 +94,11 @@ static bool gap_is_idle(const struct gpu_series *series, const struct gpu_level 
     return true;
 }
 
-struct levels lag_levels(const struct run_series *s, const struct records *r, int64_t start_ns, int64_t end_ns,
-                         struct arena *a)
+struct levels lag_levels(const struct run_series *s, const struct records *r, int64_t ready_ns, int64_t start_ns,
+                         int64_t end_ns, struct arena *a)
 {
     must(start_ns < end_ns);
     must(s->gpu_count == r->gpu_count);
-    const int64_t ready_ns = records_boundary(r, BOUNDARY_READY);
     struct levels x = {.gpus = arena_array(a, s->gpu_count, sizeof *x.gpus), .n = s->gpu_count};
     bool idles = false;
     /* Every GPU gets its level, whatever is wrong with another: verification compares with it. */
@@ -150,23 +148,29 @@ static struct stretches join(struct stretches idle, const struct run_series *s, 
 }
 
 /* Where all GPUs that draw power when ready are below their limits at once, from shortly after the submissions. */
-static struct stretches idle_stretches(const struct run_series *s, const struct gpu_level *levels, int64_t start_ns,
-                                       int64_t end_ns, struct arena *a)
+static struct stretches idle_stretches(const struct run_series *s, const struct gpu_level *levels,
+                                       const struct lag_span *span, struct arena *a)
 {
-    int64_t from = start_ns + METHOD_LAG_SKIP_NS;
+    int64_t from = span->start_ns + METHOD_LAG_SKIP_NS, end_ns = span->end_ns;
     struct stretches idle = {.x = arena_array(a, 1, sizeof *idle.x), .n = from < end_ns};
     idle.x[0] = (struct interval){from, end_ns};
     for (size_t g = 0; g < s->gpu_count && from < end_ns; g++)
         if (levels[g].ready_w.value > 0)
             idle =
                 both(idle, below(&s->gpus[g].buffer, METHOD_LAG_FACTOR * levels[g].ready_w.value, from, end_ns, a), a);
-    return join(idle, s, levels, a);
+    idle = join(idle, s, levels, a);
+    if (!span->owed)
+        return idle;
+    struct stretches owed = {.x = arena_array(a, span->owed_count, sizeof *owed.x), .n = span->owed_count};
+    for (size_t i = 0; i < owed.n; i++)
+        owed.x[i] = span->owed[i];
+    return both(idle, owed, a);
 }
 
 struct result_lag lag_judge(const struct token_chains *c, const struct run_series *s, const struct levels *levels,
-                            int64_t start_ns, int64_t end_ns, double lag_share, struct arena *a)
+                            const struct lag_span *span, struct arena *a)
 {
-    must(levels->n == s->gpu_count && start_ns < end_ns);
+    must(levels->n == s->gpu_count && span->start_ns < span->end_ns);
     const struct quantity none = quantity_absent(Q_NOT_RECORDED, levels->why);
     struct result_lag lag = {.measurable = !levels->why,
                              .why = levels->why,
@@ -178,7 +182,7 @@ struct result_lag lag_judge(const struct token_chains *c, const struct run_serie
                              .largest_later_chunk = c->largest_later >= 0 ? c->largest_later : ABSENT_I64};
     if (levels->why)
         return lag;
-    const struct stretches idle = idle_stretches(s, levels->gpus, start_ns, end_ns, a);
+    const struct stretches idle = idle_stretches(s, levels->gpus, span, a);
     struct sum j = {0};
     int64_t idle_ns = 0;
     for (size_t i = 0; i < idle.n; i++) {
@@ -189,7 +193,7 @@ struct result_lag lag_judge(const struct token_chains *c, const struct run_serie
     }
     lag.idle_owed_s = quantity_of(time_s(idle_ns));
     lag.idle_owed_j = quantity_of(sum_value(&j));
-    lag.idle_owed_share = quantity_of((double)idle_ns / (double)(end_ns - start_ns));
-    lag.delivery_lag = lag.idle_owed_share.value > lag_share;
+    lag.idle_owed_share = quantity_of((double)idle_ns / (double)(span->end_ns - span->start_ns));
+    lag.delivery_lag = lag.idle_owed_share.value > span->lag_share;
     return lag;
 }

@@ -2,6 +2,7 @@
 #ifndef JTOK_ANALYSIS_LAG_H
 #define JTOK_ANALYSIS_LAG_H
 
+#include "analysis/attribution.h"
 #include "analysis/series.h"
 #include "analysis/tokens.h"
 #include "model/result.h"
@@ -21,13 +22,22 @@ struct levels {
 /* The level of a GPU in a run without a formal stage. */
 struct gpu_level lag_no_level(void);
 
-/* [start, end] is the formal stage. O(samples). */
-struct levels lag_levels(const struct run_series *s, const struct records *r, int64_t start_ns, int64_t end_ns,
-                         struct arena *a);
+/* `ready_ns`: from when on the level is looked for, ABSENT_I64: never; [start, end] is the formal stage, or the window
+ * of a load. O(samples). */
+struct levels lag_levels(const struct run_series *s, const struct records *r, int64_t ready_ns, int64_t start_ns,
+                         int64_t end_ns, struct arena *a);
 
-/* Was every GPU idle while a request was outstanding? Over `lag_share` of the formal stage is delivery lag. O(samples).
- */
+/* Where it is looked for lag, and when a request was outstanding there: stretches in order of time that do not touch;
+ * null: all the time, as in a burst. */
+struct lag_span {
+    int64_t start_ns, end_ns;
+    const struct interval *owed;
+    size_t owed_count;
+    double lag_share;
+};
+
+/* Was every GPU idle while a request was outstanding? Over `lag_share` of the span is delivery lag. O(samples). */
 struct result_lag lag_judge(const struct token_chains *c, const struct run_series *s, const struct levels *levels,
-                            int64_t start_ns, int64_t end_ns, double lag_share, struct arena *a);
+                            const struct lag_span *span, struct arena *a);
 
 #endif

@@ -26,7 +26,9 @@ struct load_findings load_look(const struct formal *f, const struct run_series *
     must(f->start_ns < f->end_ns);
     const struct split split = split_formal(f, a);
     const struct windows w = windows_make(f, &split, a);
-    const struct levels levels = lag_levels(s, f->records, f->start_ns, f->end_ns, a);
+    const struct levels levels =
+        lag_levels(s, f->records, records_boundary(f->records, BOUNDARY_READY), f->start_ns, f->end_ns, a);
+    const struct lag_span span = {.start_ns = f->start_ns, .end_ns = f->end_ns, .lag_share = f->method->lag_share};
     const struct result_steady *steady = chosen(&w, f->method);
     const struct result_saturated *full = &w.saturated;
     const char *no_load = full->start_ns == ABSENT_I64 ? NO_GENERATION : NULL;
@@ -40,7 +42,7 @@ struct load_findings load_look(const struct formal *f, const struct run_series *
         .saturated_stage = measure_stage(f, STAGE_SATURATED, full->start_ns, full->end_ns, no_load, a),
         .peak_concurrency = no_load ? quantity_absent(Q_NOT_RECORDED, NO_FORMAL) : quantity_of((double)full->peak),
         .levels = levels,
-        .lag = lag_judge(f->chains, s, &levels, f->start_ns, f->end_ns, f->method->lag_share, a),
+        .lag = lag_judge(f->chains, s, &levels, &span, a),
         .requests = assemble_requests(table, f, &split, &w, a)};
 }
 

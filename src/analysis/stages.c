@@ -8,6 +8,7 @@
 #include "base/time.h"
 
 const char NO_FORMAL[] = "the run did not reach the formal stage";
+const char OF_LOADS[] = "the run has other loads, and each has a window of its own";
 const char NO_GENERATION[] = "no request has a generation interval";
 
 static bool happened(const struct bounds *b)
@@ -58,6 +59,10 @@ struct stage_bounds stages_bounds(const struct records *r, const struct release_
         .startup = between(r, BOUNDARY_SERVICE_START, BOUNDARY_FORMAL_START, NO_FORMAL),
         .formal = between(r, BOUNDARY_FORMAL_START, BOUNDARY_FORMAL_END, NO_END),
         .release = release_bounds(r, release->end_ns, NO_END)};
+    if (plan_has_loads(&r->plan)) { /* which begin and end in silence: the stages do not touch */
+        b.startup = between(r, BOUNDARY_SERVICE_START, BOUNDARY_WARMUP_END, "the run did not reach its loads");
+        b.formal = (struct bounds){ABSENT_I64, ABSENT_I64, OF_LOADS};
+    }
     const struct bounds *absent = first_absent((const struct bounds *const[]){&b.startup, &b.formal, &b.release}, 3);
     b.lifecycle = absent ? *absent : (struct bounds){b.startup.from_ns, b.release.to_ns, NULL};
     return b;
@@ -82,14 +87,32 @@ static int64_t last_of_both(const struct meters *m, int64_t end_ns)
     return last == INT64_MAX ? ABSENT_I64 : last;
 }
 
+/* The first moment that they cover. */
+static int64_t first_of_both(const struct meters *m)
+{
+    int64_t first = ABSENT_I64;
+    for (size_t i = 0; i < m->gpu_count; i++) {
+        const struct curve *b = &m->gpus[i].buffer;
+        const struct counter *c = &m->gpus[i].counter;
+        if (b->n == 0 || c->n == 0)
+            continue;
+        int64_t own = time_later(b->t_ns[0], c->t_ns[0] - METHOD_LAG_FIRST_NS);
+        first = first == ABSENT_I64 ? own : time_later(first, own);
+    }
+    return first;
+}
+
 struct meters stages_meters(const struct run_series *s, const struct plan *plan, const struct stage_bounds *bounds,
                             const struct release_verdict *release, struct arena *a)
 {
     must(s->gpu_count == 0 || s->gpus);
     const struct meters m = meters_make(s, plan, a);
     int64_t from_ns = bounds->startup.from_ns, to_ns = release->end_ns;
-    /* Without a release the fit goes as far as the records do. */
-    int64_t fit_to_ns = !release->closed && happened(&bounds->formal) ? last_of_both(&m, to_ns) : to_ns;
+    /* Without a start of jtok's own, and without a release, the fit goes as far as the records do. */
+    if (plan_object(plan) != OBJECT_LIFE)
+        from_ns = first_of_both(&m);
+    bool loaded = happened(&bounds->formal) || bounds->formal.why == OF_LOADS;
+    int64_t fit_to_ns = !release->closed && loaded ? last_of_both(&m, to_ns) : to_ns;
     if (from_ns == ABSENT_I64 || fit_to_ns == ABSENT_I64)
         return m;
     return meters_fitted(m, from_ns, to_ns == ABSENT_I64 ? fit_to_ns : to_ns, fit_to_ns, a);
@@ -99,7 +122,7 @@ struct meters stages_meters(const struct run_series *s, const struct plan *plan,
 
 enum series_id headline_series(enum headline headline, enum stage_id stage)
 {
-    must(stage < STAGE_COUNT && headline < HEADLINE_COUNT);
+    must(stage <= STAGE_WINDOW && headline < HEADLINE_COUNT);
     if (headline == HEADLINE_PRECISE)
         return SERIES_PRECISE;
     if (stage == STAGE_LIFECYCLE)
@@ -111,9 +134,9 @@ static struct result_stage stage_absent(enum stage_id stage, const char *why, en
                                         const struct wait *wait)
 {
     assert(why);
-    const struct quantity none = quantity_absent(stage == STAGE_STEADY      ? Q_NOT_REACHED
-                                                 : stage == STAGE_SATURATED ? Q_UNDEFINED
-                                                                            : Q_NOT_RECORDED,
+    const struct quantity none = quantity_absent(stage == STAGE_STEADY || stage == STAGE_WINDOW ? Q_NOT_REACHED
+                                                 : stage == STAGE_SATURATED                     ? Q_UNDEFINED
+                                                                                                : Q_NOT_RECORDED,
                                                  why);
     enum series_id series = headline_series(headline, stage == STAGE_LIFECYCLE ? STAGE_FORMAL : stage);
     return (struct result_stage){.stage = stage,
@@ -181,7 +204,7 @@ static struct result_stage stage_there(const struct meters *m, enum stage_id sta
 struct result_stage stage_measure(const struct meters *m, enum stage_id stage, const struct bounds *b,
                                   const struct stage_rules *rules, const struct records *r, struct arena *a)
 {
-    must(stage < STAGE_COUNT && stage != STAGE_LIFECYCLE);
+    must(stage <= STAGE_WINDOW && stage != STAGE_LIFECYCLE);
     if (!happened(b)) {
         const struct wait wait = wait_in(stage, b, NULL, m, r, a);
         return stage_absent(stage, b->why, rules->headline, &wait);

@@ -9,6 +9,8 @@
 
 /* Why there is nothing of a formal stage, and nothing of a saturated window. */
 extern const char NO_FORMAL[], NO_GENERATION[];
+/* The same of a run with loads of its own (METHOD section 11). */
+extern const char OF_LOADS[];
 
 /* Where a stage lies; ABSENT_I64, and the reason, where it did not happen. */
 struct bounds {

@@ -7,14 +7,16 @@
 
 /* ---- rows ---- */
 
-/* Ids are places in the set: mostly 0, 1, 2 ... Where some are missing or double, a table leads to the first row. */
+/* Ids are places in the set, or among all requests of the loads: mostly one after another. Where some are missing or
+ * double, a table leads to the first row. */
 static bool number_rows(struct token_chains *s, struct arena *a, struct err *e)
 {
     assert(s->request_count == 0 || s->requests);
+    s->first_id = s->request_count ? s->requests[0].id : 0;
     bool dense = true;
     for (size_t i = 0; i < s->request_count && dense; i++)
-        dense = s->requests[i].id == i;
-    s->row_limit = s->request_count ? (uint64_t)s->requests[s->request_count - 1].id + 1 : 0;
+        dense = s->requests[i].id - s->first_id == i;
+    s->row_limit = s->request_count ? (uint64_t)(s->requests[s->request_count - 1].id - s->first_id) + 1 : 0;
     if (dense)
         return true;
     if (s->row_limit > 64 * (uint64_t)s->request_count + 1000000)
@@ -25,7 +27,7 @@ static bool number_rows(struct token_chains *s, struct arena *a, struct err *e)
     uint32_t *row_of = arena_array(a, s->row_limit, sizeof *row_of);
     memset(row_of, 0xff, s->row_limit * sizeof *row_of);
     for (size_t i = s->request_count; i-- > 0;)
-        row_of[s->requests[i].id] = (uint32_t)i;
+        row_of[s->requests[i].id - s->first_id] = (uint32_t)i;
     s->row_of = row_of;
     return true;
 }
@@ -50,7 +52,7 @@ static void begin_chains(struct token_chains *s)
 {
     for (size_t i = 0; i < s->request_count; i++) {
         struct token_chain *q = &s->chains[i];
-        bool first = !s->row_of || s->row_of[s->requests[i].id] == i;
+        bool first = !s->row_of || s->row_of[s->requests[i].id - s->first_id] == i;
         int64_t n = s->requests[i].completion_tokens;
         q->success = first && s->requests[i].verdict == VERDICT_OK && n >= 1 && n <= INT32_MAX;
         q->tokens = s->requests[i].completion_tokens;

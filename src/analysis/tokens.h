@@ -31,8 +31,9 @@ struct token_chains {
     size_t chunk_count;
     const struct rec_request *requests; /* in order of id */
     size_t request_count;
-    const uint32_t *row_of;     /* by id; null: row = id */
-    uint64_t row_limit;         /* ids at or above have no row */
+    uint32_t first_id;          /* of the first request: 0, or where a load's begin */
+    const uint32_t *row_of;     /* by id less first_id; null: that is the row */
+    uint64_t row_limit;         /* ids at or above first_id + row_limit have no row, like those below first_id */
     struct token_chain *chains; /* one for each request, by row */
     uint32_t *tokens; /* of each chunk, merged ones in the first; 0 for all but token chunks of successful requests */
     uint32_t *next;   /* of such a chunk: place of the request's next stamp, 0: it was the last; of others CHAIN_SKIP */
@@ -54,9 +55,10 @@ struct token_chains {
 /* Row of a request, or CHAIN_NONE. */
 static inline uint32_t token_chains_row(const struct token_chains *s, uint32_t id)
 {
-    if (id >= s->row_limit)
+    uint32_t at = id - s->first_id; /* an id below it is far above the limit */
+    if (id < s->first_id || at >= s->row_limit)
         return CHAIN_NONE;
-    return s->row_of ? s->row_of[id] : id;
+    return s->row_of ? s->row_of[at] : at;
 }
 
 /* Output tokens of all successful requests, by usage. O(requests). */

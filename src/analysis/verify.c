@@ -104,23 +104,81 @@ struct fact_group verify_facts(struct verify *v, const char *group)
     return g;
 }
 
+/* ---- by object ---- */
+
+/* Which checks a run of each object has to pass, where it is not a life under the source's burst (METHOD section 11):
+ * bits of 1 << enum run_object. The others are not judged. docs/CHECKS.md shows the same as a table. */
+enum {
+    OF_LIFE = 1 << OBJECT_LIFE,
+    OF_ATTACH = 1 << OBJECT_ATTACH,
+    OF_WATCH = 1 << OBJECT_WATCH,
+    OF_STAT = 1 << OBJECT_STAT,
+    OF_ALL = OF_LIFE | OF_ATTACH | OF_WATCH | OF_STAT
+};
+static const int asked_of[CODE_COUNT] = {
+    [CODE_PLAN_MISMATCH] = OF_LIFE,
+    [CODE_IDENTITY_WRONG] = OF_LIFE,
+    [CODE_IDENTITY_UNKNOWN] = OF_LIFE,
+    [CODE_PREFLIGHT_FAILED] = 0,
+    [CODE_GPU_MISMATCH] = OF_LIFE | OF_ATTACH | OF_WATCH,
+    [CODE_FOREIGN_PROCESS] = OF_ALL,
+    [CODE_BASELINE_NOT_IDLE] = OF_LIFE,
+    [CODE_NOT_COVERED] = OF_ALL,
+    [CODE_SAMPLE_GAP] = OF_ALL,
+    [CODE_COUNTER_VOID] = OF_ALL,
+    [CODE_COUNTER_DISAGREES] = OF_ALL,
+    [CODE_GRID_DISAGREES] = OF_ALL,
+    [CODE_POWER_OUT_OF_RANGE] = OF_ALL,
+    [CODE_REQUEST_UNACCOUNTED] = OF_LIFE | OF_ATTACH,
+    [CODE_USAGE_DISAGREES] = OF_LIFE,
+    [CODE_TOO_MANY_FAILED] = OF_LIFE | OF_ATTACH,
+    [CODE_RELEASE_TIMED_OUT] = 0,
+    [CODE_RELEASE_NOT_CLOSED] = 0,
+    [CODE_ENGINE_FAILED] = OF_LIFE,
+    [CODE_INTERRUPTED] = OF_ALL,
+    [CODE_CLOCK_STEP] = OF_ALL,
+    [CODE_RECORDS_DAMAGED] = OF_ALL,
+    [CODE_METHOD_SHORTENED] = 0,
+};
+
+bool verify_asks(enum run_object object, enum check_code code)
+{
+    must(object <= OBJECT_STAT && code < CODE_COUNT);
+    return asked_of[code] & 1 << object;
+}
+
+/* Takes back what is not asked of this object; what was seen stays in the sentence. */
+static void leave_out(struct verify *v, enum run_object object)
+{
+    static const char *const words[] = {[OBJECT_LIFE] = "a life with other loads",
+                                        [OBJECT_ATTACH] = "a service that runs already",
+                                        [OBJECT_WATCH] = "a service under its users' load",
+                                        [OBJECT_STAT] = "a command"};
+    for (size_t i = 0; i < CODE_COUNT; i++)
+        if (!verify_asks(object, (enum check_code)i))
+            verify_set(v, (enum check_code)i, CHECK_NOT_JUDGED, "Not asked of %s. %s", words[object], v->checks[i].why);
+}
+
 struct verdicts verify_run(const struct records *r, const struct method *m, const struct result *result,
                            struct arena *a)
 {
     must(result->gpu_count == r->gpu_count);
     struct verdicts x = {.checks = arena_array(a, CODE_COUNT, sizeof *x.checks),
                          .flags = arena_array(a, FLAG_COUNT, sizeof *x.flags),
-                         .formal = true};
+                         .stands = true};
     struct verify v = {.r = r, .m = m, .a = a, .result = result, .checks = x.checks, .flags = x.flags};
     verify_setup(&v);
     verify_energy(&v);
     verify_requests(&v);
     verify_sequence(&v);
     verify_flags(&v);
+    if (result_has_loads(result))
+        leave_out(&v, result->loads.object);
     for (size_t i = 0; i < CODE_COUNT; i++) {
         must(x.checks[i].code == i && x.checks[i].why); /* somebody decided it */
-        x.formal = x.formal && !check_excludes(x.checks[i].outcome);
+        x.stands = x.stands && !check_excludes(x.checks[i].outcome);
     }
+    x.formal = x.stands && !result_has_loads(result);
     for (size_t i = 0; i < FLAG_COUNT; i++)
         must(x.flags[i].code == i && x.flags[i].why);
     return x;

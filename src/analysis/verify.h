@@ -1,4 +1,4 @@
-/* Verification: which runs are formal (METHOD section 8).
+/* Verification: which runs are formal (METHOD section 8), and which with other loads are valid (section 11).
  *
  * Every check and flag of the method's two tables, decided from the records and the analysis alone. An outcome comes
  * with the numbers behind it as a sentence. What each code means and what to do about it: docs/CHECKS.md. */
@@ -15,8 +15,12 @@
 struct verdicts {
     struct result_check *checks;
     struct result_flag *flags;
-    bool formal; /* every check passed, or leaves the run formal */
+    bool stands; /* every check that is asked of the run's object passed, or leaves the run as it is */
+    bool formal; /* the same of a life under the source's burst */
 };
+
+/* Is a check asked of this object, where the run is not a life under the source's burst? */
+bool verify_asks(enum run_object object, enum check_code code);
 
 /* `result` must be the analysis of these records under this method, but for its checks and flags. Facts that the run
  * wrote down itself (struct rec_fact) count by their group, the name's part before the first dot: plan, identity,

@@ -6,13 +6,54 @@
 #include <assert.h>
 #include <string.h>
 
+/* What is judged: startup, formal stage and release, or the window of each load that was reached. */
 static const enum stage_id judged_stages[] = {STAGE_STARTUP, STAGE_FORMAL, STAGE_RELEASE};
 enum { JUDGED = sizeof judged_stages / sizeof *judged_stages };
 
+static size_t judged_count(const struct verify *v)
+{
+    if (!result_has_loads(v->result))
+        return JUDGED;
+    size_t n = 0;
+    for (size_t i = 0; i < v->result->loads.point_count; i++)
+        n += v->result->loads.points[i].reached;
+    return n;
+}
+
+static const struct result_point *judged_point(const struct verify *v, size_t i)
+{
+    const struct result_point *p = v->result->loads.points;
+    for (; !p->reached || i > 0; p++)
+        i -= p->reached;
+    return p;
+}
+
 static const struct result_stage *judged(const struct verify *v, size_t i)
 {
-    must(i < JUDGED);
-    return result_stage_of(v->result, judged_stages[i]);
+    must(i < judged_count(v));
+    return result_has_loads(v->result) ? &judged_point(v, i)->window : result_stage_of(v->result, judged_stages[i]);
+}
+
+/* "formal", "window of load 2": what stands before the word stage, or alone. */
+static const char *judged_name(struct verify *v, size_t i)
+{
+    if (!result_has_loads(v->result))
+        return stage_id_names[judged_stages[i]];
+    return v->result->loads.point_count == 1
+               ? "window"
+               : arena_format(v->a, "window of load %lld", (long long)judged_point(v, i)->number);
+}
+
+/* "formal stage", "window of load 2". */
+static const char *judged_words(struct verify *v, size_t i)
+{
+    return result_has_loads(v->result) ? judged_name(v, i) : arena_format(v->a, "%s stage", judged_name(v, i));
+}
+
+/* Of a run with other loads, of which none was reached: why there is nothing to judge; else null. */
+static const char *nothing_judged(struct verify *v)
+{
+    return judged_count(v) ? NULL : "No load has a window, so there is nothing to judge.";
 }
 
 static bool took_place(const struct result_stage *s)
@@ -20,32 +61,33 @@ static bool took_place(const struct result_stage *s)
     return s->start_ns != ABSENT_I64 && s->end_ns != ABSENT_I64;
 }
 
-static const char *name_of(const struct result_stage *s)
-{
-    return stage_id_names[s->stage];
-}
-
 static void check_covered(struct verify *v)
 {
-    for (size_t i = 0; i < JUDGED; i++) {
+    const size_t n = judged_count(v);
+    if (nothing_judged(v)) {
+        verify_set(v, CODE_NOT_COVERED, CHECK_NOT_RECORDED, "%s", nothing_judged(v));
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
         const struct result_stage *s = judged(v, i);
         if (s->energy.headline.state == Q_NOT_COVERED) {
-            verify_set(v, CODE_NOT_COVERED, CHECK_FAILED, "The %s stage is not covered: %s.", name_of(s),
+            verify_set(v, CODE_NOT_COVERED, CHECK_FAILED, "The %s is not covered: %s.", judged_words(v, i),
                        s->energy.headline.why ? s->energy.headline.why : "a boundary has samples on one side only");
             return;
         }
     }
-    for (size_t i = 0; i < JUDGED; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct result_stage *s = judged(v, i);
         if (!took_place(s) || s->energy.headline.state == Q_NOT_RECORDED) {
-            verify_set(v, CODE_NOT_COVERED, CHECK_NOT_RECORDED, "The %s stage has no energy: %s.", name_of(s),
+            verify_set(v, CODE_NOT_COVERED, CHECK_NOT_RECORDED, "The %s has no energy: %s.", judged_words(v, i),
                        !took_place(s) && s->why ? s->why
                        : s->energy.headline.why ? s->energy.headline.why
                                                 : "it was not recorded");
             return;
         }
     }
-    verify_set(v, CODE_NOT_COVERED, CHECK_PASSED, "Every stage has samples on both sides of its boundaries.");
+    verify_set(v, CODE_NOT_COVERED, CHECK_PASSED, "Every %s has samples on both sides of its boundaries.",
+               result_has_loads(v->result) ? "window" : "stage");
 }
 
 /* The counter is cumulative: what it lacks is not a gap in the sum, and one that stands still is void. */
@@ -78,44 +120,55 @@ static double longest_gap(const struct result_stage *s)
 
 static void check_gaps(struct verify *v)
 {
+    const size_t n = judged_count(v);
     size_t stages = 0;
-    for (size_t i = 0; i < JUDGED; i++) {
+    if (nothing_judged(v)) {
+        verify_set(v, CODE_SAMPLE_GAP, CHECK_NOT_RECORDED, "%s", nothing_judged(v));
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
         const struct result_stage *s = judged(v, i);
         stages += took_place(s);
         if (took_place(s) && headline_gap(s)) {
-            verify_set(v, CODE_SAMPLE_GAP, CHECK_FAILED,
-                       "The %s stage has a gap of %.3g s in its headline series (%s).", name_of(s), longest_gap(s),
-                       series_id_names[s->energy.headline_series]);
+            verify_set(v, CODE_SAMPLE_GAP, CHECK_FAILED, "The %s has a gap of %.3g s in its headline series (%s).",
+                       judged_words(v, i), longest_gap(s), series_id_names[s->energy.headline_series]);
             return;
         }
     }
-    if (stages < JUDGED)
+    if (stages < n)
         verify_set(v, CODE_SAMPLE_GAP, CHECK_NOT_RECORDED,
-                   "%zu of the 3 stages were recorded; none of those has a gap.", stages);
+                   "%zu of the %zu stages were recorded; none of those has a gap.", stages, n);
     else
-        verify_set(v, CODE_SAMPLE_GAP, CHECK_PASSED, "No stage has a gap in its headline series.");
+        verify_set(v, CODE_SAMPLE_GAP, CHECK_PASSED, "No %s has a gap in its headline series.",
+                   result_has_loads(v->result) ? "window" : "stage");
 }
 
 static void check_counter(struct verify *v)
 {
-    for (size_t i = 0; i < JUDGED; i++) {
+    const size_t n = judged_count(v);
+    if (nothing_judged(v)) {
+        verify_set(v, CODE_COUNTER_VOID, CHECK_NOT_RECORDED, "%s", nothing_judged(v));
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
         const struct result_stage *s = judged(v, i);
         for (size_t g = 0; g < s->gpu_count; g++)
             if (s->gpus[g].counter_void) {
-                verify_set(v, CODE_COUNTER_VOID, CHECK_FAILED, "The counter of %s is void in the %s stage: %s.",
-                           verify_gpu_name(v, (size_t)s->gpus[g].gpu), name_of(s), s->gpus[g].counter_void);
+                verify_set(v, CODE_COUNTER_VOID, CHECK_FAILED, "The counter of %s is void in the %s: %s.",
+                           verify_gpu_name(v, (size_t)s->gpus[g].gpu), judged_words(v, i), s->gpus[g].counter_void);
                 return;
             }
     }
-    for (size_t i = 0; i < JUDGED; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct result_stage *s = judged(v, i);
         if (!took_place(s) || !quantity_has_value(&s->energy.counter)) {
-            verify_set(v, CODE_COUNTER_VOID, CHECK_NOT_RECORDED, "The %s stage has no counter energy: %s.", name_of(s),
-                       s->energy.counter.why ? s->energy.counter.why : "it was not recorded");
+            verify_set(v, CODE_COUNTER_VOID, CHECK_NOT_RECORDED, "The %s has no counter energy: %s.",
+                       judged_words(v, i), s->energy.counter.why ? s->energy.counter.why : "it was not recorded");
             return;
         }
     }
-    verify_set(v, CODE_COUNTER_VOID, CHECK_PASSED, "The counter rose on every GPU in every stage.");
+    verify_set(v, CODE_COUNTER_VOID, CHECK_PASSED, "The counter rose on every GPU in every %s.",
+               result_has_loads(v->result) ? "window" : "stage");
 }
 
 /* ---- instruments against each other, each GPU by itself ---- */
@@ -138,11 +191,14 @@ static void find(struct verify *v, struct finding *f, enum check_outcome outcome
     f->text = f->text ? arena_format(v->a, "%s; %s", f->text, text) : text;
 }
 
-static const char *of_gpu(struct verify *v, const struct result_stage *s, size_t g)
+/* "formal", or "formal of GPU 1 (...)" where there are several. */
+static const char *of_gpu(struct verify *v, size_t i, size_t g)
 {
+    const struct result_stage *s = judged(v, i);
     must(g < s->gpu_count);
-    return s->gpu_count > 1 ? arena_format(v->a, "%s of %s", name_of(s), verify_gpu_name(v, (size_t)s->gpus[g].gpu))
-                            : name_of(s);
+    return s->gpu_count > 1
+               ? arena_format(v->a, "%s of %s", judged_name(v, i), verify_gpu_name(v, (size_t)s->gpus[g].gpu))
+               : judged_name(v, i);
 }
 
 static bool has_buffer(const struct verify *v, size_t gpu)
@@ -153,11 +209,12 @@ static bool has_buffer(const struct verify *v, size_t gpu)
 
 /* One GPU in one stage, against a limit. A stage under 10 s is told and not judged; so is an excess beside a hole in
  * the buffer, which the trapezoid can only bridge by a guess. */
-static void judge_difference(struct verify *v, struct finding *f, const struct result_stage *s, size_t g,
-                             const struct quantity *difference, double limit, bool hole)
+static void judge_difference(struct verify *v, struct finding *f, size_t i, size_t g, const struct quantity *difference,
+                             double limit, bool hole)
 {
+    const struct result_stage *s = judged(v, i);
     must(g < s->gpu_count && limit > 0);
-    const char *who = of_gpu(v, s, g);
+    const char *who = of_gpu(v, i, g);
     if (!quantity_has_value(difference)) {
         find(v, f, CHECK_NOT_RECORDED,
              arena_format(v->a, "%s: %s", who, difference->why ? difference->why : "not recorded by both"));
@@ -178,17 +235,22 @@ static void judge_difference(struct verify *v, struct finding *f, const struct r
 
 static void check_disagreement(struct verify *v)
 {
+    const size_t n = result_has_loads(v->result) ? judged_count(v) : 2; /* not the release */
     struct finding f = {.outcome = CHECK_NOT_JUDGED};
-    for (size_t i = 0; i < 2; i++) {
+    if (nothing_judged(v)) {
+        verify_set(v, CODE_COUNTER_DISAGREES, CHECK_NOT_RECORDED, "%s", nothing_judged(v));
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
         const struct result_stage *s = judged(v, i);
         if (!took_place(s) || !s->gpu_count)
-            find(v, &f, CHECK_NOT_RECORDED, arena_format(v->a, "%s was not recorded", name_of(s)));
+            find(v, &f, CHECK_NOT_RECORDED, arena_format(v->a, "%s was not recorded", judged_name(v, i)));
         for (size_t g = 0; took_place(s) && g < s->gpu_count; g++) {
             const struct result_stage_gpu *x = &s->gpus[g];
             if (!has_buffer(v, (size_t)x->gpu))
-                find(v, &f, CHECK_NOT_JUDGED, arena_format(v->a, "%s: no buffer (no_buffer)", of_gpu(v, s, g)));
+                find(v, &f, CHECK_NOT_JUDGED, arena_format(v->a, "%s: no buffer (no_buffer)", of_gpu(v, i, g)));
             else
-                judge_difference(v, &f, s, g, &x->counter_disagreement, METHOD_COUNTER_DISAGREES, x->buffer_gap);
+                judge_difference(v, &f, i, g, &x->counter_disagreement, METHOD_COUNTER_DISAGREES, x->buffer_gap);
         }
     }
     verify_set(v, CODE_COUNTER_DISAGREES, f.outcome,
@@ -197,16 +259,21 @@ static void check_disagreement(struct verify *v)
 
 static void check_grid(struct verify *v)
 {
-    const struct result_stage *s = judged(v, 1);
+    const bool loads = result_has_loads(v->result);
+    const size_t first = loads ? 0 : 1, end = loads ? judged_count(v) : 2; /* the formal stage */
     struct finding f = {.outcome = CHECK_NOT_JUDGED};
     double limit = 0;
-    for (size_t g = 0; took_place(s) && g < s->gpu_count; g++) {
-        const struct result_stage_gpu *x = &s->gpus[g];
-        limit = x->grid_disagreement_limit > limit ? x->grid_disagreement_limit : limit;
-        judge_difference(v, &f, s, g, &x->grid_disagreement, x->grid_disagreement_limit, false);
+    for (size_t i = first; i < end; i++) {
+        const struct result_stage *s = judged(v, i);
+        for (size_t g = 0; took_place(s) && g < s->gpu_count; g++) {
+            const struct result_stage_gpu *x = &s->gpus[g];
+            limit = x->grid_disagreement_limit > limit ? x->grid_disagreement_limit : limit;
+            judge_difference(v, &f, i, g, &x->grid_disagreement, x->grid_disagreement_limit, false);
+        }
     }
     if (!f.text)
-        verify_set(v, CODE_GRID_DISAGREES, CHECK_NOT_RECORDED, "The formal stage was not recorded.");
+        verify_set(v, CODE_GRID_DISAGREES, CHECK_NOT_RECORDED, "%s",
+                   loads ? "No load has a window with a GPU." : "The formal stage was not recorded.");
     else
         verify_set(
             v, CODE_GRID_DISAGREES, f.outcome,
@@ -224,8 +291,7 @@ static double band_w(double level_w)
 }
 
 /* Null: within range. *ret_judged: could be judged at all. */
-static const char *range_fault(struct verify *v, const struct result_stage *s, const struct result_stage_gpu *sg,
-                               bool *ret_judged)
+static const char *range_fault(struct verify *v, size_t i, const struct result_stage_gpu *sg, bool *ret_judged)
 {
     must(sg->gpu >= 0 && (size_t)sg->gpu < v->result->gpu_count);
     const struct result_gpu *g = &v->result->gpus[sg->gpu];
@@ -234,24 +300,23 @@ static const char *range_fault(struct verify *v, const struct result_stage *s, c
         return NULL;
     double w = sg->average_w.value, idle = g->baseline_w.value, high = METHOD_POWER_FACTOR * g->power_limit_w;
     if (w < idle - band_w(idle))
-        return arena_format(v->a, "%s drew %.1f W on average in the %s stage, below its idle %.1f W",
-                            verify_gpu_name(v, (size_t)sg->gpu), w, name_of(s), idle);
+        return arena_format(v->a, "%s drew %.1f W on average in the %s, below its idle %.1f W",
+                            verify_gpu_name(v, (size_t)sg->gpu), w, judged_words(v, i), idle);
     if (w > high)
-        return arena_format(v->a, "%s drew %.1f W on average in the %s stage, above 1.1 times its limit of %.0f W",
-                            verify_gpu_name(v, (size_t)sg->gpu), w, name_of(s), g->power_limit_w);
+        return arena_format(v->a, "%s drew %.1f W on average in the %s, above 1.1 times its limit of %.0f W",
+                            verify_gpu_name(v, (size_t)sg->gpu), w, judged_words(v, i), g->power_limit_w);
     return NULL;
 }
 
 /* A sensor that does not follow the load. Tokens were generated, so each GPU that the engine holds memory on was above
  * its baseline, and all of them together above the level at which they waited for requests. Null: they were.
  * *ret_said: how far that was judged, the end of a sentence. */
-static const char *load_fault(struct verify *v, const char **ret_said)
+static const char *load_fault(struct verify *v, const struct result_stage *s, int64_t tokens, const char **ret_said)
 {
-    const struct result_stage *s = judged(v, 1);
     double total = 0, ready = 0;
     bool known = true;
     *ret_said = "; no token was generated, so whether it follows the load was not judged";
-    if (!took_place(s) || !(v->result->load.output_tokens > 0))
+    if (!took_place(s) || !(tokens > 0))
         return NULL;
     for (size_t i = 0; i < s->gpu_count; i++) {
         const struct result_gpu *g = &v->result->gpus[s->gpus[i].gpu];
@@ -280,32 +345,62 @@ static const char *load_fault(struct verify *v, const char **ret_said)
     return NULL;
 }
 
+/* The same of the formal stage, or of the window of each load. */
+static const char *loads_fault(struct verify *v, const char **ret_said)
+{
+    if (!result_has_loads(v->result))
+        return load_fault(v, judged(v, 1), v->result->load.output_tokens, ret_said);
+    const char *fault = NULL;
+    for (size_t i = 0; i < judged_count(v) && !fault; i++)
+        fault = load_fault(v, judged(v, i), judged_point(v, i)->tokens.output, ret_said);
+    return fault;
+}
+
+/* Was the level of every GPU without a service looked at? */
+static bool has_baselines(const struct verify *v)
+{
+    bool all = true;
+    for (size_t i = 0; i < v->result->gpu_count; i++)
+        all = all && quantity_has_value(&v->result->gpus[i].baseline_w);
+    return all;
+}
+
 static void check_power(struct verify *v)
 {
-    size_t judged_count = 0, wanted = 0;
-    for (size_t i = 0; i < JUDGED; i++) {
+    size_t known = 0, wanted = 0;
+    if (nothing_judged(v)) {
+        verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_NOT_RECORDED, "%s", nothing_judged(v));
+        return;
+    }
+    if (result_has_loads(v->result) && v->result->loads.object != OBJECT_LIFE && !has_baselines(v)) {
+        verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_NOT_JUDGED,
+                   "No baseline was taken: what the GPUs draw without the service is not known.");
+        return;
+    }
+    for (size_t i = 0; i < judged_count(v); i++) {
         const struct result_stage *s = judged(v, i);
         wanted += s->gpu_count ? s->gpu_count : 1;
         for (size_t g = 0; g < s->gpu_count; g++) {
             bool is_judged;
-            const char *fault = range_fault(v, s, &s->gpus[g], &is_judged);
-            judged_count += is_judged;
+            const char *fault = range_fault(v, i, &s->gpus[g], &is_judged);
+            known += is_judged;
             if (fault) {
                 verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_FAILED, "%s.", fault);
                 return;
             }
         }
     }
-    const char *said, *fault = load_fault(v, &said);
+    const char *said, *fault = loads_fault(v, &said);
     if (fault)
         verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_FAILED, "%c%s.", fault[0] == 't' ? 'T' : fault[0], fault + 1);
-    else if (judged_count < wanted)
+    else if (known < wanted)
         verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_NOT_RECORDED,
-                   "Average power, baseline or power limit is missing for %zu of %zu stages and GPUs.",
-                   wanted - judged_count, wanted);
+                   "Average power, baseline or power limit is missing for %zu of %zu stages and GPUs.", wanted - known,
+                   wanted);
     else
         verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_PASSED,
-                   "Average power lies between idle and 1.1 times the limit in every stage%s.", said);
+                   "Average power lies between idle and 1.1 times the limit in every %s%s.",
+                   result_has_loads(v->result) ? "window" : "stage", said);
 }
 
 /* ---- instruments that are missing ---- */

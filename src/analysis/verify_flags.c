@@ -15,6 +15,10 @@ static void flag_simulated(struct verify *v)
 
 static void flag_steady(struct verify *v)
 {
+    if (result_has_loads(v->result)) {
+        verify_flag_bare(v, FLAG_STEADY_NOT_REACHED, CHECK_NOT_JUDGED, "Steady state is looked for in a burst alone.");
+        return;
+    }
     const struct result_steady *s = &v->result->steady;
     bool over = records_boundary(v->r, BOUNDARY_FORMAL_END) == ABSENT_I64;
     const char *why = over ? "The formal stage is incomplete"
@@ -28,8 +32,40 @@ static void flag_steady(struct verify *v)
                 s->lowest_cv, v->m->cv_limit, "%s.", why);
 }
 
+/* The window that was idle while owed for the largest share; null: of none it could be told. */
+static const struct result_point *laggard(const struct verify *v)
+{
+    const struct result_point *worst = NULL;
+    for (size_t i = 0; i < v->result->loads.point_count; i++) {
+        const struct result_point *p = &v->result->loads.points[i];
+        if (p->reached && p->lag.measurable &&
+            (!worst || p->lag.idle_owed_share.value > worst->lag.idle_owed_share.value))
+            worst = p;
+    }
+    return worst;
+}
+
+static void flag_lag_loads(struct verify *v)
+{
+    const struct result_point *p = laggard(v);
+    if (!p) {
+        verify_flag(v, FLAG_DELIVERY_LAG, CHECK_NOT_RECORDED, NO_NUMBER, v->m->lag_share,
+                    "Not measurable in the window of any load.");
+        return;
+    }
+    double share = p->lag.idle_owed_share.value;
+    verify_flag(v, FLAG_DELIVERY_LAG, p->lag.delivery_lag ? CHECK_FAILED : CHECK_PASSED, share, v->m->lag_share,
+                "In the window of load %lld the GPUs idled %.2f s (%.3g %%) while requests were outstanding, more than "
+                "in any other; over %.3g %% is delivery lag.",
+                (long long)p->number, p->lag.idle_owed_s.value, 100 * share, 100 * v->m->lag_share);
+}
+
 static void flag_lag(struct verify *v)
 {
+    if (result_has_loads(v->result)) {
+        flag_lag_loads(v);
+        return;
+    }
     const struct result_lag *l = &v->result->lag;
     double share = quantity_has_value(&l->idle_owed_share) ? l->idle_owed_share.value : NO_NUMBER;
     if (!l->measurable)
@@ -42,6 +78,31 @@ static void flag_lag(struct verify *v)
                     l->idle_owed_s.value, 100 * share, 100 * v->m->lag_share);
 }
 
+/* How far apart a burst was sent, or how late the requests of open loops; NaN: there were none. */
+struct sending {
+    double s, limit_s;
+    const char *said;
+};
+
+static struct sending sending_of(struct verify *v)
+{
+    struct sending x = {verify_seconds(v->r->client.submit_window_ns), METHOD_CLIENT_SUBMIT_S, ""};
+    if (!result_has_loads(v->result)) {
+        x.said = arena_format(v->a, " and sent all requests within %.3g s (limit %g s)", x.s, x.limit_s);
+        return x;
+    }
+    x = (struct sending){NO_NUMBER, METHOD_LATENESS_S, ""};
+    for (size_t i = 0; i < v->result->loads.point_count; i++) {
+        const struct quantity *late = &v->result->loads.points[i].times.lateness_s.p99;
+        if (quantity_has_value(late) && !(late->value <= x.s))
+            x.s = late->value;
+    }
+    if (!isnan(x.s))
+        x.said = arena_format(v->a, " and sent within %.3g ms of the intended times at P99 (limit %g ms)", 1000 * x.s,
+                              1000 * x.limit_s);
+    return x;
+}
+
 /* The client was the bottleneck when its loop had no time left, handled what had arrived late, or could not send all at
  * once. */
 static void flag_client(struct verify *v)
@@ -51,23 +112,23 @@ static void flag_client(struct verify *v)
         verify_flag_bare(v, FLAG_CLIENT_LIMITED, CHECK_NOT_RECORDED, "The client's own timings were not recorded.");
         return;
     }
+    const struct sending sending = sending_of(v);
     double cpu = (double)c->cpu_ns / (double)c->wall_ns, handle_s = verify_seconds(c->handle_p99_ns);
-    double spread_s = verify_seconds(c->submit_window_ns);
     const char *numbers =
         arena_format(v->a,
                      "its loop used %.3g %% of a core (limit %g %%), handled arrivals within %.3g ms at P99 "
-                     "(limit %g ms) and sent all requests within %.3g s (limit %g s)",
-                     100 * cpu, 100 * METHOD_CLIENT_CPU, 1000 * handle_s, 1000 * METHOD_CLIENT_HANDLE_S, spread_s,
-                     METHOD_CLIENT_SUBMIT_S);
+                     "(limit %g ms)%s",
+                     100 * cpu, 100 * METHOD_CLIENT_CPU, 1000 * handle_s, 1000 * METHOD_CLIENT_HANDLE_S, sending.said);
     if (cpu > METHOD_CLIENT_CPU)
         verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, cpu, METHOD_CLIENT_CPU, "The client had no time left: %s.",
                     numbers);
     else if (handle_s > METHOD_CLIENT_HANDLE_S)
         verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, handle_s, METHOD_CLIENT_HANDLE_S, "The client came late: %s.",
                     numbers);
-    else if (spread_s > METHOD_CLIENT_SUBMIT_S)
-        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, spread_s, METHOD_CLIENT_SUBMIT_S,
-                    "The client could not send all at once: %s.", numbers);
+    else if (sending.s > sending.limit_s)
+        verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_FAILED, sending.s, sending.limit_s,
+                    "The client could not send %s: %s.",
+                    result_has_loads(v->result) ? "at the intended times" : "all at once", numbers);
     else
         verify_flag(v, FLAG_CLIENT_LIMITED, CHECK_PASSED, cpu, METHOD_CLIENT_CPU, "The client kept up: %s.", numbers);
 }

@@ -29,8 +29,76 @@ static const char *request_fault(const struct verify *v, const struct rec_reques
     return NULL;
 }
 
+/* ---- the same of loads ---- */
+
+/* How many requests a load was to send; ABSENT_I64: its time or its trace decides. */
+static int64_t wanted_of(const struct verify *v, const struct plan_load *l)
+{
+    bool by_count = isnan(l->for_s) && l->kind != LOAD_TRACE;
+    int64_t set = l->kind == LOAD_BURST ? v->r->plan.requests.count : ABSENT_I64;
+    return !by_count ? ABSENT_I64 : l->count != ABSENT_I64 ? l->count : set;
+}
+
+/* What is wrong with the number of a load's requests, as a phrase; null: nothing. A load that the run did not get to
+ * has none. */
+static const char *load_count_fault(struct verify *v, size_t number)
+{
+    const struct result_point *p = &v->result->loads.points[number];
+    int64_t wanted = wanted_of(v, &v->r->plan.loads[number]);
+    if (p->start_ns == ABSENT_I64 || p->end_ns == ABSENT_I64)
+        return arena_format(v->a, "load %zu did not begin and end", number);
+    if (wanted != ABSENT_I64 && p->requests.all != wanted)
+        return arena_format(v->a, "load %zu sent %lld requests where the plan asks for %lld", number,
+                            (long long)p->requests.all, (long long)wanted);
+    return NULL;
+}
+
+/* What is wrong with a request of a load; null: nothing. */
+static const char *load_request_fault(const struct verify *v, const struct rec_request *q)
+{
+    if (q->load < 0 || (size_t)q->load >= v->result->loads.point_count)
+        return "belongs to none of the plan's loads";
+    const struct result_point *p = &v->result->loads.points[q->load];
+    if (q->submit_ns != ABSENT_I64 && p->start_ns != ABSENT_I64 && q->submit_ns < p->start_ns - METHOD_OUTSIDE_NS)
+        return "was sent before its load began";
+    if (q->end_ns != ABSENT_I64 && p->end_ns != ABSENT_I64 && q->end_ns > p->end_ns + METHOD_OUTSIDE_NS)
+        return "ended after its load did";
+    return request_fault(v, q);
+}
+
+/* Ids run on from load to load, from 0. */
+static void check_accounted_loads(struct verify *v)
+{
+    const struct records *r = v->r;
+    for (size_t i = 0; i < r->request_count; i++) {
+        const char *fault = load_request_fault(v, &r->requests[i]);
+        bool twice = !fault && i > 0 && r->requests[i].id == r->requests[i - 1].id;
+        if (!fault && !twice && r->requests[i].id == i)
+            continue;
+        verify_set(v, CODE_REQUEST_UNACCOUNTED, CHECK_FAILED, "Request %u %s.",
+                   fault || twice ? (unsigned)r->requests[i].id : (unsigned)i,
+                   fault   ? fault
+                   : twice ? "is recorded twice"
+                           : "was not recorded");
+        return;
+    }
+    for (size_t i = 0; i < v->result->loads.point_count; i++) {
+        const char *fault = load_count_fault(v, i);
+        if (fault) {
+            verify_set(v, CODE_REQUEST_UNACCOUNTED, CHECK_FAILED, "Requests are missing: %s.", fault);
+            return;
+        }
+    }
+    verify_set(v, CODE_REQUEST_UNACCOUNTED, CHECK_PASSED, "%zu requests of %zu load%s, each recorded once.",
+               r->request_count, v->result->loads.point_count, v->result->loads.point_count == 1 ? "" : "s");
+}
+
 static void check_accounted(struct verify *v)
 {
+    if (result_has_loads(v->result)) {
+        check_accounted_loads(v);
+        return;
+    }
     const struct records *r = v->r;
     int64_t planned = r->plan.requests.count;
     if (planned == ABSENT_I64) {
@@ -296,8 +364,42 @@ static void check_usage(struct verify *v)
         compare_usage(v, &u, after->generation_tokens - before.tokens, how);
 }
 
+/* The load with the largest share of failures; null: none was sent. */
+static const struct result_point *worst_load(const struct verify *v)
+{
+    const struct result_point *worst = NULL;
+    for (size_t i = 0; i < v->result->loads.point_count; i++) {
+        const struct result_point *p = &v->result->loads.points[i];
+        if (p->requests.all > 0 && (!worst || (double)p->requests.all_failed * (double)worst->requests.all >
+                                                  (double)worst->requests.all_failed * (double)p->requests.all))
+            worst = p;
+    }
+    return worst;
+}
+
+/* Each load by itself: a curve of which one point failed is not one. */
+static void check_failures_loads(struct verify *v)
+{
+    const struct result_point *p = worst_load(v);
+    double limit = v->r->plan.method.failed_share;
+    if (!p || isnan(limit)) {
+        verify_set(v, CODE_TOO_MANY_FAILED, CHECK_NOT_RECORDED, "%s.",
+                   p ? "The stored plan names no limit" : "No request was recorded");
+        return;
+    }
+    double share = (double)p->requests.all_failed / (double)p->requests.all;
+    verify_set(v, CODE_TOO_MANY_FAILED, share > limit ? CHECK_FAILED : CHECK_PASSED,
+               "%lld of %lld requests of load %lld failed (%.3g %%)%s; the plan allows %.3g %% of each load.",
+               (long long)p->requests.all_failed, (long long)p->requests.all, (long long)p->number, 100 * share,
+               v->result->loads.point_count > 1 ? ", of the others a smaller share or none" : "", 100 * limit);
+}
+
 static void check_failures(struct verify *v)
 {
+    if (result_has_loads(v->result)) {
+        check_failures_loads(v);
+        return;
+    }
     size_t total = v->r->request_count;
     int64_t failed = usage_sum(v->r).failed;
     double limit = v->r->plan.method.failed_share;

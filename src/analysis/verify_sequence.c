@@ -101,8 +101,7 @@ static const struct sequence {
 /* A run that gave up or was stopped may lack its later stages; any other has all of them. */
 static const char *sequence_fault(struct verify *v)
 {
-    enum run_object object = v->r->plan.object;
-    const struct sequence *sequence = &sequences[ENUM_ABSENT(object) ? OBJECT_LIFE : object];
+    const struct sequence *sequence = &sequences[plan_object(&v->r->plan)];
     bool cut_short = last_of(v->r, BOUNDARY_FAILED) || last_of(v->r, BOUNDARY_INTERRUPTED);
     const struct rec_boundary *before = NULL;
     for (size_t i = 0; i < sequence->count; i++) {

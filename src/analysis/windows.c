@@ -72,13 +72,6 @@ static int64_t arrived(const struct arrivals *x, int64_t from_ns, int64_t to_ns)
 
 /* ---- one window ---- */
 
-/* What was drawn in a window, over what arrived in it. */
-struct window_energy {
-    struct quantity j, average_w, j_per_token;
-    double edge_j_per_token; /* of j_per_token's doubt, what the edges that cut responses add; NaN: no value */
-    int64_t tokens;
-};
-
 /* Half of the largest less the least J/token as one end moves by up to 50 ms; 0 where it cuts no response. */
 static double edge_j_per_token(const struct formal *f, const struct arrivals *x, int64_t from_ns, int64_t to_ns,
                                bool start)
@@ -276,6 +269,14 @@ static struct result_saturated saturated_row(const struct formal *f, const struc
                                      .tail_energy_share = tail_energy_share(f, s->end_ns, a),
                                      .tail_token_share = quantity_of(late / (double)token_chains_output(f->chains)),
                                      .tail_time_share = quantity_of(after_s / f->stage->duration_s)};
+}
+
+struct window_energy windows_cut(const struct formal *f, int64_t from_ns, int64_t to_ns, struct arena *a)
+{
+    must(f->start_ns <= from_ns && from_ns < to_ns && to_ns <= f->end_ns);
+    const struct saturation window = {.start_ns = from_ns, .end_ns = to_ns};
+    const struct arrivals x = count_arrivals(f, NULL, 0, &window, a);
+    return measure_window(f, &x, from_ns, to_ns, a);
 }
 
 /* ---- all of them ---- */

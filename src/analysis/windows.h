@@ -22,6 +22,16 @@ struct windows {
     struct result_saturated saturated;
 };
 
+/* What was drawn in a window, over what arrived in it. */
+struct window_energy {
+    struct quantity j, average_w, j_per_token;
+    double edge_j_per_token; /* of j_per_token's doubt, what the edges that cut responses add; NaN: no value */
+    int64_t tokens;
+};
+
+/* One window of a stage or load; `f->stage` is not looked at. O(chunks + samples). */
+struct window_energy windows_cut(const struct formal *f, int64_t from_ns, int64_t to_ns, struct arena *a);
+
 /* O(windows * W + chunks around the edges + samples). */
 struct windows windows_make(const struct formal *f, const struct split *split, struct arena *a);
 

@@ -131,6 +131,15 @@
 #define METHOD_CLIENT_HANDLE_S 0.020
 #define METHOD_CLIENT_SUBMIT_S 1.0
 
+/* Section 11: of the length of an open loop, what a request may take at P95 for the load to be reached; the rise of the
+ * number in flight from a window's middle third to its last that is an overload; how late a request may be sent (P99);
+ * and where load 0 is seen: so long before the first load, and in later silences behind their first seconds. */
+#define METHOD_SETTLE_SHARE      0.5
+#define METHOD_OVERLOADED_FACTOR 1.1
+#define METHOD_LATENESS_S        0.001
+#define METHOD_QUIET_FIRST_NS    INT64_C(10000000000)
+#define METHOD_QUIET_SKIP_NS     INT64_C(2000000000)
+
 /* Section 9: median output tokens of two sides further apart than this share are shown with the comparison. */
 #define METHOD_TOKENS_SHARE 0.20
 

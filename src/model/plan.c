@@ -256,6 +256,16 @@ const char *plan_engine_name(const struct plan *p)
     return ENUM_ABSENT(p->engine.kind) ? NULL : engine_kind_names[p->engine.kind];
 }
 
+enum run_object plan_object(const struct plan *p)
+{
+    return ENUM_ABSENT(p->object) ? OBJECT_LIFE : p->object;
+}
+
+bool plan_has_loads(const struct plan *p)
+{
+    return plan_object(p) != OBJECT_LIFE || p->load_count > 0;
+}
+
 bool plan_engine_keeps_count(const struct plan *p)
 {
     return !ENUM_ABSENT(p->engine.kind) && engine_keeps_count[p->engine.kind];

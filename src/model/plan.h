@@ -147,6 +147,12 @@ struct plan_limits plan_limits_default(void);
 /* The name of the engine's kind; null: it is not stated. Of known kinds only: others don't pass the plan's reader. */
 const char *plan_engine_name(const struct plan *p);
 
+/* What the run looks at; an older plan does not say: a life. */
+enum run_object plan_object(const struct plan *p);
+
+/* Is it anything but the source's own: a life under one burst? (METHOD section 11) */
+bool plan_has_loads(const struct plan *p);
+
 /* Is the engine known to keep a count of the tokens that it generates? Then it is a fault when none can be read. */
 bool plan_engine_keeps_count(const struct plan *p);
 

@@ -632,6 +632,18 @@ void result_absent(struct result *r, struct arena *a, const char *why)
         r->flags[i].code = (enum flag_code)i;
 }
 
+void result_point_absent(struct result_point *p, const char *why)
+{
+    must(why);
+    memset(p, 0, sizeof *p);
+    schema_absent_as(&result_point_schema, p, 0, why);
+    p->kind = (enum load_kind) - 1;
+    p->why = why;
+    p->window.stage = STAGE_WINDOW;
+    p->window.why = why;
+    p->lag.why = why;
+}
+
 /* ---- in words ---- */
 
 const char *result_checks_text(const struct result *r, struct arena *a)

@@ -473,6 +473,9 @@ bool result_is_of_unknown_method(const struct result *r);
  * result by hand. */
 void result_absent(struct result *r, struct arena *a, const char *why);
 
+/* A point with everything absent for that reason, of no kind and without a window. */
+void result_point_absent(struct result_point *p, const char *why);
+
 /* What the run is worth, of any object. */
 enum run_standing result_standing(const struct result *r);
 

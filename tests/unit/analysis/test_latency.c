@@ -179,8 +179,10 @@ static void idle_while_owed(void **state)
         make(&m, &s);
         made_mark(&m, 1, BOUNDARY_READY);
         const struct run_series series = run_series_make(&m.r, &m.arena);
-        const struct levels levels = lag_levels(&series, &m.r, at_s(2), at_s(10), &m.arena);
-        const struct result_lag lag = lag_judge(&s, &series, &levels, at_s(2), at_s(10), method.lag_share, &m.arena);
+        const struct levels levels =
+            lag_levels(&series, &m.r, records_boundary(&m.r, BOUNDARY_READY), at_s(2), at_s(10), &m.arena);
+        const struct lag_span span = {.start_ns = at_s(2), .end_ns = at_s(10), .lag_share = method.lag_share};
+        const struct result_lag lag = lag_judge(&s, &series, &levels, &span, &m.arena);
         if (busy_ready) {
             /* Never below half of its mean: nothing can be said. */
             assert_false(lag.measurable);
@@ -213,8 +215,10 @@ static void lag_is_over_one_percent(void **state)
         make(&m, &s);
         made_mark(&m, 1, BOUNDARY_READY);
         const struct run_series series = run_series_make(&m.r, &m.arena);
-        const struct levels levels = lag_levels(&series, &m.r, at_s(2), at_s(10), &m.arena);
-        const struct result_lag lag = lag_judge(&s, &series, &levels, at_s(2), at_s(10), method.lag_share, &m.arena);
+        const struct levels levels =
+            lag_levels(&series, &m.r, records_boundary(&m.r, BOUNDARY_READY), at_s(2), at_s(10), &m.arena);
+        const struct lag_span span = {.start_ns = at_s(2), .end_ns = at_s(10), .lag_share = method.lag_share};
+        const struct result_lag lag = lag_judge(&s, &series, &levels, &span, &m.arena);
         assert_close(lag.idle_owed_s.value, 0.02 * idle, 1e-9);
         assert_int_equal(lag.delivery_lag, idle == 5);
         made_done(&m);
@@ -450,8 +454,10 @@ static void a_hole_is_neither_idle_nor_a_level(void **state)
         make(&m, &s);
         made_mark(&m, 1, BOUNDARY_READY);
         const struct run_series series = run_series_make(&m.r, &m.arena);
-        const struct levels levels = lag_levels(&series, &m.r, at_s(2), at_s(10), &m.arena);
-        const struct result_lag lag = lag_judge(&s, &series, &levels, at_s(2), at_s(10), method.lag_share, &m.arena);
+        const struct levels levels =
+            lag_levels(&series, &m.r, records_boundary(&m.r, BOUNDARY_READY), at_s(2), at_s(10), &m.arena);
+        const struct lag_span span = {.start_ns = at_s(2), .end_ns = at_s(10), .lag_share = method.lag_share};
+        const struct result_lag lag = lag_judge(&s, &series, &levels, &span, &m.arena);
         assert_close(levels.gpus[0].ready_w.value, hole ? 100 : 60, 1e-9);
         assert_close(lag.idle_owed_s.value, hole ? 0 : 0.2, 1e-9);
         made_done(&m);
