@@ -47,7 +47,10 @@ static void put_prompt(const struct plan *p, const struct engine_request *r, str
 {
     if (p->requests.api == API_COMPLETIONS) {
         json_put_key(w, "prompt");
-        json_put_string(w, r->prompt);
+        if (r->ids.n)
+            json_put_raw(w, r->ids);
+        else
+            json_put_string(w, r->prompt);
         return;
     }
     json_put_key(w, "messages");
@@ -145,6 +148,7 @@ void engine_put_body(const struct plan *p, const struct engine_request *r, struc
 {
     must(p->engine.served_model);
     must(!r->has_messages || p->requests.api == API_CHAT);
+    must(!r->ids.n || p->requests.api == API_COMPLETIONS);
     struct json_writer w;
     json_writer_init(&w, b, 0);
     json_put_object(&w);

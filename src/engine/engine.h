@@ -94,6 +94,7 @@ struct engine_request {
     bool has_messages;
     struct span prompt;   /* decoded text: a completions prompt, or one user message */
     struct span messages; /* with has_messages: the JSON array as it stands in the request set (chat only) */
+    struct span ids;      /* instead of the prompt: token ids, as a JSON array (completions only); empty: none */
     int64_t max_tokens;   /* ABSENT_I64: left to the engine */
     bool forced;          /* the length is to be exactly max_tokens: ignore_eos and min_tokens are sent */
     bool plain;           /* readiness and warm-up: without the plan's extra_body, running counts and seed */

@@ -1,5 +1,6 @@
 #include "engine/model_files.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "base/must.h"
 #include "engine/engine.h"
@@ -170,4 +171,108 @@ int64_t model_header_parameters(struct span header, const struct model_config *c
             return ABSENT_I64;
     }
     return j.kind == JSON_OBJECT_END ? sum : ABSENT_I64;
+}
+
+/* ---- token ids ---- */
+
+static void add_special(struct model_vocabulary *v, int64_t id)
+{
+    if (id < 0)
+        return;
+    if (v->special_count == v->special_capacity) {
+        v->special_capacity = v->special_capacity ? 2 * v->special_capacity : 64;
+        v->special = mem_grow(v->special, v->special_capacity, sizeof *v->special);
+    }
+    v->special[v->special_count++] = id;
+}
+
+/* "eos_token_id", "image_token_index", ...: a number or a list of them. */
+static bool names_special(const struct json *j)
+{
+    return j->kind == JSON_KEY &&
+           (ends_in(j->raw, "_token_id") || ends_in(j->raw, "_token_ids") || ends_in(j->raw, "_token_index"));
+}
+
+/* "added_tokens_decoder": {"128000": {...}, ...}; its `{` was just read. */
+static bool read_added(struct model_vocabulary *v, struct json *j)
+{
+    while (json_next(j) == JSON_KEY) {
+        int64_t id;
+        if (num_i64(j->raw, &id))
+            add_special(v, id);
+        if (json_skip(j) == JSON_ERROR)
+            return false;
+    }
+    return j->kind == JSON_OBJECT_END;
+}
+
+static bool read_ids(struct model_vocabulary *v, struct json *j)
+{
+    int64_t id;
+    while (json_next(j) == JSON_NUMBER)
+        if (json_i64(j, &id))
+            add_special(v, id);
+    return j->kind == JSON_ARRAY_END;
+}
+
+/* An object whose `{` was just read. */
+static bool read_vocabulary(struct model_vocabulary *v, struct json *j, enum where at, int64_t *ret_size)
+{
+    while (json_next(j) == JSON_KEY) {
+        bool size = json_is(j, "vocab_size"), part = at == TOP && json_is(j, "text_config");
+        bool special = names_special(j), added = at == TOP && json_is(j, "added_tokens_decoder");
+        enum json_kind k = json_next(j);
+        int64_t number;
+        bool good = k != JSON_ERROR;
+        if (k == JSON_NUMBER && (size || special) && json_i64(j, &number)) {
+            if (special)
+                add_special(v, number);
+            else
+                *ret_size = at == TOP || *ret_size == ABSENT_I64 ? number : *ret_size;
+        } else if (k == JSON_ARRAY && special) {
+            good = read_ids(v, j);
+        } else if (k == JSON_OBJECT && (part || added)) {
+            good = part ? read_vocabulary(v, j, TEXT_PART, ret_size) : read_added(v, j);
+        } else if (k == JSON_OBJECT || k == JSON_ARRAY) {
+            good = json_skip(j) != JSON_ERROR;
+        }
+        if (!good)
+            return false;
+    }
+    return j->kind == JSON_OBJECT_END;
+}
+
+void model_vocabulary_read(struct model_vocabulary *v, struct span json)
+{
+    must(v);
+    struct json j;
+    int64_t size = ABSENT_I64;
+    json_init(&j, json);
+    if (json_next(&j) == JSON_OBJECT)
+        read_vocabulary(v, &j, TOP, &size);
+    v->size = size > 0 ? size : v->size;
+}
+
+void model_vocabulary_done(struct model_vocabulary *v)
+{
+    free(v->special);
+    *v = (struct model_vocabulary){.size = ABSENT_I64};
+}
+
+bool model_vocabulary_range(const struct model_vocabulary *v, int64_t size, int64_t *ret_first, int64_t *ret_last)
+{
+    must(size > 0);
+    int64_t first = size / 8 < MODEL_IDS_LEFT ? size / 8 : MODEL_IDS_LEFT, last = size - 1;
+    for (size_t i = 0; i < v->special_count; i++) {
+        int64_t id = v->special[i];
+        if (id < size / 2)
+            first = id >= first ? id + 1 : first;
+        else
+            last = id <= last ? id - 1 : last;
+    }
+    if (last < first)
+        return false;
+    *ret_first = first;
+    *ret_last = last;
+    return true;
 }

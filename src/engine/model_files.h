@@ -1,4 +1,5 @@
-/* What a snapshot's own files say of a model: its number format, and how many parameters it has. Pure: bytes in.
+/* What a snapshot's own files say of a model: its number format, its token ids, and how many parameters it has. Pure:
+ * bytes in.
  *
  * Formats: Hugging Face's config.json, and the header of a safetensors file (github.com/huggingface/safetensors: eight
  * bytes of length, little-endian, then JSON: one object a tensor with dtype and shape). */
@@ -6,6 +7,7 @@
 #define JTOK_ENGINE_MODEL_FILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "base/arena.h"
 #include "base/span.h"
@@ -20,6 +22,27 @@ struct model_config {
  * precision where there is one, else torch_dtype or dtype; each of the model or, for a model of several parts, of its
  * text_config. A text that is not JSON says nothing. O(bytes). */
 void model_config_read(struct span json, struct arena *a, struct model_config *ret);
+
+/* What a snapshot says of its token ids, to draw random ones that mean nothing special. Zeroed but for the size. */
+struct model_vocabulary {
+    int64_t size; /* rows of the embedding: vocab_size of the model, else of its text_config; ABSENT_I64: not said */
+    int64_t *special; /* ids with a meaning of their own, in no order */
+    size_t special_count, special_capacity;
+};
+
+enum { MODEL_IDS_LEFT = 1000 };
+
+/* Adds what one file says: vocab_size; every *_token_id, *_token_ids and *_token_index (config.json,
+ * generation_config.json: begin, end, padding, images); the ids of added_tokens_decoder (tokenizer_config.json). A text
+ * that is not JSON says nothing. O(bytes). */
+void model_vocabulary_read(struct model_vocabulary *v, struct span json);
+void model_vocabulary_done(struct model_vocabulary *v);
+
+/* The ids that can be drawn from a vocabulary of `size`, first to last inclusive: without the lowest MODEL_IDS_LEFT (an
+ * eighth of a vocabulary below 8000), where bytes and control tokens lie; above the highest special id of the lower
+ * half; below the lowest one of the upper half, behind which more of them follow and rows that no token has. False:
+ * none is left. O(special). */
+bool model_vocabulary_range(const struct model_vocabulary *v, int64_t size, int64_t *ret_first, int64_t *ret_last);
 
 /* The length of the header that a safetensors file's first eight bytes state, in bytes; ABSENT_I64 where it can't be
  * true of a file of `file_bytes`. */

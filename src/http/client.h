@@ -47,6 +47,7 @@ struct client_request {
     struct span body;       /* JSON; not copied: must stay until client_close */
     int64_t max_tokens;     /* as sent; ABSENT_I64: none */
     uint64_t prompt_digest; /* 0: none */
+    int64_t prompt_tokens;  /* token ids that it was made of; 0: only the engine knows */
 };
 
 struct client_options {

@@ -298,6 +298,7 @@ void exchange_bind(struct exchange *x, const struct client_request *r, int64_t i
     q->id = r->id;
     q->intended_ns = intended_ns;
     q->max_tokens = r->max_tokens;
+    q->prompt_tokens_sent = r->prompt_tokens > 0 ? r->prompt_tokens : ABSENT_I64;
     q->prompt_digest = r->prompt_digest;
     q->body_bytes = (int64_t)r->body.n;
 }

@@ -18,8 +18,14 @@ const char *const load_kind_names[LOAD_TRACE + 2] = {
 const char *const arrival_kind_names[ARRIVAL_GAMMA + 2] = {
     [ARRIVAL_CONSTANT] = "constant", [ARRIVAL_POISSON] = "poisson", [ARRIVAL_GAMMA] = "gamma"};
 const char *const api_kind_names[API_COMPLETIONS + 2] = {[API_CHAT] = "chat", [API_COMPLETIONS] = "completions"};
-const char *const length_kind_names[LENGTH_LINES + 2] = {
-    [LENGTH_NATURAL] = "natural", [LENGTH_FIXED] = "fixed", [LENGTH_LOGNORMAL] = "lognormal", [LENGTH_LINES] = "lines"};
+const char *const length_kind_names[LENGTH_NORMAL + 2] = {
+    [LENGTH_NATURAL] = "natural", [LENGTH_FIXED] = "fixed",     [LENGTH_LOGNORMAL] = "lognormal",
+    [LENGTH_LINES] = "lines",     [LENGTH_UNIFORM] = "uniform", [LENGTH_NORMAL] = "normal"};
+const char *const input_kind_names[INPUT_LOGNORMAL + 2] = {[INPUT_NONE] = "none",
+                                                           [INPUT_FIXED] = "fixed",
+                                                           [INPUT_UNIFORM] = "uniform",
+                                                           [INPUT_NORMAL] = "normal",
+                                                           [INPUT_LOGNORMAL] = "lognormal"};
 const char *const connect_kind_names[CONNECT_WITH_REQUEST + 2] = {
     [CONNECT_AHEAD] = "ahead", [CONNECT_WITH_REQUEST] = "with_request"};
 
@@ -75,7 +81,8 @@ static const struct schema plan_engine_schema = SCHEMA(plan_engine, "The inferen
 static const struct field plan_lengths_fields[] = {
     ENUM(plan_lengths, kind, length_kind,
          "lines: each line's own max_tokens, max_completion_tokens, output_tokens or output_length, else as natural; "
-         "natural: the model stops by itself; fixed: tokens for each request; lognormal: drawn for each.",
+         "natural: the model stops by itself; fixed: tokens for each request; lognormal, uniform, normal: drawn for "
+         "each.",
          DEFAULT(LENGTH_LINES)),
     I64(plan_lengths, tokens,
         "fixed: max_tokens of each request; natural, and lines without one of their own: the same as an upper limit, "
@@ -83,28 +90,63 @@ static const struct field plan_lengths_fields[] = {
         UNIT("tokens"), RANGE(1, 1e9)),
     F64(plan_lengths, median, "lognormal: median of max_tokens.", UNIT("tokens"), RANGE(1, 1e9)),
     F64(plan_lengths, sigma, "lognormal: standard deviation of the logarithm.", RANGE(0, 10)),
-    I64(plan_lengths, min, "lognormal: lower bound; what falls below is set to it.", UNIT("tokens"), RANGE(1, 1e9),
-        DEFAULT(1)),
-    I64(plan_lengths, max, "lognormal: upper bound; null: none.", UNIT("tokens"), RANGE(1, 1e9)),
-    I64(plan_lengths, seed, "lognormal: seed; equal seeds give equal lengths everywhere.", RANGE(0, EXACT), DEFAULT(0)),
+    F64(plan_lengths, mean, "normal: mean of max_tokens.", UNIT("tokens"), RANGE(1, 1e9)),
+    F64(plan_lengths, sd, "normal: standard deviation of max_tokens.", UNIT("tokens"), RANGE(0, 1e9)),
+    I64(plan_lengths, min, "uniform: the least; lognormal, normal: what falls below is set to it.", UNIT("tokens"),
+        RANGE(1, 1e9), DEFAULT(1)),
+    I64(plan_lengths, max, "uniform: the most; lognormal, normal: what falls above is set to it, null: no bound.",
+        UNIT("tokens"), RANGE(1, 1e9)),
+    I64(plan_lengths, seed, "lognormal, uniform, normal: seed; equal seeds give equal lengths everywhere.",
+        RANGE(0, EXACT), DEFAULT(0)),
     BOOL(plan_lengths, ignore_eos,
          "Ask the engine not to stop before max_tokens (needed to force lengths; vLLM and SGLang know it)."),
 };
 static const struct schema plan_lengths_schema = SCHEMA(plan_lengths, "How long the answers are.");
 
+static const struct field plan_input_fields[] = {
+    ENUM(plan_input, kind, input_kind,
+         "none: the prompts are the file's; fixed: tokens for each prompt; uniform, normal, lognormal: drawn for each.",
+         DEFAULT(INPUT_NONE)),
+    I64(plan_input, tokens, "fixed: length of each prompt.", UNIT("tokens"), RANGE(1, 1e7)),
+    F64(plan_input, median, "lognormal: median of the lengths.", UNIT("tokens"), RANGE(1, 1e7)),
+    F64(plan_input, sigma, "lognormal: standard deviation of the logarithm.", RANGE(0, 10)),
+    F64(plan_input, mean, "normal: mean of the lengths.", UNIT("tokens"), RANGE(1, 1e7)),
+    F64(plan_input, sd, "normal: standard deviation of the lengths.", UNIT("tokens"), RANGE(0, 1e7)),
+    I64(plan_input, min, "uniform: the least; lognormal, normal: what falls below is set to it.", UNIT("tokens"),
+        RANGE(1, 1e7), DEFAULT(1)),
+    I64(plan_input, max, "uniform: the most; lognormal, normal: what falls above is set to it, null: 10 million.",
+        UNIT("tokens"), RANGE(1, 1e7)),
+};
+static const struct schema plan_input_schema = SCHEMA(plan_input, "How many tokens each prompt has.");
+
+static const struct field plan_random_fields[] = {
+    OBJECT(plan_random, input, plan_input, "How many tokens each prompt has, the shared ones among them."),
+    I64(plan_random, prefix_tokens, "So many tokens at the start are the same in all prompts.", UNIT("tokens"),
+        RANGE(0, 1e7), DEFAULT(0)),
+    I64(plan_random, seed, "Seed of lengths and tokens; equal seeds give equal prompts everywhere.", RANGE(0, EXACT),
+        DEFAULT(0)),
+    I64(plan_random, vocabulary, "Size of the model's vocabulary; null: vocab_size in the snapshot's config.json.",
+        UNIT("tokens"), RANGE(16, 1e8)),
+    I64(plan_random, first_id, "Lowest token id that is drawn.", RANGE(0, 1e8), FLAGS(FIELD_RESOLVED)),
+    I64(plan_random, last_id, "Highest token id that is drawn.", RANGE(0, 1e8), FLAGS(FIELD_RESOLVED)),
+};
+static const struct schema plan_random_schema =
+    SCHEMA(plan_random, "Random prompts of an exact length, as token ids, in place of a file.");
+
 static const struct field plan_requests_fields[] = {
     TEXT(plan_requests, file,
          "JSON Lines with prompt or messages in each line, and keys of a request's body; plain, gzip or zstd, also a "
-         "pipe; a relative path starts in the folder that jtok is started in.",
-         FLAGS(FIELD_REQUIRED)),
+         "pipe; a relative path starts in the folder that jtok is started in. Null: the prompts are random."),
     TEXT(plan_requests, sha256, "SHA-256 of the file's bytes, as they were read.", FLAGS(FIELD_RESOLVED)),
     TEXT(plan_requests, work_sha256,
          "SHA-256 of what is asked, request by request: text or messages, length, sampling, API, extra body.",
          FLAGS(FIELD_RESOLVED)),
     ENUM(plan_requests, api, api_kind, "chat: /v1/chat/completions; completions: /v1/completions.", DEFAULT(API_CHAT)),
     I64(plan_requests, count,
-        "Number of formal requests; null: each line once; more than the file holds: repeated in order.",
+        "Number of formal requests; null: each line once; more than the file holds: repeated in order. Random prompts "
+        "never repeat.",
         UNIT("requests"), RANGE(1, 4e6)),
+    OBJECT(plan_requests, random, plan_random, "Random prompts of an exact length, as token ids, in place of a file."),
     OBJECT(plan_requests, lengths, plan_lengths, "How long the answers are."),
     F64(plan_requests, temperature, "Sampling temperature; null: not sent.", RANGE(0, 100)),
     F64(plan_requests, top_p, "Nucleus sampling; null: not sent.", RANGE(0, 1)),
@@ -288,6 +330,11 @@ int64_t plan_stream_interval(const struct plan *p)
         interval = num_i64(word, &value) && value >= 1 && value <= 1 << 20 ? value : interval;
     }
     return interval;
+}
+
+bool plan_is_random(const struct plan *p)
+{
+    return p->requests.random.input.kind != INPUT_NONE && !ENUM_ABSENT(p->requests.random.input.kind);
 }
 
 bool plan_is_shortened(const struct plan *p)

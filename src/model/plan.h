@@ -21,9 +21,12 @@ enum arrival_kind { ARRIVAL_CONSTANT, ARRIVAL_POISSON, ARRIVAL_GAMMA };
 extern const char *const run_object_names[5], *const load_kind_names[5], *const arrival_kind_names[4];
 
 enum api_kind { API_CHAT, API_COMPLETIONS };
-enum length_kind { LENGTH_NATURAL, LENGTH_FIXED, LENGTH_LOGNORMAL, LENGTH_LINES };
+enum length_kind { LENGTH_NATURAL, LENGTH_FIXED, LENGTH_LOGNORMAL, LENGTH_LINES, LENGTH_UNIFORM, LENGTH_NORMAL };
+/* How the lengths of random prompts are drawn; none: there are no random prompts. */
+enum input_kind { INPUT_NONE, INPUT_FIXED, INPUT_UNIFORM, INPUT_NORMAL, INPUT_LOGNORMAL };
 enum connect_kind { CONNECT_AHEAD, CONNECT_WITH_REQUEST };
-extern const char *const api_kind_names[3], *const length_kind_names[5], *const connect_kind_names[3];
+extern const char *const api_kind_names[3], *const length_kind_names[7], *const connect_kind_names[3];
+extern const char *const input_kind_names[6];
 
 struct plan_model {
     const char *id, *revision, *precision;
@@ -52,8 +55,24 @@ struct plan_lengths {
     enum length_kind kind;
     int64_t tokens;
     double median, sigma;
+    double mean, sd;
     int64_t min, max, seed;
     bool ignore_eos;
+};
+
+struct plan_input {
+    enum input_kind kind;
+    int64_t tokens;
+    double median, sigma;
+    double mean, sd;
+    int64_t min, max;
+};
+
+struct plan_random {
+    struct plan_input input;
+    int64_t prefix_tokens, seed;
+    int64_t vocabulary;        /* resolved where it is absent */
+    int64_t first_id, last_id; /* resolved: ids are drawn from these, inclusive */
 };
 
 struct plan_requests {
@@ -61,6 +80,7 @@ struct plan_requests {
     const char *sha256, *work_sha256; /* resolved; the second is METHOD section 9's *same work* */
     enum api_kind api;
     int64_t count;
+    struct plan_random random;
     struct plan_lengths lengths;
     double temperature, top_p;
     int64_t seed;
@@ -159,6 +179,9 @@ bool plan_engine_keeps_count(const struct plan *p);
 /* Tokens between two events of a stream, as the engine's command states it (--stream-interval N or =N, the last one
  * counts); ABSENT_I64: not stated, or not a number from 1 to 2^20. O(words). */
 int64_t plan_stream_interval(const struct plan *p);
+
+/* Are the prompts random token ids, instead of those of a file? */
+bool plan_is_random(const struct plan *p);
 
 /* Is some duration of the method below METHOD's? */
 bool plan_is_shortened(const struct plan *p);

@@ -234,6 +234,8 @@ static const struct field rec_request_fields[] = {
         FLAGS(FIELD_LATER)),
     I64(rec_request, intended_ns, "When an open loop meant to send it; empty: there was no such time.", TIME,
         FLAGS(FIELD_LATER)),
+    I64(rec_request, prompt_tokens_sent, "Token ids of a random prompt, as sent; empty: it was not sent as token ids.",
+        TOKENS, FLAGS(FIELD_LATER)),
 };
 const struct schema rec_request_schema = SCHEMA(rec_request, "One line for each request, written when it is over.");
 

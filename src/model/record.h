@@ -248,6 +248,7 @@ struct rec_request {
     int64_t connect_ns, connected_ns, submit_ns, sent_ns, head_ns;
     int64_t role_ns, first_ns, first_visible_ns, last_ns, finish_ns, usage_ns, end_ns, closed_ns;
     int64_t prompt_tokens, completion_tokens, reasoning_tokens, cached_tokens, max_tokens;
+    int64_t prompt_tokens_sent; /* that the prompt was made of, as token ids; ABSENT_I64: only the engine knows */
     int64_t body_bytes, text_bytes, received_bytes;
     int64_t events, token_chunks, shared_stamps, comments;
     uint64_t prompt_digest;

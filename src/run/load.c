@@ -46,23 +46,15 @@ static void on_load_closed(void *self)
 
 /* ---- bytes ---- */
 
-static struct engine_request formal_request(const struct load_site *site, size_t i, struct buf *text)
+static struct engine_request formal_request(const struct plan *plan, const struct request_ask *ask)
 {
-    const struct request_row *row = request_set_row(site->set, i);
-    struct engine_request q = {
-        .max_tokens = site->set->max_tokens[i], .forced = site->plan->requests.lengths.ignore_eos, .extra = row->extra};
-    if (row->messages.n) {
-        q.has_messages = true;
-        q.messages = row->messages;
-        return q;
-    }
-    struct json j;
-    json_init(&j, row->prompt);
-    json_next(&j);
-    buf_clear(text);
-    json_text(&j, text);
-    q.prompt = buf_span(text);
-    return q;
+    return (struct engine_request){.has_messages = ask->messages.n > 0,
+                                   .prompt = ask->prompt,
+                                   .messages = ask->messages,
+                                   .ids = ask->ids,
+                                   .max_tokens = ask->max_tokens,
+                                   .forced = plan->requests.lengths.ignore_eos,
+                                   .extra = ask->extra};
 }
 
 static struct engine_request plain_request(const struct plan *plan, enum request_stage stage, size_t i)
@@ -86,12 +78,16 @@ void load_make(struct load *l, const struct load_site *site, enum request_stage 
     size_t *offsets = mem_zero(count + 1, sizeof *offsets);
     struct buf text = {0};
     for (size_t i = 0; i < count; i++) {
+        struct request_ask ask = {.prompt_tokens = ABSENT_I64};
+        if (stage == REQUEST_FORMAL)
+            ask = request_set_ask(site->set, i, &text);
         struct engine_request q =
-            stage == REQUEST_FORMAL ? formal_request(site, i, &text) : plain_request(site->plan, stage, i);
+            stage == REQUEST_FORMAL ? formal_request(site->plan, &ask) : plain_request(site->plan, stage, i);
         l->requests[i] = (struct client_request){
             .id = (uint32_t)i,
             .max_tokens = q.max_tokens,
-            .prompt_digest = stage == REQUEST_FORMAL ? request_set_row(site->set, i)->digest : 0,
+            .prompt_digest = ask.digest,
+            .prompt_tokens = ask.prompt_tokens == ABSENT_I64 ? 0 : ask.prompt_tokens,
         };
         engine_put_body(site->plan, &q, &l->bodies);
         offsets[i + 1] = l->bodies.n;

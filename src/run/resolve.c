@@ -11,7 +11,9 @@
 #include "proc/tree.h"
 #include "rules/tick.h"
 #include "run/gpu_check.h"
+#include "run/vocabulary.h"
 #include "store/plan_yaml.h"
+#include "store/random_prompts.h"
 #include "store/work_digest.h"
 
 extern char **environ;
@@ -32,17 +34,23 @@ static bool resolve_requests(struct resolving *v, struct err *e)
     problems_init(&problems, v->arena, NULL);
     if (!engine_check_extra_body(v->plan, e))
         return false;
+    bool random = plan_is_random(v->plan);
+    if (random && !vocabulary_resolve(v->plan, v->arena, e))
+        return false;
     struct stat st;
-    bool piped = stat(q->file, &st) == 0 && !S_ISREG(st.st_mode);
+    bool piped = !random && stat(q->file, &st) == 0 && !S_ISREG(st.st_mode);
     if (!request_set_load(set, v->plan, v->o->signals->watch.fd, &problems) || problems.count)
         return signals_none(v->o->signals, e) && problems_none(&problems, ERR_PLAN, e);
     if (q->lengths.kind == LENGTH_LINES && !set->has_lengths)
         q->lengths.kind = LENGTH_NATURAL;
-    q->sha256 = arena_text(v->arena, set->sha256);
+    q->sha256 = random ? NULL : arena_text(v->arena, set->sha256);
     q->count = (int64_t)set->count;
-    const char *slash = strrchr(q->file, '/');
+    const char *slash = random ? NULL : strrchr(q->file, '/');
     if (!v->plan->scenario)
-        v->plan->scenario = piped ? "piped requests" : slash ? slash + 1 : q->file;
+        v->plan->scenario = random  ? random_prompts_name(q, v->arena)
+                            : piped ? "piped requests"
+                            : slash ? slash + 1
+                                    : q->file;
     char work[DIGEST_HEX];
     work_digest(v->plan, set, work);
     q->work_sha256 = arena_text(v->arena, work);

@@ -1,30 +1,18 @@
 #include <math.h>
 #include "base/must.h"
 #include "schema/set.h"
+#include "store/length_law.h"
 #include "store/plan_yaml.h"
+#include "store/random_prompts.h"
 #include "text/json.h"
 
 static void check_lengths(const struct plan_lengths *l, struct problems *p)
 {
-    if (l->kind == LENGTH_FIXED && l->tokens == ABSENT_I64)
-        problems_add(p, "requests.lengths.tokens", "Missing: the kind fixed needs the number of tokens.");
-    if (l->kind == LENGTH_LOGNORMAL) {
-        if (isnan(l->median))
-            problems_add(p, "requests.lengths.median", "Missing: the kind lognormal needs the median, in tokens.");
-        if (isnan(l->sigma))
-            problems_add(p, "requests.lengths.sigma",
-                         "Missing: the kind lognormal needs the standard deviation of the logarithm, for example 0.6.");
-        if (l->min == ABSENT_I64)
-            problems_add(p, "requests.lengths.min",
-                         "Missing: the kind lognormal needs a lower bound. The default is 1.");
-        if (l->seed == ABSENT_I64)
-            problems_add(p, "requests.lengths.seed", "Missing: the kind lognormal needs a seed. The default is 0.");
-        if (l->tokens != ABSENT_I64)
-            problems_add(p, "requests.lengths.tokens", "Not used with the kind lognormal. Leave it out, or use max.");
-    }
-    if (l->max != ABSENT_I64 && l->min != ABSENT_I64 && l->max < l->min)
-        problems_add(p, "requests.lengths.max", "%lld is below min, which is %lld.", (long long)l->max,
-                     (long long)l->min);
+    struct length_law law = length_law_of_output(l);
+    length_law_check(&law, "requests.lengths", p);
+    if (law.kind >= LAW_UNIFORM && l->seed == ABSENT_I64)
+        problems_add(p, "requests.lengths.seed", "Missing: the kind %s needs a seed. The default is 0.",
+                     length_kind_names[l->kind]);
 }
 
 /* extra_body is merged into the body that jtok makes; what jtok itself sets can't be set there. */
@@ -105,6 +93,7 @@ void plan_check(const struct plan *plan, struct problems *p)
     check_path("engine.health_path", plan->engine.health_path, false, p);
     check_path("engine.metrics_path", plan->engine.metrics_path, true, p);
     check_lengths(&plan->requests.lengths, p);
+    random_prompts_check(plan, p);
     check_extra_body(plan->requests.extra_body, p);
     if (!isnan(plan->cost.price_per_kwh) && !plan->cost.currency)
         problems_add(p, "cost.currency", "Missing: a price needs its currency, for example EUR.");

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include "base/must.h"
 #include "base/utf8.h"
+#include "store/draw.h"
+#include "store/length_law.h"
+#include "store/random_prompts.h"
 #include "store/request_form.h"
 #include "text/file_read.h"
 #include "text/json.h"
@@ -11,7 +14,6 @@
 enum { PROBLEMS_MAX = 20, KEYS_TOLD = 8, TALLIES_MAX = 256 };
 
 static const uint64_t file_max = 2ull << 30;
-static const int64_t length_max = 1000000000; /* as requests.lengths.tokens */
 
 /* One member of a line's object; of equal names the last. */
 struct line_member {
@@ -362,10 +364,10 @@ static bool read_length(struct set_loader *l, struct request_row *row, const str
         return true;
     }
     kind_of(m->value, &j);
-    if (!json_i64(&j, &tokens) || tokens < 1 || tokens > length_max)
+    if (!json_i64(&j, &tokens) || tokens < 1 || tokens > OUTPUT_TOKENS_MAX)
         return fault(l, row->line, column_of(l, m->value.p), name,
                      arena_format(l->p->arena, "Expected a whole number of tokens from 1 to %lld, but found %.*s.",
-                                  (long long)length_max, (int)(m->value.n < 40 ? m->value.n : 40), m->value.p));
+                                  (long long)OUTPUT_TOKENS_MAX, (int)(m->value.n < 40 ? m->value.n : 40), m->value.p));
     if (row->max_tokens != ABSENT_I64 && row->max_tokens != tokens)
         return fault(l, row->line, column_of(l, m->value.p), name,
                      arena_format(l->p->arena,
@@ -595,16 +597,24 @@ static int compare_u64(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* How many of them differ; sorts them. */
+static size_t count_different(uint64_t *digests, size_t n)
+{
+    size_t different = 0;
+    qsort(digests, n, sizeof *digests, compare_u64);
+    for (size_t i = 0; i < n; i++)
+        different += i == 0 || digests[i] != digests[i - 1];
+    return different;
+}
+
 /* Requests whose prompt an earlier one had: all but the different ones among those sent. */
 static size_t count_repeated(const struct request_set *s)
 {
-    size_t used = s->count < s->row_count ? s->count : s->row_count, different = 0;
+    size_t used = s->count < s->row_count ? s->count : s->row_count;
     uint64_t *digests = mem_zero(used + 1, sizeof *digests);
     for (size_t i = 0; i < used; i++)
         digests[i] = s->rows[i].digest;
-    qsort(digests, used, sizeof *digests, compare_u64);
-    for (size_t i = 0; i < used; i++)
-        different += i == 0 || digests[i] != digests[i - 1];
+    size_t different = count_different(digests, used);
     free(digests);
     return s->count - different;
 }
@@ -613,13 +623,104 @@ static void set_lengths(struct request_set *s, const struct plan_lengths *l)
 {
     s->max_tokens = mem_zero(s->count, sizeof *s->max_tokens);
     for (size_t i = 0; i < s->count; i++) {
-        int64_t own = l->kind == LENGTH_LINES ? request_set_row(s, i)->max_tokens : ABSENT_I64;
+        int64_t own = l->kind == LENGTH_LINES && s->rows ? request_set_row(s, i)->max_tokens : ABSENT_I64;
         s->max_tokens[i] = own != ABSENT_I64 ? own : request_length(l, i);
         if (s->max_tokens[i] == ABSENT_I64)
             s->total_max_tokens = ABSENT_I64;
         else if (s->total_max_tokens != ABSENT_I64)
             s->total_max_tokens += s->max_tokens[i];
     }
+}
+
+/* ---- what a request asks ---- */
+
+int64_t request_length(const struct plan_lengths *l, size_t i)
+{
+    struct length_law law = length_law_of_output(l);
+    return law.kind == LAW_NONE
+               ? l->tokens
+               : length_law_draw(&law, draw_start((uint64_t)l->seed, DRAW_OUTPUT_LENGTHS, i), OUTPUT_TOKENS_MAX);
+}
+
+static uint64_t ids_digest(struct span ids)
+{
+    uint64_t digest = digest_u64(ids);
+    return digest + (digest == 0);
+}
+
+static struct request_ask ask_random(const struct request_set *s, size_t i, struct buf *text)
+{
+    random_prompt_put(&s->random, i, text);
+    return (struct request_ask){.ids = buf_span(text),
+                                .prompt_tokens = random_prompt_tokens(&s->random, i),
+                                .max_tokens = i < s->count ? s->max_tokens[i] : request_length(&s->lengths, i),
+                                .digest = ids_digest(buf_span(text))};
+}
+
+struct request_ask request_set_ask(const struct request_set *s, size_t i, struct buf *text)
+{
+    must(s->count > 0);
+    buf_clear(text);
+    if (!s->rows)
+        return ask_random(s, i, text);
+    const struct request_row *row = request_set_row(s, i % s->count);
+    struct request_ask ask = {.messages = row->messages,
+                              .extra = row->extra,
+                              .prompt_tokens = ABSENT_I64,
+                              .max_tokens = s->max_tokens[i % s->count],
+                              .digest = row->digest};
+    if (row->prompt.n) {
+        struct json j;
+        json_init(&j, row->prompt);
+        json_next(&j);
+        json_text(&j, text);
+        ask.prompt = buf_span(text);
+    }
+    return ask;
+}
+
+/* ---- random prompts ---- */
+
+/* The context must hold what is asked: an engine refuses the request else. */
+static bool fits(const struct request_set *s, const struct plan *plan, struct problems *p)
+{
+    int64_t context = plan->engine.context_length;
+    for (size_t i = 0; context != ABSENT_I64 && i < s->count; i++) {
+        int64_t input = random_prompt_tokens(&s->random, i), output = s->max_tokens[i];
+        if (input + (output == ABSENT_I64 ? 1 : output) <= context)
+            continue;
+        problems_add(
+            p, "requests.random.input",
+            "Request %zu asks for %lld prompt tokens and %lld output tokens, but the engine's context length is "
+            "%lld. Ask for fewer, or raise the context length.",
+            i, (long long)input, (long long)(output == ABSENT_I64 ? 1 : output), (long long)context);
+        return false;
+    }
+    return true;
+}
+
+static bool make_random(struct request_set *s, const struct plan *plan, struct problems *p)
+{
+    const struct plan_requests *q = &plan->requests;
+    struct request_set made = {.random = q->random, .lengths = q->lengths};
+    made.count = q->count == ABSENT_I64 ? RANDOM_COUNT : (size_t)q->count;
+    set_lengths(&made, &q->lengths);
+    if (!fits(&made, plan, p)) {
+        request_set_done(&made);
+        return false;
+    }
+    uint64_t *digests = mem_zero(made.count, sizeof *digests);
+    struct buf text = {0};
+    for (size_t i = 0; i < made.count; i++) {
+        buf_clear(&text);
+        random_prompt_put(&made.random, i, &text);
+        digests[i] = ids_digest(buf_span(&text));
+    }
+    made.repeated_prompts = made.count - count_different(digests, made.count);
+    free(digests);
+    buf_done(&text);
+    *s = made;
+    return true;
 }
 
 static void loader_done(struct set_loader *l)
@@ -631,7 +732,10 @@ static void loader_done(struct set_loader *l)
 
 bool request_set_load(struct request_set *s, const struct plan *plan, int stop_fd, struct problems *p)
 {
-    must(plan->requests.file && p && p->arena);
+    must(p && p->arena);
+    if (plan_is_random(plan))
+        return make_random(s, plan, p);
+    must(plan->requests.file);
     struct request_set loaded = {0};
     struct set_loader l = {.set = &loaded, .plan = plan, .p = p};
     const char *file = plan->requests.file;
@@ -659,6 +763,7 @@ bool request_set_load(struct request_set *s, const struct plan *plan, int stop_f
         return false;
     }
     loaded.count = plan->requests.count == ABSENT_I64 ? loaded.row_count : (size_t)plan->requests.count;
+    loaded.lengths = plan->requests.lengths;
     loaded.repeated_prompts = count_repeated(&loaded);
     set_lengths(&loaded, &plan->requests.lengths);
     *s = loaded;

@@ -13,11 +13,10 @@
  * Text that can't be sent as it is, in whatever is sent, is an error with its line and column: bytes that are not UTF-8
  * (anywhere in the line), half a surrogate pair. An escaped NUL is sent: it is JSON, and engines take it.
  *
- * Forced lengths. Request i of a log-normal has max_tokens = clamp(floor(median x exp(sigma x z_i) + 1/2), min, max),
- * z_i a standard normal from a generator of its own: splitmix64 (Steele, Lea, Flood 2014) from state mix(seed) + mix(i
- * + 1), two uniforms in (-1, 1) of 53 bits a try, by Marsaglia's polar method, the first of its two values. So a
- * request's length depends on seed and i alone, not on the count; log and exp are jtok's own (only + - x / and sqrt),
- * the same on every machine. */
+ * In place of a file a set may be random prompts (store/random_prompts.h): no rows, no text.
+ *
+ * Forced lengths are drawn by store/length_law.h: a request's length depends on seed and i alone, the same on every
+ * machine. */
 #ifndef JTOK_STORE_REQUEST_SET_H
 #define JTOK_STORE_REQUEST_SET_H
 
@@ -38,10 +37,23 @@ struct request_row {
     size_t line;
 };
 
+/* What request i asks: one of prompt, messages and ids. Valid until `text` is used again. */
+struct request_ask {
+    struct span prompt;    /* decoded */
+    struct span messages;  /* as JSON */
+    struct span ids;       /* token ids, as a JSON array */
+    struct span extra;     /* as a row's */
+    int64_t prompt_tokens; /* of ids; ABSENT_I64: only the engine knows */
+    int64_t max_tokens;    /* ABSENT_I64: none is sent */
+    uint64_t digest;       /* as a row's; of ids: of the array's text */
+};
+
 struct request_set {
-    struct request_row *rows; /* as in the file */
+    struct request_row *rows; /* as in the file; null: random prompts */
     size_t row_count;
-    size_t count;                               /* requests to send: request i is rows[i % row_count] */
+    size_t count;                               /* requests of the set: request i is rows[i % row_count] */
+    struct plan_random random;                  /* without rows: what request i is made from, any i */
+    struct plan_lengths lengths;                /* of requests beyond `count` */
     int64_t *max_tokens;                        /* one a request; ABSENT_I64: none is sent */
     size_t repeated_prompts;                    /* requests whose prompt an earlier one had */
     int64_t total_max_tokens;                   /* sum of max_tokens, ABSENT_I64 where any is absent */
@@ -52,17 +64,23 @@ struct request_set {
     size_t warning_count;
 };
 
-/* Loads plan->requests.file by the plan's api, count, lengths and sampling, reading it once; stop_fd (-1: none)
+/* With random prompts: their range of ids must be resolved; without a count the set is RANDOM_COUNT requests. Else:
+ * loads plan->requests.file by the plan's api, count, lengths and sampling, reading it once; stop_fd (-1: none)
  * ends the wait for a pipe once it can be read. Faults of lines go to `p`
  * (the first 20, then their number); an empty set is one, and a file that is not JSON Lines (request_form.h). Warnings
  * and the rows' `extra` live in the problems' arena. O(bytes). */
 bool request_set_load(struct request_set *s, const struct plan *plan, int stop_fd, struct problems *p);
 void request_set_done(struct request_set *s);
 
+/* Of a set from a file. */
 static inline const struct request_row *request_set_row(const struct request_set *s, size_t i)
 {
     return &s->rows[i % s->row_count];
 }
+
+/* Request i, also beyond the set's count: rows repeat with their lengths, random prompts go on. `text` takes what has
+ * to be written. O(bytes). */
+struct request_ask request_set_ask(const struct request_set *s, size_t i, struct buf *text);
 
 /* max_tokens of request i by the plan; ABSENT_I64: none. Lengths must have passed plan_check. */
 int64_t request_length(const struct plan_lengths *l, size_t i);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include "base/must.h"
+#include "store/random_prompts.h"
 #include "text/canonical.h"
 #include "text/json.h"
 
@@ -49,8 +50,14 @@ static void put_body(const struct plan_requests *r, struct span own, struct buf 
     buf_done(&members);
 }
 
-static void put_asked(const struct plan *plan, const struct request_row *row, struct buf *out)
+static void put_asked(const struct plan *plan, const struct request_set *set, size_t i, struct buf *out)
 {
+    if (!set->rows) {
+        buf_str(out, "\"prompt\":");
+        random_prompt_put(&set->random, i, out); /* its one spelling already */
+        return;
+    }
+    const struct request_row *row = request_set_row(set, i);
     bool chat = plan->requests.api == API_CHAT;
     buf_str(out, chat ? "\"messages\":" : "\"prompt\":");
     if (row->messages.n) {
@@ -67,24 +74,23 @@ static void put_asked(const struct plan *plan, const struct request_row *row, st
 void work_line(const struct plan *plan, const struct request_set *set, size_t i, struct buf *out)
 {
     must(i < set->count);
-    const struct request_row *row = request_set_row(set, i);
+    struct span extra = set->rows ? request_set_row(set, i)->extra : (struct span){0};
     int64_t tokens = set->max_tokens[i];
     bool forced = plan->requests.lengths.ignore_eos && tokens != ABSENT_I64;
     buf_fmt(out, "{\"api\":\"%s\",\"body\":", plan->requests.api == API_CHAT ? "chat" : "completions");
-    put_body(&plan->requests, row->extra, out);
+    put_body(&plan->requests, extra, out);
     buf_fmt(out, ",\"forced\":%s,\"max_tokens\":", forced ? "true" : "false");
     if (tokens == ABSENT_I64)
         buf_str(out, "null");
     else
         buf_i64(out, tokens);
     buf_byte(out, ',');
-    put_asked(plan, row, out);
+    put_asked(plan, set, i, out);
     buf_str(out, "}\n");
 }
 
 void work_digest(const struct plan *plan, const struct request_set *set, char ret_hex[DIGEST_HEX])
 {
-    must(set->row_count > 0 || set->count == 0);
     struct digest *d = digest_open();
     struct buf line = {0};
     for (size_t i = 0; i < set->count; i++) {

@@ -11,7 +11,7 @@
  * one name the one that is sent forced      is the answer to have exactly max_tokens? (false without max_tokens)
  *     max_tokens  the request's, or null
  *     messages    with the chat API: the list; a prompt is one user message
- *     prompt      with completions: the text
+ *     prompt      with completions: the text, or the list of token ids of a random prompt
  *
  * So the file's packing, order of keys, escapes, white space, compression and splitting, the served model's name, the
  * stream's options and each engine's spelling of a forced length (ignore_eos, min_tokens) do not matter; all else does.

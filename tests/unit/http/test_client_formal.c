@@ -259,7 +259,7 @@ static struct formal *formal_run(struct rhythm *r, int64_t stall_ns)
     char(*bodies)[32] = mem_zero((size_t)r->streams, sizeof *bodies);
     for (int i = 0; i < r->streams; i++) {
         snprintf(bodies[i], sizeof bodies[i], "{\"id\":%d}", i);
-        requests[i] = (struct client_request){(uint32_t)i, span_of(bodies[i]), ABSENT_I64, 0};
+        requests[i] = (struct client_request){(uint32_t)i, span_of(bodies[i]), ABSENT_I64, 0, 0};
     }
     memset(&heap, 0, sizeof heap);
     heap.on = true;

@@ -36,7 +36,8 @@ static void every_value_has_its_name(void **state)
     CHECK(counter_why_names, COUNTER_BOUNDARY + 1);
     CHECK(engine_kind_names, ENGINE_KIND_COUNT);
     CHECK(api_kind_names, API_COMPLETIONS + 1);
-    CHECK(length_kind_names, LENGTH_LINES + 1);
+    CHECK(length_kind_names, LENGTH_NORMAL + 1);
+    CHECK(input_kind_names, INPUT_LOGNORMAL + 1);
     CHECK(connect_kind_names, CONNECT_WITH_REQUEST + 1);
     CHECK(headline_names, HEADLINE_COUNT);
     CHECK(rule_names, RULE_COUNT);

@@ -92,7 +92,7 @@ static void all_errors_come_at_once(void **state)
     assert_string_equal(
         text,
         "plan.yaml:3:3: requests.cuont: There is no such key. Did you mean requests.count? Allowed here: file, api, "
-        "count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body.\n"
+        "count, random, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body.\n"
         "plan.yaml:4:8: requests.api: 'chatt' is not allowed here. Allowed: one of chat, completions.\n"
         "plan.yaml:6:13: requests.lengths.tokens: '1.5' is not allowed here. Allowed: a whole number from 1 to "
         "1000000000 (tokens).\n"
@@ -280,7 +280,7 @@ static void set_errors_name_the_column(void **state)
     assert_string_equal(
         buf_text(&f->printed),
         "--set requests.cuont, column 10: requests.cuont: There is no such key. Did you mean requests.count? Allowed "
-        "here: file, api, count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body.\n"
+        "here: file, api, count, random, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body.\n"
         "--set engine.env, column 1: engine.env: '...' is not allowed here. Allowed: a section of names with texts.\n"
         "--set requests.count, column 1: requests.count: '0' is not allowed here. Allowed: a whole number from 1 to "
         "4000000 (requests).\n"
