@@ -51,9 +51,10 @@ static const char *exclusion(const struct result *r, struct arena *a)
 static const char *verdict_text(const struct result *r, struct arena *a)
 {
     if (result_is_older(r))
-        return arena_format(a, "%s under %s", r->formal ? "formal" : "excluded",
+        return arena_format(a, "%s under %s", run_standing_names[result_standing(r)],
                             r->about.method_id ? r->about.method_id : "?");
-    return r->formal ? "formal" : exclusion(r, a);
+    const enum run_standing standing = result_standing(r);
+    return standing == STANDING_EXCLUDED ? exclusion(r, a) : run_standing_names[standing];
 }
 
 static const char *with_version(const char *engine, const char *version, struct arena *a)

@@ -55,7 +55,7 @@ static bool run_analyze(struct call *call, struct err *e)
         return err_set(e, ERR_RECORDS, "%s is damaged, so its result is not stored: %s", folder, v->records.damage);
     if (o->store && !evaluate_store(folder, &v->result, e))
         return false;
-    call->code = v->result.formal ? EXIT_OK : EXIT_EXCLUDED;
+    call->code = result_standing(&v->result) != STANDING_EXCLUDED ? EXIT_OK : EXIT_EXCLUDED;
     show_result(&v->result, o->format, which, &(struct report_options){.colour = show_colour(), .run = folder},
                 call->out);
     return true;

@@ -20,7 +20,9 @@ static bool run_verify(struct call *call, struct err *e)
     if (!o->quiet)
         text_proof(&p, folder, call->arena, call->out);
     if (read)
-        call->code = !proof_is_sound(&p) ? EXIT_RECORDS : p.evaluation->result.formal ? EXIT_OK : EXIT_EXCLUDED;
+        call->code = !proof_is_sound(&p)                                           ? EXIT_RECORDS
+                     : result_standing(&p.evaluation->result) == STANDING_EXCLUDED ? EXIT_EXCLUDED
+                                                                                   : EXIT_OK;
     return read;
 }
 

@@ -56,7 +56,7 @@ static enum exit_code ending(const struct life *l, const struct measurement *m, 
         return exit_with(&m->outcome.failure);
     if (l->judge)
         return l->judge(m, a);
-    return m->evaluation->result.formal ? EXIT_OK : EXIT_EXCLUDED;
+    return result_standing(&m->evaluation->result) != STANDING_EXCLUDED ? EXIT_OK : EXIT_EXCLUDED;
 }
 
 static enum exit_code execute(const struct life *l, struct run *run, struct progress *progress, struct arena *a)

@@ -40,7 +40,10 @@ void text_estimates(const struct result *r, const struct estimate *list, size_t 
     must(n > 0);
     const struct result_estimate *x = &r->estimate;
     buf_fmt(out, "Run %s%s%s\n", r->about.run_id ? r->about.run_id : "without id",
-            r->about.simulated ? ", SIMULATED" : "", r->formal ? ", formal" : ", excluded from the formal results");
+            r->about.simulated ? ", SIMULATED" : "",
+            r->formal                              ? ", formal"
+            : result_standing(r) == STANDING_VALID ? ", valid, under other loads"
+                                                   : ", excluded from the formal results");
     buf_fmt(out, "E(N) = %s J + N x %s J; energy per request from: %s.\n\n", number_text_instrument(a, &x->fixed_j),
             number_text_instrument(a, &x->e_request_j), x->source ? x->source : "not recorded");
     put_table(list, n, x->ranged, a, out);

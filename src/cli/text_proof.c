@@ -49,9 +49,9 @@ static void put_older(const struct result *then, const struct result *now, const
     buf_fmt(out, "result   evaluated under %s by jtok %s: %s, %s J/token\n",
             then->about.method_id ? then->about.method_id : "an unknown method",
             then->about.jtok_version ? then->about.jtok_version : "of an unknown version",
-            then->formal ? "formal" : "excluded", number_text_instrument(a, &then->metrics.formal_j_per_token));
-    buf_fmt(out, "         under %s, from the records: %s, %s J/token", METHOD_ID, now->formal ? "formal" : "excluded",
-            number_text_instrument(a, &now->metrics.formal_j_per_token));
+            run_standing_names[result_standing(then)], number_text_instrument(a, &then->metrics.formal_j_per_token));
+    buf_fmt(out, "         under %s, from the records: %s, %s J/token", METHOD_ID,
+            run_standing_names[result_standing(now)], number_text_instrument(a, &now->metrics.formal_j_per_token));
     if (result_is_older(then)) /* of one method there is one result a folder */
         buf_fmt(out, "; \"jtok analyze %s --store\" keeps it", folder);
     buf_byte(out, '\n');
@@ -59,7 +59,7 @@ static void put_older(const struct result *then, const struct result *now, const
 
 static void put_conclusion(const struct result *r, struct arena *a, struct buf *out)
 {
-    buf_fmt(out, "verdict  %s: %s%s\n", r->formal ? "formal" : "excluded", result_checks_text(r, a),
+    buf_fmt(out, "verdict  %s: %s%s\n", run_standing_names[result_standing(r)], result_checks_text(r, a),
             r->about.simulated ? "; SIMULATED" : "");
     for (size_t i = 0; i < r->check_count; i++) {
         const struct result_check *c = &r->checks[i];

@@ -46,9 +46,10 @@ void full_trust(struct report *p)
         buf_fmt(p->out, "  %s No figure below is a measurement of hardware.\n",
                 report_or(p, r->flags[FLAG_SIMULATED].why, ""));
     }
-    if (r->formal) {
+    const enum run_standing standing = result_standing(r);
+    if (standing != STANDING_EXCLUDED) {
         buf_str(p->out, "  ");
-        report_look(p, LOOK_GOOD, r->about.differences ? "VALID" : "FORMAL");
+        report_look(p, LOOK_GOOD, r->about.differences || standing == STANDING_VALID ? "VALID" : "FORMAL");
         buf_fmt(p->out, "  %s\n", result_checks_text(r, &p->arena));
     } else {
         put_excluded(p);

@@ -156,6 +156,18 @@ static void put_others(struct report *p)
         money, sizeof money / sizeof *money);
 }
 
+static void put_burst(struct report *p)
+{
+    put_tokens(p);
+    put_others(p);
+    full_latencies(p);
+    full_requests(p);
+    full_stages(p);
+    full_steady(p);
+    full_delivery(p);
+    full_estimate(p);
+}
+
 void report_full(const struct result *r, const struct report_options *options, struct buf *out)
 {
     struct report p;
@@ -164,14 +176,12 @@ void report_full(const struct result *r, const struct report_options *options, s
     put_title(&p);
     buf_byte(p.out, '\n');
     full_trust(&p);
-    put_tokens(&p);
-    put_others(&p);
-    full_latencies(&p);
-    full_requests(&p);
-    full_stages(&p);
-    full_steady(&p);
-    full_delivery(&p);
-    full_estimate(&p);
+    if (result_has_loads(r)) {
+        full_loads(&p);
+        full_stages(&p);
+    } else {
+        put_burst(&p);
+    }
     full_gpus(&p);
     full_checks(&p);
     report_done(&p, options->colour, out);

@@ -64,6 +64,7 @@ const char *full_seconds(struct report *p, double s);
 /* The sections of the whole report. */
 void full_trust(struct report *p);
 void full_stages(struct report *p);
+void full_loads(struct report *p);
 void full_latencies(struct report *p);
 void full_requests(struct report *p);
 void full_steady(struct report *p);

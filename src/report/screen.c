@@ -13,17 +13,19 @@ static void put_verdict(struct screen *s)
     struct arena *a = &s->p.arena;
     const struct check_words *list[CODE_COUNT];
     size_t n = screen_excluding(s, list);
-    const char *verdict = !s->r->formal ? "EXCLUDED" : s->r->about.differences ? "VALID" : "FORMAL";
+    const bool stands = result_standing(s->r) != STANDING_EXCLUDED;
+    const bool valid = s->r->about.differences || result_standing(s->r) == STANDING_VALID;
+    const char *verdict = !stands ? "EXCLUDED" : valid ? "VALID" : "FORMAL";
     const char *why = result_is_older(s->r) ? "Every check of its own, older method has passed."
                                             : "Every check that applies has passed.";
-    if (s->r->formal && s->r->about.differences)
+    if (stands && s->r->about.differences)
         why = "Every check passed, but under rules of your own, see below.";
-    if (!s->r->formal)
+    if (!stands)
         why = !n ? "The result gives no reason."
                  : arena_format(a, "%s%s", screen_phrase(s, list[0]), n > 1 ? ", and more below." : ".");
     const char *lead = arena_format(a, "%s%s%s", s->options->unsealed ? "NOT SEALED, " : "",
                                     s->r->about.simulated ? "SIMULATED, " : "", verdict);
-    enum report_look look = s->r->formal && !s->r->about.simulated && !s->options->unsealed ? LOOK_GOOD : LOOK_BAD;
+    enum report_look look = stands && !s->r->about.simulated && !s->options->unsealed ? LOOK_GOOD : LOOK_BAD;
     screen_line(s, look, strlen(lead), arena_format(a, "%s  %s", lead, why));
 }
 
@@ -101,10 +103,11 @@ static void put_identity(struct screen *s)
         r->load.requests == ABSENT_I64
             ? "the"
             : screen_within(s, number_text_i64(&s->p.arena, r->load.requests), (double)r->load.requests, 9));
-    static const char how[] = ", all at once";
+    static const char burst[] = ", all at once", loads[] = ", by load";
+    const char *how = result_has_loads(r) ? loads : burst;
     screen_text(s, arena_format(a, "%s%s%s", what,
                                 columns_cut(a, report_or(p, r->about.scenario, "a set not recorded"),
-                                            SCREEN_COLUMNS - columns_text(what) - (sizeof how - 1)),
+                                            SCREEN_COLUMNS - columns_text(what) - columns_text(how)),
                                 how));
 }
 
@@ -176,22 +179,37 @@ static void put_next(struct screen *s)
     screen_text(s, "jtok report RUN --full, --checks or --format svg; jtok verify RUN");
 }
 
+static void put_burst(struct screen *s)
+{
+    put_headline(s);
+    screen_blank(s);
+    put_rates(s);
+    put_identity(s);
+    screen_blank(s);
+    screen_energy(s);
+    screen_blank(s);
+    put_latency(s);
+    screen_blank(s);
+    put_requests(s);
+}
+
+static void put_loads(struct screen *s)
+{
+    put_identity(s);
+    screen_blank(s);
+    screen_loads(s);
+}
+
 void report_screen(const struct result *r, const struct report_options *options, struct buf *out)
 {
     must(r && options && out);
     struct screen s = {.r = r, .options = options};
     report_init(&s.p, r);
     put_verdict(&s);
-    put_headline(&s);
-    screen_blank(&s);
-    put_rates(&s);
-    put_identity(&s);
-    screen_blank(&s);
-    screen_energy(&s);
-    screen_blank(&s);
-    put_latency(&s);
-    screen_blank(&s);
-    put_requests(&s);
+    if (result_has_loads(r))
+        put_loads(&s);
+    else
+        put_burst(&s);
     screen_blank(&s);
     screen_care(&s);
     screen_blank(&s);

@@ -26,7 +26,7 @@ void screen_sentence(struct screen *s, bool bracket, const char *text);
 
 /* ---- tables whose rows may stand in brackets ---- */
 
-enum { ROWS_MAX = 8 };
+enum { ROWS_MAX = 12 };
 
 /* A row in brackets is measured, and must not be used. */
 struct screen_table {
@@ -78,6 +78,7 @@ const char *screen_phrase(const struct screen *s, const struct check_words *w);
 
 /* ---- sections in files of their own ---- */
 
+void screen_loads(struct screen *s);
 void screen_energy(struct screen *s);
 void screen_care(struct screen *s);
 

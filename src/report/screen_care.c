@@ -48,7 +48,9 @@ static void care_add(struct cares *c, enum report_look look, const char *name, c
 static void care_checks(struct screen *s, struct cares *c)
 {
     const struct check_words *list[CODE_COUNT];
-    size_t n = s->r->formal ? 0 : screen_excluding(s, list); /* a formal one of an older method lacks what came later */
+    size_t n = result_standing(s->r) != STANDING_EXCLUDED
+                   ? 0
+                   : screen_excluding(s, list); /* a formal one of an older method lacks what came later */
     for (size_t i = 0; i < n; i++) {
         const struct result_check *x = &s->r->checks[list[i]->code];
         bool failed = x->outcome == CHECK_FAILED;
@@ -105,6 +107,28 @@ static void care_flags(struct screen *s, struct cares *c)
     }
 }
 
+/* What must not be read off the curve. */
+static void care_loads(struct screen *s, struct cares *c)
+{
+    const struct result_loads *l = &s->r->loads;
+    const char *lost = NULL, *overloaded = NULL;
+    for (size_t i = 0; i < l->point_count; i++) {
+        const struct result_point *p = &l->points[i];
+        const char *text = arena_format(&s->p.arena, "%lld", (long long)p->number);
+        if (!p->reached && !lost)
+            lost = arena_format(&s->p.arena, "Load %s: %s.", text, report_or(&s->p, p->why, "no reason is known"));
+        if (p->flight.overloaded)
+            overloaded = overloaded ? arena_format(&s->p.arena, "%s, %s", overloaded, text) : text;
+    }
+    if (lost)
+        care_add(c, LOOK_MARK, "load not reached", lost);
+    if (overloaded)
+        care_add(c, LOOK_MARK, "overloaded",
+                 arena_format(&s->p.arena,
+                              "More and more requests in flight: its J/token is no property of the rate (load %s).",
+                              overloaded));
+}
+
 /* An item's lines, of which there are CARE_ITEM_LINES at most. Returns their number. */
 static size_t care_lines(struct screen *s, const struct care *c, const char **ret_lines)
 {
@@ -134,8 +158,12 @@ void screen_care(struct screen *s)
     static const char head[] = "Read with care";
     struct cares c = {.n = 0};
     care_checks(s, &c);
-    care_headline(s, &c, "serving", &s->r->metrics.formal_j_per_token);
-    care_headline(s, &c, "with start and stop", &s->r->metrics.lifecycle_j_per_token);
+    if (result_has_loads(s->r)) {
+        care_loads(s, &c);
+    } else {
+        care_headline(s, &c, "serving", &s->r->metrics.formal_j_per_token);
+        care_headline(s, &c, "with start and stop", &s->r->metrics.lifecycle_j_per_token);
+    }
     care_method(s, &c);
     care_flags(s, &c);
     care_steady(s, &c);

@@ -146,7 +146,7 @@ const char *screen_fixed(struct screen *s, double value, int places, size_t colu
 
 bool screen_out_of_use(const struct screen *s, const struct quantity *q)
 {
-    return !s->r->formal || q->state == Q_EXCLUDED;
+    return result_standing(s->r) == STANDING_EXCLUDED || q->state == Q_EXCLUDED;
 }
 
 const char *screen_j_per_token(const struct screen *s)
