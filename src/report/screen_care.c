@@ -125,7 +125,7 @@ static void care_loads(struct screen *s, struct cares *c)
     if (overloaded)
         care_add(c, LOOK_MARK, "overloaded",
                  arena_format(&s->p.arena,
-                              "More and more requests in flight: its J/token is no property of the rate (load %s).",
+                              "More and more requests in flight: its J/token is not a property of the rate (load %s).",
                               overloaded));
 }
 
