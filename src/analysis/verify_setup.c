@@ -24,9 +24,49 @@ static bool differs(const char *expected, const char *seen)
     return expected && seen && strcmp(expected, seen) != 0;
 }
 
+/* Random prompts have a known length: the first request whose answer counts another one, as the end of a sentence;
+ * null: none. *ret_compared: how many answers told their count. */
+static const char *wrong_prompt(struct verify *v, size_t *ret_compared)
+{
+    const struct rec_request *first = NULL;
+    size_t wrong = 0;
+    *ret_compared = 0;
+    if (!plan_is_random(&v->r->plan))
+        return NULL;
+    for (size_t i = 0; i < v->r->request_count; i++) {
+        const struct rec_request *q = &v->r->requests[i];
+        if (q->verdict != VERDICT_OK || q->prompt_tokens_sent == ABSENT_I64 || q->prompt_tokens == ABSENT_I64)
+            continue;
+        ++*ret_compared;
+        if (q->prompt_tokens == q->prompt_tokens_sent)
+            continue;
+        first = first ? first : q;
+        wrong++;
+    }
+    if (!first)
+        return NULL;
+    return arena_format(v->a,
+                        "%zu of %zu requests had other prompt tokens than were sent, the first of them request %u: "
+                        "%lld were sent, and the engine counted %lld",
+                        wrong, *ret_compared, (unsigned)first->id, (long long)first->prompt_tokens_sent,
+                        (long long)first->prompt_tokens);
+}
+
+/* How the prompts' lengths were compared, as the end of a sentence. */
+static const char *prompts_compared(struct verify *v, size_t compared)
+{
+    if (!plan_is_random(&v->r->plan))
+        return "";
+    if (compared == 0)
+        return "; how many prompt tokens the engine saw is not known";
+    return arena_format(v->a, "; %zu prompts had as many tokens as were sent", compared);
+}
+
 static void check_plan(struct verify *v)
 {
     struct fact_group g = verify_facts(v, "plan");
+    size_t compared;
+    const char *wrong = wrong_prompt(v, &compared);
     const char *wanted = v->r->plan.engine.version, *seen = v->r->run.engine_version;
     if (g.failed)
         verify_set(v, CODE_PLAN_MISMATCH, CHECK_FAILED, "What ran is not the plan: %s.", g.failed);
@@ -35,11 +75,14 @@ static void check_plan(struct verify *v)
                    "What ran is not the plan: the engine's version is \"%s\" where \"%s\" "
                    "was expected.",
                    seen, wanted);
+    else if (wrong)
+        verify_set(v, CODE_PLAN_MISMATCH, CHECK_FAILED, "What ran is not the plan: %s.", wrong);
     else if (g.open)
         verify_set(v, CODE_PLAN_MISMATCH, CHECK_NOT_RECORDED, "Not compared with the plan: %s.", g.open);
     else if (g.by_outcome[CHECK_PASSED])
-        verify_set(v, CODE_PLAN_MISMATCH, CHECK_PASSED, "%s compared with the plan, without a difference%s.",
-                   properties(v, g.by_outcome[CHECK_PASSED]), left_out(v, &g, "; not visible from here: "));
+        verify_set(v, CODE_PLAN_MISMATCH, CHECK_PASSED, "%s compared with the plan, without a difference%s%s.",
+                   properties(v, g.by_outcome[CHECK_PASSED]), left_out(v, &g, "; not visible from here: "),
+                   prompts_compared(v, compared));
     else if (g.count)
         verify_set(v, CODE_PLAN_MISMATCH, g.unjudged ? CHECK_NOT_JUDGED : CHECK_NOT_STATED,
                    "Nothing was compared with the plan%s.", left_out(v, &g, "; not visible from here: "));

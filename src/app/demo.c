@@ -105,6 +105,13 @@ bool demo_open(const struct demo_options *o, struct arena *a, struct plan *plan,
     return true;
 }
 
+void demo_complete(struct plan *plan)
+{
+    struct plan_random *r = &plan->requests.random;
+    if (plan_is_random(plan) && r->vocabulary == ABSENT_I64)
+        r->vocabulary = DEMO_VOCABULARY;
+}
+
 void demo_close(const char *folder)
 {
     static const char *const names[] = {"demo-prompts.jsonl", "gpu-state"};

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "model/plan.h"
 
-enum { DEMO_PROMPTS = 600, DEMO_GPUS_MAX = 8 };
+enum { DEMO_PROMPTS = 600, DEMO_GPUS_MAX = 8, DEMO_VOCABULARY = 128256 };
 
 struct demo_options {
     int64_t count, gpus; /* requests, and simulated GPUs */
@@ -21,6 +21,10 @@ struct demo_options {
  * (null: nothing). Texts live in the arena. */
 bool demo_open(const struct demo_options *o, struct arena *a, struct plan *plan, const char **ret_folder,
                struct err *e);
+
+/* What the simulation has no snapshot to tell: the size of its vocabulary, where the prompts are random. */
+void demo_complete(struct plan *plan);
+
 void demo_close(const char *folder);
 
 #endif

@@ -35,7 +35,9 @@ struct option {
     const char *plan_key;         /* instead of a field: "requests.count" */
     bool commas;                  /* of a plan key: a list, with commas between */
     const char *const *plan_with; /* of a plan key: further KEY=VALUE that it sets; null-terminated, or null */
-    const char *doc;              /* help's sentence where no field has it */
+    /* Of a plan key that is an object: the value as settings KEY=VALUE of it, null-terminated, of the arena. */
+    const char *const *(*plan_settings)(const char *value, const char *plan_key, struct arena *a);
+    const char *doc; /* help's sentence where no field has it */
 };
 
 struct arg_list {

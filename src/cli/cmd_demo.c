@@ -24,6 +24,7 @@ static const struct option demo_rows[] = {
     {"--lagging", 0, NULL,
      .field = BOOL_AS("lagging", demo_choices, demo.lagging,
                       "Simulate a front end that delivers more slowly than the GPU generates.")},
+    WORK_OPTIONS,
     LIFE_OPTIONS(demo_choices),
 };
 
@@ -46,6 +47,7 @@ static bool run_demo(struct call *call, struct err *e)
     struct problems problems;
     problems_init(&problems, call->arena, NULL);
     plan_args_set(call->command, call->args, plan, &problems);
+    demo_complete(plan);
     bool good = problems_none(&problems, ERR_PLAN, e);
     if (good)
         call->code = life_run(&(struct life){.plan = plan, .options = &o->life, .judge = judge_demo}, call->arena);

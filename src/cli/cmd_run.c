@@ -8,8 +8,6 @@ struct run_choices {
     bool despite_preflight;
 };
 
-static const char *const all_lengths[] = {"requests.lengths.kind=fixed", "requests.lengths.ignore_eos=true", NULL};
-
 static const struct option run_rows[] = {
     {"--gpus", 'g', "LIST", .plan_key = "gpus", .commas = true,
      .doc = "GPUs to use and measure: indexes, UUIDs, PCI addresses, or all."},
@@ -18,8 +16,7 @@ static const struct option run_rows[] = {
             "gzip or zstd; a pipe works too."},
     {"--count", 'n', "N", .plan_key = "requests.count",
      .doc = "Number of formal requests. If the file has fewer, it is repeated."},
-    {"--output-tokens", 0, "N", .plan_key = "requests.lengths.tokens", .plan_with = all_lengths,
-     .doc = "Force every answer to N tokens (ignore_eos)."},
+    WORK_OPTIONS,
     {"--engine", 0, "KIND", .plan_key = "engine.kind",
      .doc = "Kind of engine, where openai is any server with that API."},
     {"--name", 0, "TEXT", .plan_key = "name", .doc = "Label for people; it becomes part of the folder's name."},
@@ -55,6 +52,8 @@ const struct command cmd_run = {
         "keys that the plan sets.\n"
         "Ctrl-C stops the engine, waits for its release, and keeps the records. A second Ctrl-C cuts the wait short.",
     .example = "jtok run --gpus 0 --requests prompts.jsonl -- \\\n"
+               "    vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
+               "jtok run --gpus 0 --input-tokens 1024 --output-tokens 128..512 --count 500 -- \\\n"
                "    vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
                "jtok run plan.yaml --set requests.count=200",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_PLAN) | EXIT_BIT(EXIT_DEVICE) | EXIT_BIT(EXIT_BUSY) |

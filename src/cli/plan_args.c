@@ -5,12 +5,16 @@
 #include "schema/set.h"
 #include "store/plan_yaml.h"
 
+/* Token ids go to the completions API only, and stand in place of a file. */
+const char *const plan_random_with[] = {"requests.file=null", "requests.api=completions", NULL};
+const char *const plan_forced_with[] = {"requests.lengths.ignore_eos=true", NULL};
+
 /* Key paths that the command line has set, each with the words that did it: none is set twice. */
 struct set_keys {
     struct {
         struct span key;
         const char *words;
-    } items[ARGS_LIST_MAX + 3 * ARGS_OPTIONS_MAX];
+    } items[ARGS_LIST_MAX + 4 * ARGS_OPTIONS_MAX];
     size_t count;
 };
 
@@ -29,20 +33,28 @@ static bool set_once(struct set_keys *k, struct span key, const char *words, str
     return true;
 }
 
+/* Settings KEY=VALUE, null-terminated; null: none. */
+static void set_all(const struct option *o, const char *const *settings, const char *words, struct plan *plan,
+                    struct set_keys *k, struct problems *problems)
+{
+    for (; settings && *settings; settings++) {
+        struct span key = {*settings, strcspn(*settings, "=")};
+        if (set_once(k, key, words, problems))
+            schema_set(&plan_schema, plan, o->name, 0, key, span_of(*settings + key.n + 1), problems);
+    }
+}
+
 /* One option as the plan keys that it stands for, typed and told as --set would be. */
 static void set_option(const struct option *o, const char *value, struct plan *plan, struct set_keys *k,
                        struct problems *problems)
 {
     const char *words = arena_format(problems->arena, "%s %s", o->name, value);
-    struct span key = span_of(o->plan_key);
-    if (set_once(k, key, words, problems))
-        schema_set(&plan_schema, plan, o->name, 0, key,
+    if (o->plan_settings)
+        set_all(o, o->plan_settings(value, o->plan_key, problems->arena), words, plan, k, problems);
+    else if (set_once(k, span_of(o->plan_key), words, problems))
+        schema_set(&plan_schema, plan, o->name, 0, span_of(o->plan_key),
                    span_of(o->commas ? arena_format(problems->arena, "[%s]", value) : value), problems);
-    for (const char *const *with = o->plan_with; with && *with; with++) {
-        key = (struct span){*with, strcspn(*with, "=")};
-        if (set_once(k, key, words, problems))
-            schema_set(&plan_schema, plan, o->name, 0, key, span_of(*with + key.n + 1), problems);
-    }
+    set_all(o, o->plan_with, words, plan, k, problems);
 }
 
 static void set_argument(const char *argument, struct plan *plan, struct set_keys *k, struct problems *problems)

@@ -5,6 +5,27 @@
 #include "cli/command.h"
 #include "model/plan.h"
 #include "schema/problems.h"
+#include "store/length_law.h"
+
+/* Rows of commands that send requests: random prompts, and how long the answers are. */
+extern const char *const plan_random_with[], *const plan_forced_with[];
+#define WORK_OPTIONS                                                                                                   \
+    {"--input-tokens",                                                                                                 \
+     0,                                                                                                                \
+     "LENGTH",                                                                                                         \
+     .plan_key = "requests.random.input",                                                                              \
+     .plan_settings = length_law_settings,                                                                             \
+     .plan_with = plan_random_with,                                                                                    \
+     .doc = "Send random prompts of exactly so many tokens each, as token ids, in place of a file: N, LEAST..MOST, "   \
+            "normal:MEAN,SD or lognormal:MEDIAN,SIGMA, the last two with bounds as in normal:1024,200,16..4096."},     \
+        {"--prefix-tokens", 0, "N", .plan_key = "requests.random.prefix_tokens",                                       \
+         .doc = "Of random prompts: so many tokens at the start are the same in all of them."},                        \
+    {                                                                                                                  \
+        "--output-tokens", 0, "LENGTH",                                                                                \
+            .plan_key = "requests.lengths", .plan_settings = length_law_settings, .plan_with = plan_forced_with,       \
+            .doc =                                                                                                     \
+                "Force every answer to so many tokens (ignore_eos): N, LEAST..MOST, or drawn as with --input-tokens."  \
+    }
 
 /* Sets what options with a plan key, and then each of `many` as KEY=VALUE, say of a plan. A key that is set twice is a
  * problem that names both places. */

@@ -62,11 +62,25 @@ static void check_present(const struct plan_random *r, struct problems *p)
         problems_add(p, "requests.random.input.kind", "%s", text);
 }
 
+/* Keys that mean nothing where the prompts are a file's. */
+static void check_unused(const struct plan_random *r, struct problems *p)
+{
+    static const char text[] =
+        "Only random prompts have it. Set requests.random.input (--input-tokens), or leave it out.";
+    if (r->prefix_tokens != ABSENT_I64 && r->prefix_tokens > 0)
+        problems_add(p, "requests.random.prefix_tokens", "%s", text);
+    if (r->vocabulary != ABSENT_I64)
+        problems_add(p, "requests.random.vocabulary", "%s", text);
+    if (r->input.tokens != ABSENT_I64)
+        problems_add(p, "requests.random.input.tokens", "%s", text);
+}
+
 void random_prompts_check(const struct plan *plan, struct problems *p)
 {
     const struct plan_requests *q = &plan->requests;
     check_present(&q->random, p);
     if (!plan_is_random(plan)) {
+        check_unused(&q->random, p);
         if (!q->file)
             problems_add(p, "requests.file",
                          "Required, but missing: a file with requests (--requests FILE), or random prompts in its "
