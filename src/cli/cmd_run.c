@@ -15,7 +15,7 @@ static const struct option run_rows[] = {
      .doc = "Request file: JSON Lines with prompt or messages, and optionally max_tokens or other body keys. Plain, "
             "gzip or zstd; a pipe works too."},
     {"--count", 'n', "N", .plan_key = "requests.count",
-     .doc = "Number of formal requests. If the file has fewer, it is repeated."},
+     .doc = "Number of formal requests. If the file has fewer, it is repeated. Random prompts need it."},
     WORK_OPTIONS,
     {"--engine", 0, "KIND", .plan_key = "engine.kind",
      .doc = "Kind of engine, where openai is any server with that API."},
@@ -53,7 +53,7 @@ const struct command cmd_run = {
         "Ctrl-C stops the engine, waits for its release, and keeps the records. A second Ctrl-C cuts the wait short.",
     .example = "jtok run --gpus 0 --requests prompts.jsonl -- \\\n"
                "    vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
-               "jtok run --gpus 0 --input-tokens 1024 --output-tokens 128..512 --count 500 -- \\\n"
+               "jtok run --gpus 0 --input-tokens 1024 --output-tokens 128..512 -n 500 -- \\\n"
                "    vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
                "jtok run plan.yaml --set requests.count=200",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_PLAN) | EXIT_BIT(EXIT_DEVICE) | EXIT_BIT(EXIT_BUSY) |

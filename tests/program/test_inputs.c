@@ -185,6 +185,89 @@ static void what_is_given_twice_is_named(void **state)
     life_close(&l);
 }
 
+/* A whole life of the method's own length, with token ids instead of texts: formal, each prompt as long as asked. */
+static void random_prompts_end_formal(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    assert_int_equal(life_run(&l,
+                              ARGS("demo", "--quiet", "--runs", "RUNS", "--count", "500", "--input-tokens", "64..512",
+                                   "--prefix-tokens", "32", "--output-tokens", "normal:120,40,16..400"),
+                              NULL, 150),
+                     EXIT_OK);
+    const struct result *q = life_result(&l);
+    if (!q->formal)
+        fail_msg("%s", l.out);
+    const struct records *r = life_records(&l);
+    const struct plan_random *random = &r->plan.requests.random;
+    assert_int_equal(random->vocabulary, 128256);
+    assert_int_equal(random->first_id, 1000);
+    assert_int_equal(random->last_id, 128255);
+    assert_null(r->plan.requests.file);
+    assert_string_equal(q->about.scenario, "random 64..512 in (32 shared), normal:120,40,16..400 out");
+    assert_int_equal(r->request_count, 500);
+    int64_t least = INT64_MAX, most = 0;
+    for (size_t i = 0; i < 500; i++) {
+        const struct rec_request *s = &r->requests[i];
+        assert_int_equal(s->prompt_tokens, s->prompt_tokens_sent);
+        assert_int_equal(s->completion_tokens, s->max_tokens);
+        assert_in_range(s->prompt_tokens, 64, 512);
+        assert_in_range(s->max_tokens, 16, 400);
+        least = s->prompt_tokens < least ? s->prompt_tokens : least;
+        most = s->prompt_tokens > most ? s->prompt_tokens : most;
+    }
+    assert_true(least < 100 && most > 480);
+    assert_int_equal(q->checks[CODE_PLAN_MISMATCH].outcome, CHECK_PASSED);
+    assert_non_null(strstr(q->checks[CODE_PLAN_MISMATCH].why, "500 prompts had as many tokens as were sent"));
+    life_close(&l);
+}
+
+/* What a user writes wrong is told before anything starts. */
+static void random_prompts_written_wrong(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    const char *plan = life_plan(&l, "", "");
+    const struct {
+        const char *words[8];
+        int code;
+        const char *said;
+    } cases[] = {
+        {{"run", "--dry-run", plan}, EXIT_PLAN, "requests.file: Required, but missing: a file with requests"},
+        {{"run", "--dry-run", plan, "--input-tokens", "100"},
+         EXIT_PLAN,
+         "requests.count: Missing: random prompts need"},
+        {{"run", "--dry-run", plan, "--count=5", "--input-tokens=100"},
+         EXIT_PLAN,
+         "The size of the model's vocabulary is not"},
+        {{"run", "--dry-run", plan, "--count=5", "--input-tokens=many"}, EXIT_PLAN, "requests.random.input.tokens"},
+        {{"run", "--dry-run", plan, "--count=5", "--input-tokens=normal:5"},
+         EXIT_PLAN,
+         "requests.random.input.sd: Missing"},
+        {{"run", "--dry-run", plan, "--count=5", "--input-tokens=9..5"},
+         EXIT_PLAN,
+         "requests.random.input.max: 5 is below min"},
+        {{"run", "--dry-run", plan, "--requests=x", "--input-tokens=9"},
+         EXIT_PLAN,
+         "\"--requests x\" and \"--input-tokens 9\" both set requests.file. Keep one of them."},
+        {{"run", "--dry-run", plan, "--requests=x", "--prefix-tokens=9"},
+         EXIT_PLAN,
+         "requests.random.prefix_tokens: Only random prompts have it."},
+        {{"run", "--dry-run", plan, "--count=5", "--input-tokens=100", "--set=requests.random.vocabulary=32000"},
+         EXIT_OK,
+         ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int code = life_run(&l, cases[i].words, NULL, 60);
+        if (code != cases[i].code || !strstr(l.err, cases[i].said))
+            fail_msg("case %zu: exit code %d: %s", i, code, l.err);
+    }
+    assert_non_null(strstr(l.out, "last_id: 31999"));
+    life_close(&l);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +275,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(piped_sets_are_told_apart),
         cmocka_unit_test(a_pipe_without_a_writer_can_be_left),
         cmocka_unit_test(what_is_given_twice_is_named),
+        cmocka_unit_test(random_prompts_end_formal),
+        cmocka_unit_test(random_prompts_written_wrong),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

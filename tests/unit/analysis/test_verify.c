@@ -84,6 +84,15 @@ static void plan_fact(struct records *r, struct arena *a)
     (void)a;
     r->facts[0].outcome = CHECK_FAILED;
 }
+static void other_prompt(struct records *r, struct arena *a)
+{
+    (void)a;
+    r->plan.requests.random.input.kind = INPUT_FIXED;
+    for (size_t i = 0; i < r->request_count; i++)
+        r->requests[i].prompt_tokens = r->requests[i].prompt_tokens_sent = 1024;
+    r->requests[3].prompt_tokens = 1025; /* as an engine that puts its own first token in front */
+}
+
 static void other_version(struct records *r, struct arena *a)
 {
     (void)a;
@@ -400,6 +409,7 @@ static void each_code_comes_alone(void **state)
         {"nothing", nothing, "", ""},
         {"plan fact", plan_fact, "plan_mismatch ", ""},
         {"other version", other_version, "plan_mismatch ", ""},
+        {"other prompt", other_prompt, "plan_mismatch ", ""},
         {"identity fact", identity_fact, "identity_wrong ", ""},
         {"preflight fact", preflight_fact, "preflight_failed ", ""},
         {"other GPU", other_gpu, "gpu_mismatch ", ""},

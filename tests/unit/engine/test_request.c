@@ -37,6 +37,16 @@ static void test_chat(void **state)
             "\"max_tokens\":5}");
 }
 
+static void test_token_ids(void **state)
+{
+    (void)state;
+    struct plan p = plan_for(API_COMPLETIONS);
+    struct engine_request r = {.ids = span_of("[1000,27,3]"), .max_tokens = 2};
+    body_is(&p, &r,
+            "{\"model\":\"org/m\",\"prompt\":[1000,27,3],\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+            "\"max_tokens\":2}");
+}
+
 static void test_completions_forced(void **state)
 {
     (void)state;
@@ -134,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chat),
+        cmocka_unit_test(test_token_ids),
         cmocka_unit_test(test_completions_forced),
         cmocka_unit_test(test_extra_body),
         cmocka_unit_test(test_own_members),
