@@ -1,5 +1,6 @@
 /* Loads and their windows, by hand (METHOD section 11). */
 #include "check.h"
+#include <stdio.h>
 #include "made.h"
 #include "analysis/analyze.h"
 #include "analysis/points.h"
@@ -376,6 +377,29 @@ static void each_object_has_its_checks(void **state)
         assert_true(verify_asks((enum run_object)o, CODE_COUNTER_VOID));
 }
 
+/* The table of docs/CHECKS.md says the same. */
+static void the_table_of_checks_is_true(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    enum { ROOM = 1 << 18 };
+    char *text = arena_alloc(&a, ROOM);
+    FILE *f = fopen(JTOK_SOURCE "/docs/CHECKS.md", "r");
+    assert_non_null(f);
+    size_t n = fread(text, 1, ROOM - 1, f);
+    text[n] = '\0';
+    fclose(f);
+    for (int c = 0; c < CODE_COUNT; c++) {
+        const char *row = arena_format(&a, "\n| `%s` |", check_code_names[c]);
+        for (int o = OBJECT_LIFE; o <= OBJECT_STAT; o++)
+            row = arena_format(&a, "%s %s |", row, verify_asks((enum run_object)o, (enum check_code)c) ? "yes" : "-");
+        if (!strstr(text, row))
+            print_error("docs/CHECKS.md lacks the row %s\n", row + 1);
+        assert_non_null(strstr(text, row));
+    }
+    arena_done(&a);
+}
+
 /* Never formal; excluded by what is asked and lacks; and what is not asked keeps nothing from being valid. */
 static void a_run_of_loads_is_valid_or_excluded(void **state)
 {
@@ -440,6 +464,7 @@ int main(void)
                                        cmocka_unit_test(windows_close),
                                        cmocka_unit_test(load_0),
                                        cmocka_unit_test(each_object_has_its_checks),
+                                       cmocka_unit_test(the_table_of_checks_is_true),
                                        cmocka_unit_test(a_run_of_loads_is_valid_or_excluded),
                                        cmocka_unit_test(a_load_that_did_not_begin)};
     return cmocka_run_group_tests(tests, NULL, NULL);
