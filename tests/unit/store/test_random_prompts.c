@@ -237,6 +237,37 @@ static void lengths_follow_their_law(void **state)
     assert_int_equal(most, 77);
 }
 
+/* Of seed 3, as forty lines of Python by docs/FORMAT.md give them, with its own log and exp. */
+static void lengths_are_the_same_everywhere(void **state)
+{
+    struct fixture *f = *state;
+    struct plan_lengths *out = &f->plan.requests.lengths;
+    struct plan_random *in = &f->plan.requests.random;
+    static const int64_t uniform[] = {1034, 1768, 1625, 1044, 1997, 1785},
+                         normal[] = {691, 1155, 1162, 753, 1117, 1283}, lognormal[] = {233, 781, 411, 287, 404, 602};
+    struct plan_lengths u = *out, n = *out;
+    u.kind = LENGTH_UNIFORM;
+    n.kind = LENGTH_NORMAL;
+    u.seed = n.seed = in->seed = 3;
+    u.min = 512;
+    u.max = 2048;
+    n.mean = 1024;
+    n.sd = 200;
+    n.max = 4096;
+    in->input = (struct plan_input){
+        .kind = INPUT_LOGNORMAL, .tokens = ABSENT_I64, .median = 347, .sigma = 1, .min = 1, .max = 2048};
+    int64_t sums[3] = {0};
+    for (size_t i = 0; i < 1000; i++) {
+        int64_t of[] = {request_length(&u, i), request_length(&n, i), random_prompt_tokens(in, i)};
+        assert_true(i >= 6 || (of[0] == uniform[i] && of[1] == normal[i] && of[2] == lognormal[i]));
+        for (size_t k = 0; k < 3; k++)
+            sums[k] += of[k];
+    }
+    assert_int_equal(sums[0], 1280482);
+    assert_int_equal(sums[1], 1028584);
+    assert_int_equal(sums[2], 502095);
+}
+
 static void a_law_reads_back_as_written(void **state)
 {
     struct fixture *f = *state;
@@ -330,6 +361,7 @@ int main(void)
         TEST(the_context_must_hold_them),
         TEST(the_work_is_the_ids),
         TEST(lengths_follow_their_law),
+        TEST(lengths_are_the_same_everywhere),
         TEST(a_law_reads_back_as_written),
         TEST(input_and_output_are_drawn_apart),
         TEST(faults_of_the_plan_are_named),
