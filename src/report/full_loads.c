@@ -159,6 +159,12 @@ static void put_failures(struct report *p, const struct result_point *x)
     }
 }
 
+static const char *joules_text(struct report *p, const struct quantity *j)
+{
+    return quantity_has_value(j) ? arena_format(&p->arena, "%s J", number_text_instrument(&p->arena, j))
+                                 : report_cell(p, j);
+}
+
 static void put_window(struct report *p, const struct result_point *x)
 {
     struct arena *a = &p->arena;
@@ -168,14 +174,14 @@ static void put_window(struct report *p, const struct result_point *x)
                             full_seconds(p, (double)x->window.end_ns / 1e9),
                             number_text_instrument(a, &x->window.energy.headline)));
     named_line(p, "tokens",
-               arena_format(a, "%s out and %s in; not counted: %s before the window, %s after it (%s J and %s J)",
+               arena_format(a, "%s out and %s in; not counted: %s before the window (%s), %s after it (%s)",
                             number_text_i64(a, x->tokens.output), number_text_i64(a, x->tokens.input),
-                            number_text_i64(a, x->tokens.before), number_text_i64(a, x->tokens.after),
-                            number_text_instrument(a, &x->before_j), number_text_instrument(a, &x->after_j)));
+                            number_text_i64(a, x->tokens.before), joules_text(p, &x->before_j),
+                            number_text_i64(a, x->tokens.after), joules_text(p, &x->after_j)));
     named_line(p, "in flight",
-               arena_format(a, "%s in the middle third, %s in the last, %lld at most%s",
+               arena_format(a, "%s in the middle third, %s in the last, %s at most%s",
                             report_cell(p, &x->flight.middle), report_cell(p, &x->flight.last),
-                            (long long)x->flight.peak, x->flight.overloaded ? ": OVERLOADED" : ""));
+                            number_text_i64(a, x->flight.peak), x->flight.overloaded ? ": OVERLOADED" : ""));
     named_line(p, "delivery",
                x->lag.measurable
                    ? arena_format(a, "GPUs idle while requests were outstanding: %s of the window%s",
