@@ -20,6 +20,8 @@ static const char *const stage_texts[RUN_COUNT] = {
     "release: memory and power",
     "hold: power stays at its baseline",
     "sealing",
+    "silence before the load",
+    "load",
     "looking at the GPUs",
     "window: users' load",
 };
@@ -51,12 +53,17 @@ void progress_line(const struct run_view *v, size_t columns, struct buf *b)
     must((unsigned)v->stage < RUN_COUNT);
     size_t start = b->n;
     buf_fmt(b, "%6.1f s  %s", (double)v->elapsed_ns / 1e9, stage_texts[v->stage]);
+    if (v->load > 0 && (v->stage == RUN_LOAD || v->stage == RUN_SILENCE))
+        buf_fmt(b, " %lld of %lld", (long long)v->load, (long long)v->loads);
     if (isfinite(v->watts))
         buf_fmt(b, "  %.0f W", v->watts);
     if (v->requests > 0)
         buf_fmt(b, "  %lld/%lld done, %lld running, %lld failed", (long long)v->done, (long long)v->requests,
                 (long long)v->running, (long long)v->failed);
-    if (isfinite(v->chunks_per_s) && v->stage == RUN_FORMAL)
+    else if (v->load > 0 && v->stage == RUN_LOAD)
+        buf_fmt(b, "  %.0f s, %lld done, %lld running, %lld failed", (double)v->stage_elapsed_ns / 1e9,
+                (long long)v->done, (long long)v->running, (long long)v->failed);
+    if (isfinite(v->chunks_per_s) && (v->stage == RUN_FORMAL || v->stage == RUN_LOAD))
         buf_fmt(b, "  %.0f chunks/s", v->chunks_per_s);
     if (v->note && v->stage == RUN_START) {
         buf_str(b, "  ");

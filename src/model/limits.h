@@ -70,6 +70,12 @@
 /* Section 4: silence between the last handshake of connections opened ahead and the first formal request. */
 #define METHOD_SILENCE_NS INT64_C(300000000)
 
+/* Section 11: a paced request's connection is opened at most this long before its intended time; silence before the
+ * first load of a list, and between two. */
+#define METHOD_AHEAD_NS         INT64_C(1000000000)
+#define METHOD_SILENCE_FIRST_NS INT64_C(10000000000)
+#define METHOD_SILENCE_LOADS_NS INT64_C(5000000000)
+
 /* Section 4, One stamp, many tokens: more tokens of one request in a stamp are merged arrivals; more than this share of
  * the later tokens in such stamps, and times between tokens are not the server's. */
 #define METHOD_MERGED_TOKENS 8

@@ -175,6 +175,7 @@ static const struct field plan_load_fields[] = {
     I64(plan_load, seed, "rate: seed of the drawn times; equal seeds give equal times everywhere.", RANGE(0, EXACT),
         DEFAULT(0)),
     TEXT(plan_load, file, "trace: CSV with a column of times; a relative path starts where jtok was started."),
+    TEXT(plan_load, sha256, "trace: SHA-256 of the file's bytes, as they were read.", FLAGS(FIELD_RESOLVED)),
     F64(plan_load, scale, "trace: factor on its times; 0.5 is twice as fast.", RANGE(1e-6, 1e6), DEFAULT(1)),
     I64(plan_load, count, "Number of requests; null: as many as the time allows, a burst or a trace all of its own.",
         UNIT("requests"), RANGE(1, 1e8)),

@@ -97,6 +97,7 @@ struct plan_load {
     double burstiness;
     int64_t seed;
     const char *file;
+    const char *sha256; /* resolved: of the trace */
     double scale;
     int64_t count;
     double for_s;

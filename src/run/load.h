@@ -29,6 +29,7 @@
 #include "model/record.h"
 #include "run/stage.h"
 #include "store/request_set.h"
+#include "store/trace.h"
 
 /* What all loads of a run have in common. Borrowed, and outlives them. */
 struct load_site {
@@ -37,12 +38,6 @@ struct load_site {
     const struct request_set *set;
     const char *api_key;        /* null: none */
     const struct trace *traces; /* one a load of the plan, those of other kinds zeroed; null: no load is a trace */
-};
-
-/* Intended times of a load of kind `trace`: ns from its start, rising, scaled; the first is 0. */
-struct trace {
-    int64_t *times_ns;
-    size_t count;
 };
 
 struct load {
@@ -64,7 +59,9 @@ struct load {
     size_t first;      /* its first request's place among all requests of the plan's loads, which is its id, too */
     size_t sent;       /* submitted; valid once the load has ended */
     int64_t last_ns;   /* run time from which on nothing more was sent; ABSENT_I64: not yet */
-    struct draw *draw; /* paced: where its requests come from */
+    struct rec_client condition;     /* of its client, and */
+    struct client_progress progress; /* what it has counted; both valid once the load is closed */
+    struct draw *draw;               /* paced: where its requests come from */
 };
 
 /* Makes the bytes of `count` requests: of the request set in its order with REQUEST_FORMAL (count: the set's), else of
@@ -94,8 +91,9 @@ void load_begin(struct load *l, int64_t start_ns);
 /* Ends everything still open as cancelled; `ended` and `closed` follow. */
 void load_cancel(struct load *l);
 
-/* Closes the client (what it has not recorded yet is recorded now) and frees the bytes. Counts and times stay. A zeroed
- * load is accepted, and one that was closed. */
+/* Closes the client (what it has not recorded yet is recorded now) and frees the bytes. Counts and times stay; of one of
+ * the plan's loads what load_progress and load_list_condition say, too. A zeroed load is accepted, and one that was
+ * closed. */
 void load_close(struct load *l);
 
 /* Counts so far; zeros without a client. O(1). */
@@ -117,6 +115,8 @@ struct load_list load_list_plan(const struct load_site *site, struct arena *a);
 
 /* Of all loads of the list together. O(loads). */
 struct client_progress load_list_progress(const struct load_list *l);
+/* Of the plan's loads, the one that has been made last; null: none yet, or the list is not the plan's. */
+const struct load *load_list_current(const struct load_list *l);
 size_t load_list_answered(const struct load_list *l);   /* requests that were recorded */
 bool load_list_is_connected(const struct load_list *l); /* every one */
 int64_t load_list_start_ns(const struct load_list *l);  /* of the first; ABSENT_I64: not yet */

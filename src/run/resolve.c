@@ -1,5 +1,6 @@
 #include "run/resolve.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,6 +55,77 @@ static bool resolve_requests(struct resolving *v, struct err *e)
     char work[DIGEST_HEX];
     work_digest(v->plan, set, work);
     q->work_sha256 = arena_text(v->arena, work);
+    return true;
+}
+
+/* ---- loads ---- */
+
+/* How many requests a load sends at most: its count, or what its time allows; a closed loop's requests are taken to last
+ * a second at least. And how many of them may be open at once: of an open loop two seconds' worth, where the server
+ * keeps up. */
+static double load_requests(const struct plan_load *l, double *ret_open)
+{
+    double count = l->count == ABSENT_I64 ? INFINITY : (double)l->count, by_time = INFINITY, open = count;
+    if (!isnan(l->for_s) && l->kind == LOAD_CONCURRENCY)
+        by_time = (double)l->concurrency * l->for_s;
+    if (!isnan(l->for_s) && l->kind == LOAD_RATE)
+        by_time = l->rate * l->for_s;
+    if (l->kind == LOAD_CONCURRENCY)
+        open = 2 * (double)l->concurrency;
+    if (l->kind == LOAD_RATE)
+        open = fmin(count, 2 * l->rate + 64);
+    if (l->kind == LOAD_TRACE)
+        open = fmin(count, 1024);
+    *ret_open = open;
+    return fmin(count, by_time);
+}
+
+size_t resolve_count_requests(const struct plan *p, const struct request_set *set, size_t *ret_open)
+{
+    *ret_open = set->count;
+    if (p->load_count == 0)
+        return set->count;
+    double sum = 0, open = 0;
+    for (size_t i = 0; i < p->load_count; i++) {
+        double open_now;
+        sum += load_requests(&p->loads[i], &open_now);
+        open = fmax(open, open_now);
+    }
+    *ret_open = (size_t)fmin(open, 1e9);
+    return (size_t)fmin(sum, 1e12);
+}
+
+/* What a load leaves open: its number of requests where neither that nor a time is stated, and a trace's. */
+static bool resolve_load(struct resolving *v, size_t i, struct plan_load *l, struct err *e)
+{
+    if (l->kind == LOAD_TRACE) {
+        struct trace *t = &v->r->traces[i];
+        if (!trace_load(l->file, l->scale, v->o->signals->watch.fd, t, e))
+            return false;
+        l->sha256 = arena_text(v->arena, t->sha256);
+        if (l->count == ABSENT_I64 || (size_t)l->count > t->count)
+            l->count = (int64_t)t->count;
+    } else if (l->count == ABSENT_I64 && isnan(l->for_s)) {
+        l->count = (int64_t)v->r->set.count;
+    }
+    return true;
+}
+
+static bool resolve_loads(struct resolving *v, struct err *e)
+{
+    struct plan *p = v->plan;
+    if (p->load_count == 0)
+        return true;
+    struct plan_load *loads = arena_array(v->arena, p->load_count, sizeof *loads);
+    v->r->traces = arena_array(v->arena, p->load_count, sizeof *v->r->traces);
+    memset(v->r->traces, 0, p->load_count * sizeof *v->r->traces);
+    v->r->trace_count = p->load_count;
+    for (size_t i = 0; i < p->load_count; i++) {
+        loads[i] = p->loads[i];
+        if (!resolve_load(v, i, &loads[i], e))
+            return false;
+    }
+    p->loads = loads;
     return true;
 }
 
@@ -137,8 +209,10 @@ static bool can_connect(const struct resolving *v, struct err *e)
 {
     struct address list[ADDRESSES_MAX];
     int n;
+    size_t open;
+    resolve_count_requests(v->plan, &v->r->set, &open);
     return address_resolve(v->plan->engine.host, (int)v->plan->engine.port, list, &n, e) &&
-           limits_ports(&list[0], v->r->set.count, e);
+           limits_ports(&list[0], open, e);
 }
 
 /* Where digests of large files are remembered; null: the user has no place for caches. */
@@ -263,7 +337,8 @@ static bool resolve_texts(struct resolving *v, struct err *e)
     if (!engine_complete_plan(v->plan, v->arena, e))
         return false;
     plan_check(v->plan, &problems);
-    if (!problems_none(&problems, ERR_PLAN, e) || !resolve_requests(v, e) || !signals_none(v->o->signals, e))
+    if (!problems_none(&problems, ERR_PLAN, e) || !resolve_requests(v, e) || !resolve_loads(v, e) ||
+        !signals_none(v->o->signals, e))
         return false;
     find_secrets(v);
     return true;
@@ -325,7 +400,9 @@ bool resolve(const struct plan *given, const struct resolve_options *o, struct a
     if (!resolve_texts(&v, e) || !resolve_gpus(&v, e))
         return false;
     preflight_leftovers(&r->preflight, NULL);
-    if (!preflight_open_files(&r->preflight, (int64_t)r->set.count, NULL, e) || !resolve_port(&v, e) ||
+    size_t open;
+    resolve_count_requests(plan, &r->set, &open);
+    if (!preflight_open_files(&r->preflight, (int64_t)open, NULL, e) || !resolve_port(&v, e) ||
         !can_connect(&v, e) || !can_launch(&v, e) || !resolve_snapshot(&v, e) || !signals_none(o->signals, e))
         return false;
     r->plan = plan;
@@ -339,5 +416,7 @@ void resolved_done(struct resolved *r)
     preflight_done(&r->preflight);
     secrets_done(&r->secrets);
     running_done(&r->running);
+    for (size_t i = 0; i < r->trace_count; i++)
+        trace_done(&r->traces[i]);
     *r = (struct resolved){0};
 }

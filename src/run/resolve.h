@@ -18,6 +18,7 @@
 #include "run/signals.h"
 #include "store/request_set.h"
 #include "store/secrets.h"
+#include "store/trace.h"
 
 /* A plan with all that it stands for. */
 struct resolved {
@@ -32,6 +33,8 @@ struct resolved {
     struct snapshot snapshot; /* folder null: the plan names none */
     struct secrets secrets;
     const char *api_key;    /* null: none */
+    size_t trace_count;
+    struct trace *traces;   /* one a load of the plan, those that are no traces zeroed; null: the plan has no loads */
     struct running running; /* attach, watch: what was found behind the port; else zeroed */
 };
 
@@ -51,6 +54,10 @@ bool resolve(const struct plan *given, const struct resolve_options *o, struct a
 
 /* The GPUs of a plan whose device is open: chosen by its names, and their UUIDs into it. For the parts of resolve. */
 bool resolve_gpu_names(struct plan *p, struct arena *a, struct resolved *r, struct err *e);
+
+/* How many requests the run will send, as far as the plan tells it: what a load by time sends is guessed generously. And
+ * how many of them may be open at once. */
+size_t resolve_count_requests(const struct plan *p, const struct request_set *set, size_t *ret_open);
 
 /* A zeroed struct is accepted. */
 void resolved_done(struct resolved *r);

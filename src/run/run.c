@@ -157,7 +157,10 @@ static bool open_parts(struct run *r, struct err *e)
     scrape_open(&r->scrape, &r->ask, v->plan);
     r->site = (struct load_site){.machine = &r->machine, .plan = v->plan, .set = &v->set, .api_key = v->api_key};
     watching_open(&r->watching, &r->machine, v->plan, &v->running);
-    if (v->set.count > 0) {
+    r->site.traces = v->traces;
+    if (v->plan->load_count > 0) {
+        r->formal = load_list_plan(&r->site, r->arena);
+    } else if (v->set.count > 0) {
         load_make(&r->burst, &r->site, REQUEST_FORMAL, v->set.count);
         r->formal = (struct load_list){.items = &r->burst, .count = 1};
     }
@@ -212,6 +215,14 @@ static bool go_formal(void *self)
     return stage_formal(&r->machine, &r->service, &r->observer, &r->scrape, &r->formal, &r->client);
 }
 
+static bool go_loads(void *self)
+{
+    struct run *r = self;
+    struct asking a = asking(r);
+    struct service *s = is_running(r) ? NULL : &r->service;
+    return stage_loads(&r->machine, s, &r->observer, &a, &r->formal, &r->client);
+}
+
 static bool go_settle(void *self)
 {
     struct run *r = self;
@@ -241,6 +252,11 @@ static const struct stage whole_life[] = {
     {go_formal, NULL},   {go_settle, NULL}, {go_stop, is_started}, {go_release, is_started},
 };
 
+static const struct stage loaded_life[] = {
+    {go_baseline, NULL}, {go_start, NULL},   {go_warmup, NULL},      {go_loads, NULL},
+    {go_settle, NULL},   {go_stop, is_started}, {go_release, is_started},
+};
+
 static bool go_look(void *self)
 {
     struct run *r = self;
@@ -263,6 +279,13 @@ static const struct stage_list {
     [OBJECT_LIFE] = {whole_life, sizeof whole_life / sizeof *whole_life},
     [OBJECT_WATCH] = {watched, sizeof watched / sizeof *watched},
 };
+
+static const struct stage_list a_loaded_life = {loaded_life, sizeof loaded_life / sizeof *loaded_life};
+
+static const struct stage_list *stages_of(const struct plan *p)
+{
+    return p->object == OBJECT_LIFE && p->load_count > 0 ? &a_loaded_life : &stage_lists[p->object];
+}
 
 /* ---- executing ---- */
 
@@ -292,7 +315,7 @@ bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
         return false;
     }
     bool through = false;
-    const struct stage_list *list = &stage_lists[r->resolved.plan->object];
+    const struct stage_list *list = stages_of(r->resolved.plan);
     bool whole = stage_run(&r->machine, list->stages, list->count, r, &through);
     close_parts(r);
     stage_enter(&r->machine, RUN_DONE);

@@ -29,6 +29,8 @@ enum run_stage {
     RUN_RELEASE,
     RUN_HOLD,
     RUN_DONE,
+    RUN_SILENCE, /* before one of the plan's loads */
+    RUN_LOAD,
     RUN_LOOK,   /* what is there already: before a load on a running service, or before its window */
     RUN_WINDOW, /* a service under its users' load */
     RUN_COUNT
@@ -50,6 +52,8 @@ struct run_view {
     double watts;                            /* last grid samples of all GPUs, summed; NaN: none yet */
     int64_t requests, done, running, failed; /* formal ones; requests 0 before they are submitted */
     double chunks_per_s;                     /* token chunks that arrived in the last second; NaN */
+    int64_t load, loads;                     /* which of the plan's loads, from 1; 0: it has none. Then the counts are
+                                                that load's, and requests is 0 where it ends by time */
     const char *note;                        /* last thing worth telling: a line of the engine's log; null */
     const char *folder;                      /* null before it is made */
     bool interrupted;

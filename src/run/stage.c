@@ -5,7 +5,7 @@
 #include "base/must.h"
 
 const char *const run_stage_names[] = {"prepare", "baseline", "start", "warmup", "connect", "formal", "stop",
-                                       "release", "hold",     "done",  "look",   "window",  NULL};
+                                       "release", "hold", "done", "silence", "load", "look", "window", NULL};
 
 void stage_init(struct stage_machine *m, struct loop *l, struct arena *a)
 {

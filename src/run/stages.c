@@ -237,7 +237,7 @@ static bool count_is_settled(void *self)
 
 bool stage_settle(struct stage_machine *m, struct service *s, struct scrape *c, const struct load_list *formal)
 {
-    must(load_list_end_ns(formal) != ABSENT_I64 && m->stage == RUN_FORMAL);
+    must(load_list_end_ns(formal) != ABSENT_I64 && (m->stage == RUN_FORMAL || m->stage == RUN_LOAD));
     struct settling w = {.scrape = c, .formal = formal, .service = s};
     scrape_start(c, SETTLE_PERIOD_NS);
     stage_wait(m, count_is_settled, &w, load_list_end_ns(formal) + SETTLE_LIMIT_NS);

@@ -30,14 +30,20 @@ struct run_view view_make(const struct stage_machine *m, const struct service *s
         .interrupted = m->interrupts > 0,
         .asked = m->asked,
     };
-    struct client_progress p = load_list_progress(formal);
-    if (p.total == 0) /* no client is open */
+    const struct load *planned = load_list_current(formal);
+    struct client_progress p = planned ? load_progress(planned) : load_list_progress(formal);
+    if (planned) {
+        view.load = planned->number + 1;
+        view.loads = (int64_t)formal->count;
+        bool counted = isnan(planned->planned->for_s) && planned->start_ns != ABSENT_I64;
+        p.total = counted ? (size_t)planned->planned->count : 0;
+    } else if (p.total == 0) /* no client is open */
         return view;
-    if (load_list_start_ns(formal) != ABSENT_I64)
+    if (planned || load_list_start_ns(formal) != ABSENT_I64)
         view.requests = (int64_t)p.total;
     view.done = (int64_t)p.succeeded;
     view.failed = (int64_t)p.failed;
     view.running = (int64_t)p.running;
-    view.chunks_per_s = rate_look(rate, now, p.token_chunks);
+    view.chunks_per_s = rate_look(rate, now, load_list_progress(formal).token_chunks);
     return view;
 }

@@ -15,6 +15,58 @@ static void check_lengths(const struct plan_lengths *l, struct problems *p)
                      length_kind_names[l->kind]);
 }
 
+/* A key that a load of this kind does without. */
+static void check_unused(const char *key, bool is_set, enum load_kind kind, size_t i, struct problems *p)
+{
+    if (is_set)
+        problems_add(p, arena_format(p->arena, "loads.%zu.%s", i, key), "Not used with the kind %s. Leave it out.",
+                     load_kind_names[kind]);
+}
+
+static void check_rate(const struct plan_load *l, size_t i, struct problems *p)
+{
+    const char *key = arena_format(p->arena, "loads.%zu.burstiness", i);
+    if (isnan(l->rate))
+        problems_add(p, arena_format(p->arena, "loads.%zu.rate", i),
+                     "Missing: the kind rate needs the number of requests a second, for example 4.");
+    if (ENUM_ABSENT(l->arrivals) || l->seed == ABSENT_I64)
+        problems_add(p, arena_format(p->arena, "loads.%zu", i),
+                     "arrivals and seed must not be null. Leave the key out for its default.");
+    else if (l->arrivals == ARRIVAL_GAMMA && isnan(l->burstiness))
+        problems_add(p, key, "Missing: gamma arrivals need the shape of the distances, for example 0.5; 1 is Poisson.");
+    else if (l->arrivals != ARRIVAL_GAMMA && !isnan(l->burstiness))
+        problems_add(p, key, "Not used with %s arrivals. Leave it out, or set arrivals to gamma.",
+                     arrival_kind_names[l->arrivals]);
+}
+
+static void check_load(const struct plan *plan, size_t i, struct problems *p)
+{
+    const struct plan_load *l = &plan->loads[i];
+    const char *at = arena_format(p->arena, "loads.%zu", i);
+    if (ENUM_ABSENT(l->kind)) {
+        problems_add(p, at, "The kind must not be null. Give burst, concurrency, rate or trace.");
+        return;
+    }
+    check_unused("concurrency", l->kind != LOAD_CONCURRENCY && l->concurrency != ABSENT_I64, l->kind, i, p);
+    check_unused("rate", l->kind != LOAD_RATE && !isnan(l->rate), l->kind, i, p);
+    check_unused("burstiness", l->kind != LOAD_RATE && !isnan(l->burstiness), l->kind, i, p);
+    check_unused("file", l->kind != LOAD_TRACE && l->file, l->kind, i, p);
+    check_unused("for_s", l->kind == LOAD_BURST && !isnan(l->for_s), l->kind, i, p);
+    if (l->kind == LOAD_CONCURRENCY && l->concurrency == ABSENT_I64)
+        problems_add(p, arena_format(p->arena, "%s.concurrency", at),
+                     "Missing: the kind concurrency needs the number of requests in flight, for example 64.");
+    if (l->kind == LOAD_RATE)
+        check_rate(l, i, p);
+    if (l->kind == LOAD_TRACE && !l->file)
+        problems_add(p, arena_format(p->arena, "%s.file", at), "Missing: the kind trace needs a CSV file with times.");
+    if (l->kind == LOAD_TRACE && isnan(l->scale))
+        problems_add(p, arena_format(p->arena, "%s.scale", at),
+                     "It must not be null. Leave the key out for its default.");
+    if (l->kind != LOAD_BURST && plan->requests.connect == CONNECT_WITH_REQUEST)
+        problems_add(p, "requests.connect", "with_request is for bursts: a load of kind %s opens connections ahead.",
+                     load_kind_names[l->kind]);
+}
+
 /* extra_body is merged into the body that jtok makes; what jtok itself sets can't be set there. */
 static void check_extra_body(const char *text, struct problems *p)
 {
@@ -95,6 +147,8 @@ void plan_check(const struct plan *plan, struct problems *p)
     check_lengths(&plan->requests.lengths, p);
     random_prompts_check(plan, p);
     check_extra_body(plan->requests.extra_body, p);
+    for (size_t i = 0; i < plan->load_count; i++)
+        check_load(plan, i, p);
     if (!isnan(plan->cost.price_per_kwh) && !plan->cost.currency)
         problems_add(p, "cost.currency", "Missing: a price needs its currency, for example EUR.");
     for (size_t i = 0; i < plan->engine.env_count; i++)
