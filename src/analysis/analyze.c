@@ -11,7 +11,7 @@
 /* Each request of the plan is there, in order of id: null, or how many are not. */
 static const char *find_lack_of_requests(const struct records *r, struct arena *a)
 {
-    int64_t planned = r->plan.requests.count, there = 0;
+    int64_t planned = r->plan.load_count > 0 ? ABSENT_I64 : r->plan.requests.count, there = 0;
     for (size_t i = 0; i < r->request_count; i++)
         there += r->requests[i].id < planned && (i == 0 || r->requests[i].id != r->requests[i - 1].id);
     return planned == ABSENT_I64 || there >= planned

@@ -25,6 +25,14 @@ const char *args_nearest(const char *text, const char *const *names)
     return begun ? begun : nearest_of(span_of(text), names);
 }
 
+bool args_given(const struct command *c, const struct args *args, const char *name)
+{
+    for (size_t i = 0; i < c->option_count; i++)
+        if (strcmp(c->options[i].name, name) == 0)
+            return args->given[i] != NULL;
+    return false;
+}
+
 const char *option_doc(const struct option *o)
 {
     must(o->doc || o->field.doc);

@@ -24,7 +24,7 @@
 #include "base/err.h"
 #include "schema/schema.h"
 
-enum { ARGS_OPERANDS_MAX = 64, ARGS_LIST_MAX = 64, ARGS_OPTIONS_MAX = 24 };
+enum { ARGS_OPERANDS_MAX = 64, ARGS_LIST_MAX = 64, ARGS_OPTIONS_MAX = 48 };
 
 struct option {
     const char *name;  /* with its dashes: "--format" */
@@ -62,6 +62,9 @@ struct args {
  * nearest known option, and where to read on. Texts are argv's own or live in the arena. */
 bool args_parse(const struct command *c, int argc, char **argv, struct arena *a, void *options, struct args *ret_args,
                 struct err *e);
+
+/* Was the option of that name given? */
+bool args_given(const struct command *c, const struct args *args, const char *name);
 
 /* The option's sentence. */
 const char *option_doc(const struct option *o);

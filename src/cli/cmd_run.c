@@ -1,10 +1,12 @@
 #include "cli/command.h"
 #include "cli/life.h"
+#include "cli/load_args.h"
 #include "cli/plan_args.h"
 #include "schema/table.h"
 
 struct run_choices {
     struct life_options life;
+    struct load_choices load;
     bool despite_preflight;
 };
 
@@ -15,8 +17,10 @@ static const struct option run_rows[] = {
      .doc = "Request file: JSON Lines with prompt or messages, and optionally max_tokens or other body keys. Plain, "
             "gzip or zstd; a pipe works too."},
     {"--count", 'n', "N", .plan_key = "requests.count",
-     .doc = "Number of formal requests. If the file has fewer, it is repeated. Random prompts need it."},
+     .doc = "Number of requests, of each load if there are several. If the file has fewer, it is repeated. Random "
+            "prompts need it, unless --for is given."},
     WORK_OPTIONS,
+    LOAD_OPTIONS(run_choices),
     {"--engine", 0, "KIND", .plan_key = "engine.kind",
      .doc = "Kind of engine, where openai is any server with that API."},
     {"--name", 0, "TEXT", .plan_key = "name", .doc = "Label for people; it becomes part of the folder's name."},
@@ -33,6 +37,8 @@ static bool run_run(struct call *call, struct err *e)
     struct life life = {.plan = plan, .options = &o->life, .despite_preflight = o->despite_preflight};
     if (!plan_args_make(call->command, call->args, call->arena, plan, &life.plan_source, e))
         return false;
+    if (!load_args_apply(&o->load, args_given(call->command, call->args, "--count"), call->arena, plan, e))
+        return false;
     call->code = life_run(&life, call->arena);
     return true;
 }
@@ -44,18 +50,24 @@ const struct command cmd_run = {
     .operands_max = 1,
     .takes_rest = true,
     .summary = "Measures one whole life of an inference service on real GPUs: idle baseline, start, warm-up, all "
-               "requests at once, stop, and release. Writes a new run folder, then prints its path and the result.",
+               "requests at once or other loads, stop, and release. Writes a new run folder, then prints its path and "
+               "the result.",
     .more =
         "Give a plan (a YAML file), an engine command after --, or both; the command then replaces the plan's. Keys "
         "that you leave out have the method's defaults. --dry-run prints every key with its meaning.\n"
         "Before the start, jtok names everything in the request file that it will not send, such as extra columns or "
         "keys that the plan sets.\n"
+        "All requests at once is the method's load, and the only one of a formal run. With --concurrency, --rate, "
+        "--trace or --loads the run is valid or excluded, never formal, and each load has a result of its own: after "
+        "10 s of silence the first one, after 5 s each further one, all in one life. Latencies count from the time at "
+        "which a request was meant to be sent.\n"
         "Ctrl-C stops the engine, waits for its release, and keeps the records. A second Ctrl-C cuts the wait short.",
     .example = "jtok run --gpus 0 --requests prompts.jsonl -- \\\n"
                "    vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
                "jtok run --gpus 0 --input-tokens 1024 --output-tokens 128..512 -n 500 -- \\\n"
                "    vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
-               "jtok run plan.yaml --set requests.count=200",
+               "jtok run plan.yaml --set requests.count=200\n"
+               "jtok run plan.yaml --loads concurrency=1,8,64,burst --for 60s --slo ttft=2s,tpot=50ms",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_PLAN) | EXIT_BIT(EXIT_DEVICE) | EXIT_BIT(EXIT_BUSY) |
              EXIT_BIT(EXIT_ENGINE) | EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_INTERRUPTED),
     .options = run_rows,

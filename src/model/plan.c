@@ -178,10 +178,10 @@ static const struct field plan_load_fields[] = {
     TEXT(plan_load, sha256, "trace: SHA-256 of the file's bytes, as they were read.", FLAGS(FIELD_RESOLVED)),
     F64(plan_load, scale, "trace: factor on its times; 0.5 is twice as fast.", RANGE(1e-6, 1e6), DEFAULT(1)),
     I64(plan_load, count, "Number of requests; null: as many as the time allows, a burst or a trace all of its own.",
-        UNIT("requests"), RANGE(1, 1e8)),
+        UNIT("requests"), RANGE(1, 4e6)),
     F64(plan_load, for_s, "How long requests are sent; null: until `count` were.", UNIT("s"), RANGE(0.1, 1e7)),
 };
-static const struct schema plan_load_schema = SCHEMA(plan_load, "One load.");
+const struct schema plan_load_schema = SCHEMA(plan_load, "One load.");
 
 static const struct field plan_slo_fields[] = {
     F64(plan_slo, ttft_s, "Limit of the time to first token; null: none.", UNIT("s"), RANGE(1e-6, 1e6)),
@@ -285,6 +285,13 @@ const struct schema plan_schema = SCHEMA(plan, "A plan: everything that decides 
 void plan_defaults(struct plan *p)
 {
     schema_defaults(&plan_schema, p);
+}
+
+struct plan_load plan_load_default(void)
+{
+    struct plan_load load;
+    schema_defaults(&plan_load_schema, &load);
+    return load;
 }
 
 struct plan_limits plan_limits_default(void)

@@ -157,10 +157,13 @@ struct plan {
     const char *runs;
 };
 
-extern const struct schema plan_schema;
+extern const struct schema plan_schema, plan_load_schema;
 
 /* Every field at its default or absent. */
 void plan_defaults(struct plan *p);
+
+/* A load of which nothing is said: every field at its default or absent. */
+struct plan_load plan_load_default(void);
 
 /* The limits of METHOD section 4, timers. */
 struct plan_limits plan_limits_default(void);

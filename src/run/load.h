@@ -56,9 +56,9 @@ struct load {
     /* One of the plan's loads, else `planned` is null and `number` -1. */
     const struct plan_load *planned;
     int32_t number;
-    size_t first;      /* its first request's place among all requests of the plan's loads, which is its id, too */
-    size_t sent;       /* submitted; valid once the load has ended */
-    int64_t last_ns;   /* run time from which on nothing more was sent; ABSENT_I64: not yet */
+    size_t first;    /* its first request's place among all requests of the plan's loads, which is its id, too */
+    size_t sent;     /* submitted; valid once the load has ended */
+    int64_t last_ns; /* run time from which on nothing more was sent; ABSENT_I64: not yet */
     struct rec_client condition;     /* of its client, and */
     struct client_progress progress; /* what it has counted; both valid once the load is closed */
     struct draw *draw;               /* paced: where its requests come from */
@@ -91,8 +91,8 @@ void load_begin(struct load *l, int64_t start_ns);
 /* Ends everything still open as cancelled; `ended` and `closed` follow. */
 void load_cancel(struct load *l);
 
-/* Closes the client (what it has not recorded yet is recorded now) and frees the bytes. Counts and times stay; of one of
- * the plan's loads what load_progress and load_list_condition say, too. A zeroed load is accepted, and one that was
+/* Closes the client (what it has not recorded yet is recorded now) and frees the bytes. Counts and times stay; of one
+ * of the plan's loads what load_progress and load_list_condition say, too. A zeroed load is accepted, and one that was
  * closed. */
 void load_close(struct load *l);
 

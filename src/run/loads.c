@@ -8,10 +8,10 @@
 #define START_EARLY_NS (20 * MS_NS)
 /* Connections of a burst are opened that long before it at least, beside METHOD section 4's silence: waves of 64 each
  * 10 ms. */
-#define BURST_LEAD_NS     SECOND_NS
-#define BURST_CONNECT_NS  (MS_NS / 4)
-#define SCRAPE_NS         SECOND_NS
-#define CANCEL_LIMIT_NS   (5 * SECOND_NS)
+#define BURST_LEAD_NS    SECOND_NS
+#define BURST_CONNECT_NS (MS_NS / 4)
+#define SCRAPE_NS        SECOND_NS
+#define CANCEL_LIMIT_NS  (5 * SECOND_NS)
 
 /* What the loads of one run share on their way. */
 struct going {

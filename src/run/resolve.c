@@ -60,9 +60,9 @@ static bool resolve_requests(struct resolving *v, struct err *e)
 
 /* ---- loads ---- */
 
-/* How many requests a load sends at most: its count, or what its time allows; a closed loop's requests are taken to last
- * a second at least. And how many of them may be open at once: of an open loop two seconds' worth, where the server
- * keeps up. */
+/* How many requests a load sends at most: its count, or what its time allows; a closed loop's requests are taken to
+ * last a second at least. And how many of them may be open at once: of an open loop two seconds' worth, where the
+ * server keeps up. */
 static double load_requests(const struct plan_load *l, double *ret_open)
 {
     double count = l->count == ABSENT_I64 ? INFINITY : (double)l->count, by_time = INFINITY, open = count;
@@ -402,8 +402,8 @@ bool resolve(const struct plan *given, const struct resolve_options *o, struct a
     preflight_leftovers(&r->preflight, NULL);
     size_t open;
     resolve_count_requests(plan, &r->set, &open);
-    if (!preflight_open_files(&r->preflight, (int64_t)open, NULL, e) || !resolve_port(&v, e) ||
-        !can_connect(&v, e) || !can_launch(&v, e) || !resolve_snapshot(&v, e) || !signals_none(o->signals, e))
+    if (!preflight_open_files(&r->preflight, (int64_t)open, NULL, e) || !resolve_port(&v, e) || !can_connect(&v, e) ||
+        !can_launch(&v, e) || !resolve_snapshot(&v, e) || !signals_none(o->signals, e))
         return false;
     r->plan = plan;
     return true;

@@ -32,7 +32,7 @@ struct resolved {
     struct preflight preflight;
     struct snapshot snapshot; /* folder null: the plan names none */
     struct secrets secrets;
-    const char *api_key;    /* null: none */
+    const char *api_key; /* null: none */
     size_t trace_count;
     struct trace *traces;   /* one a load of the plan, those that are no traces zeroed; null: the plan has no loads */
     struct running running; /* attach, watch: what was found behind the port; else zeroed */
@@ -55,8 +55,8 @@ bool resolve(const struct plan *given, const struct resolve_options *o, struct a
 /* The GPUs of a plan whose device is open: chosen by its names, and their UUIDs into it. For the parts of resolve. */
 bool resolve_gpu_names(struct plan *p, struct arena *a, struct resolved *r, struct err *e);
 
-/* How many requests the run will send, as far as the plan tells it: what a load by time sends is guessed generously. And
- * how many of them may be open at once. */
+/* How many requests the run will send, as far as the plan tells it: what a load by time sends is guessed generously.
+ * And how many of them may be open at once. */
 size_t resolve_count_requests(const struct plan *p, const struct request_set *set, size_t *ret_open);
 
 /* A zeroed struct is accepted. */

@@ -253,7 +253,7 @@ static const struct stage whole_life[] = {
 };
 
 static const struct stage loaded_life[] = {
-    {go_baseline, NULL}, {go_start, NULL},   {go_warmup, NULL},      {go_loads, NULL},
+    {go_baseline, NULL}, {go_start, NULL},      {go_warmup, NULL},        {go_loads, NULL},
     {go_settle, NULL},   {go_stop, is_started}, {go_release, is_started},
 };
 

@@ -157,7 +157,7 @@ static void read_list(struct yaml_reader *r, const struct slot *list)
         struct spot at = spot_here(r);
         const struct slot item = {f, f->item, list_push(r->p->arena, &items, &count, field_item_size(f)), NULL};
         if (f->item == FIELD_OBJECT && type == YAML_MAPPING_START_EVENT) {
-            slot_set_absent(&item);
+            schema_defaults(f->sub, slot_object(&item));
             read_object(r, f->sub, slot_object(&item));
         } else if (f->item != FIELD_OBJECT && type == YAML_SCALAR_EVENT) {
             parse_value(&item, scalar_text(r), false, &at, r->p);

@@ -1,11 +1,11 @@
 /* When the requests of an open loop are meant to be sent (METHOD section 11): ns from the load's start, the first at 0,
  * rising.
  *
- * rate, constant: request i at i / rate. poisson: distances -ln(u) / rate. gamma: distances of a gamma distribution with
- * the shape `burstiness` and the mean 1 / rate (Marsaglia and Tsang 2000), as vLLM's client has it; with the shape 1 it
- * is a Poisson process. The distance before request i is drawn from seed and i alone (store/draw.h), rounded to whole
- * ns: equal seeds give equal times on every machine, and a longer load begins as a shorter one does. trace: the times of
- * a file, less its first, times the scale. */
+ * rate, constant: request i at i / rate. poisson: distances -ln(u) / rate. gamma: distances of a gamma distribution
+ * with the shape `burstiness` and the mean 1 / rate (Marsaglia and Tsang 2000), as vLLM's client has it; with the shape
+ * 1 it is a Poisson process. The distance before request i is drawn from seed and i alone (store/draw.h), rounded to
+ * whole ns: equal seeds give equal times on every machine, and a longer load begins as a shorter one does. trace: the
+ * times of a file, less its first, times the scale. */
 #ifndef JTOK_STORE_ARRIVALS_H
 #define JTOK_STORE_ARRIVALS_H
 

@@ -20,7 +20,7 @@ static const struct column {
     const char *name;
     double unit_s;
 } columns[] = {
-    {"t_s", 1},  {"time_s", 1},   {"arrival_s", 1},  {"time", 1},           {"timestamp", 1}, {"arrived_at", 1},
+    {"t_s", 1},     {"time_s", 1},     {"arrival_s", 1},       {"time", 1}, {"timestamp", 1}, {"arrived_at", 1},
     {"t_ms", 1e-3}, {"time_ms", 1e-3}, {"timestamp_ms", 1e-3},
 };
 
@@ -136,8 +136,7 @@ static bool take_head(struct reading *r, const struct span *fields, size_t n, st
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
-            if (fields[i].n == strlen(columns[k].name) &&
-                strncasecmp(fields[i].p, columns[k].name, fields[i].n) == 0) {
+            if (fields[i].n == strlen(columns[k].name) && strncasecmp(fields[i].p, columns[k].name, fields[i].n) == 0) {
                 r->column = i;
                 r->column_count = n;
                 r->unit_s = columns[k].unit_s;
