@@ -67,7 +67,8 @@ const struct command cmd_run = {
                "jtok run --gpus 0 --input-tokens 1024 --output-tokens 128..512 -n 500 -- \\\n"
                "    vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
                "jtok run plan.yaml --set requests.count=200\n"
-               "jtok run plan.yaml --loads concurrency=1,8,64,burst --for 60s --slo ttft=2s,tpot=50ms",
+               "jtok run plan.yaml --loads concurrency=1,8,64,burst --for 60s \\\n"
+               "    --slo ttft=2s,tpot=50ms",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_PLAN) | EXIT_BIT(EXIT_DEVICE) | EXIT_BIT(EXIT_BUSY) |
              EXIT_BIT(EXIT_ENGINE) | EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_INTERRUPTED),
     .options = run_rows,

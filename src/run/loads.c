@@ -74,11 +74,11 @@ static bool wait_silence(const struct going *g, struct load *l, int64_t start)
 static bool be_silent(const struct going *g, struct load *l, size_t first, int64_t since)
 {
     struct stage_machine *m = g->machine;
-    stage_enter(m, RUN_SILENCE);
     struct err e;
     load_plan(l, g->asking->site, (size_t)l->number, first);
     if (!load_open(l, ask_address(g->asking->ask), &e))
         return stage_fail_with(m, &e);
+    stage_enter(m, RUN_SILENCE);
     if (l->number > 0)
         return wait_silence(g, l, since + METHOD_SILENCE_LOADS_NS);
     scrape_start(g->asking->scrape, SCRAPE_NS);

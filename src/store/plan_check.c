@@ -31,7 +31,7 @@ static void check_rate(const struct plan_load *l, size_t i, struct problems *p)
                      "Missing: the kind rate needs the number of requests a second, for example 4.");
     if (ENUM_ABSENT(l->arrivals) || l->seed == ABSENT_I64)
         problems_add(p, arena_format(p->arena, "loads.%zu", i),
-                     "arrivals and seed must not be null. Leave the key out for its default.");
+                     "Arrivals and seed must not be null. Leave the key out for its default.");
     else if (l->arrivals == ARRIVAL_GAMMA && isnan(l->burstiness))
         problems_add(p, key, "Missing: gamma arrivals need the shape of the distances, for example 0.5; 1 is Poisson.");
     else if (l->arrivals != ARRIVAL_GAMMA && !isnan(l->burstiness))
@@ -63,7 +63,7 @@ static void check_load(const struct plan *plan, size_t i, struct problems *p)
         problems_add(p, arena_format(p->arena, "%s.scale", at),
                      "It must not be null. Leave the key out for its default.");
     if (l->kind != LOAD_BURST && plan->requests.connect == CONNECT_WITH_REQUEST)
-        problems_add(p, "requests.connect", "with_request is for bursts: a load of kind %s opens connections ahead.",
+        problems_add(p, "requests.connect", "Only a burst connects with each request: a load of kind %s opens connections ahead.",
                      load_kind_names[l->kind]);
 }
 
