@@ -53,7 +53,7 @@ struct child {
     int64_t guardian_pid; /* 0: dead and reaped */
     int64_t main_pid;     /* ABSENT_I64: not started */
     int64_t exit_status;
-    bool gone, first_pid_namespace;
+    bool gone, leaves, first_pid_namespace;
     enum phase phase;
     struct child_stop_times times;
     int64_t phase_end_ns;  /* of MAIN, GROUP, KILL; INT64_MAX: never */
@@ -241,6 +241,19 @@ void child_stop(struct child *c, const struct child_stop_times *t)
     set_timer(c);
 }
 
+void child_signal(struct child *c, int number)
+{
+    must(number > 0 && number < NSIG);
+    if (c->main_pid != ABSENT_I64 && !c->gone)
+        send_order(c, ORDER_SIGNAL_GROUP, number);
+}
+
+void child_leave(struct child *c)
+{
+    must(c->exit_status != ABSENT_I64);
+    c->leaves = true;
+}
+
 void child_kill(struct child *c)
 {
     if (c->main_pid == ABSENT_I64 || c->gone || c->phase >= PHASE_KILL)
@@ -339,6 +352,8 @@ static void read_reports(struct child *c)
     while (c->socket.fd >= 0 && (got = receive_report(c, &m)) > 0) {
         if (m.report == REPORT_EXITED)
             main_exited(c, m.t_ns, m.value);
+        else if (m.report == REPORT_GROUP_GONE && c->events.group_gone)
+            c->events.group_gone(c->events.self, m.t_ns);
         else if (m.report == REPORT_GONE)
             all_gone(c, m.t_ns);
     }
@@ -352,6 +367,12 @@ bool child_can_start(const struct child_spec *s, struct err *e)
 {
     must(s->argv && s->argv[0]);
     return start_is_possible(s, e);
+}
+
+int child_exec_fault(const struct child_spec *s)
+{
+    must(s->argv && s->argv[0]);
+    return start_fault(s);
 }
 
 static bool await_start(struct child *c, const struct child_spec *s, struct err *e)
@@ -368,14 +389,13 @@ static bool await_start(struct child *c, const struct child_spec *s, struct err 
             return start_explain(s, (enum guardian_step)m.more, m.value, e);
         if (got < 0)
             return err_set(e, ERR_SYSTEM,
-                           "The engine was not started, because the guardian process is dead. Look for who killed it, "
-                           "for example the "
-                           "kernel's out-of-memory killer in `dmesg`.");
+                           "%s was not started, because the guardian process is dead. Look for who killed it, for "
+                           "example the kernel's out-of-memory killer in `dmesg`.",
+                           start_noun(s));
         int64_t left_ns = limit_ns - clock_now_ns();
         if (left_ns <= 0)
-            return err_set(e, ERR_ENGINE,
-                           "The engine's command %s did not start within 30 s. Check whether its file system hangs.",
-                           s->argv[0]);
+            return err_set(e, ERR_ENGINE, "%s %s did not start within 30 s. Check whether its file system hangs.",
+                           s->any_command ? "The command" : "The engine's command", s->argv[0]);
         struct pollfd p = {.fd = c->socket.fd, .events = POLLIN};
         poll(&p, 1, (int)(left_ns / 1000000) + 1);
     }
@@ -386,29 +406,35 @@ static bool watch_output(struct child *c, struct output *o, struct err *e)
     return !c->loop || loop_add(c->loop, &o->watch, EPOLLIN, e);
 }
 
-/* Pipes and strings go to the guardian, which starts the engine; what it has got is closed here. */
-static bool order_start(struct child *c, const struct child_spec *s, int *ret_out, int *ret_err, struct err *e)
+/* Strings and descriptors go to the guardian, which starts the process. */
+static bool order_start(struct child *c, const struct child_spec *s, const int standard[3], struct err *e)
 {
-    int out[2] = {-1, -1}, error[2] = {-1, -1};
     struct guardian_order_message order;
     int strings = start_strings(s, &order);
-    bool ok = strings >= 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(error, O_CLOEXEC) == 0 &&
-              start_send(c->socket.fd, &order, (const int[]){strings, out[1], error[1]});
-    if (!ok)
-        err_set_errno(e, ERR_SYSTEM, errno,
-                      "The engine was not started, because the pipes or the memory for its start could not be had");
-    ok = ok && await_start(c, s, e);
+    bool sent =
+        strings >= 0 && start_send(c->socket.fd, &order, (const int[]){strings, standard[0], standard[1], standard[2]});
+    if (!sent)
+        err_set_errno(e, ERR_SYSTEM, errno, "%s was not started, because the memory for its start could not be had",
+                      start_noun(s));
     close_fd(&strings);
-    close_fd(&out[1]);
-    close_fd(&error[1]);
-    if (!ok) {
-        close_fd(&out[0]);
-        close_fd(&error[0]);
+    if (!sent || !await_start(c, s, e))
         return false;
-    }
-    *ret_out = out[0];
-    *ret_err = error[0];
+    c->gone = false;
+    struct proc p;
+    if (proc_read(c->main_pid, &p))
+        known_add(&c->known, &p);
     return true;
+}
+
+/* With jtok's own input, output and error; one that is closed is replaced by nothing at all. */
+static bool start_command(struct child *c, const struct child_spec *s, struct err *e)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC), standard[3];
+    for (int fd = 0; fd < 3; fd++)
+        standard[fd] = fcntl(fd, F_GETFD) < 0 ? null : fd;
+    bool started = order_start(c, s, standard, e);
+    close_fd(&null);
+    return started;
 }
 
 static void take_pipe(struct output *o, int fd)
@@ -419,28 +445,41 @@ static void take_pipe(struct output *o, int fd)
     fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES); /* refused to users over their quota, who keep the 64 KiB of a plain pipe */
 }
 
+/* With its output in pipes, and nothing to read. What it has got is closed here. */
+static bool start_engine(struct child *c, const struct child_spec *s, struct err *e)
+{
+    int out[2] = {-1, -1}, error[2] = {-1, -1}, null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    bool piped = null >= 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(error, O_CLOEXEC) == 0;
+    if (!piped)
+        err_set_errno(e, ERR_SYSTEM, errno, "The engine was not started, because the pipes for it could not be had");
+    bool started = piped && order_start(c, s, (const int[]){null, out[1], error[1]}, e);
+    close_fd(&null);
+    close_fd(&out[1]);
+    close_fd(&error[1]);
+    if (!started) {
+        close_fd(&out[0]);
+        close_fd(&error[0]);
+        return false;
+    }
+    take_pipe(&c->out, out[0]);
+    take_pipe(&c->err, error[0]);
+    if (watch_output(c, &c->out, e) && watch_output(c, &c->err, e))
+        return true;
+    child_kill(c);
+    return false;
+}
+
 bool child_start(struct child *c, const struct child_spec *s, int64_t *ret_pid, struct err *e)
 {
     must(s->argv && s->argv[0]);
     must(!child_is_started(c));
     if (c->socket.fd < 0)
-        return err_set(
-            e, ERR_SYSTEM,
-            "The engine was not started, because the guardian process is dead. Look for who killed it, for example the "
-            "kernel's out-of-memory killer in `dmesg`.");
-    int out, error;
-    if (!order_start(c, s, &out, &error, e))
+        return err_set(e, ERR_SYSTEM,
+                       "%s was not started, because the guardian process is dead. Look for who killed it, for example "
+                       "the kernel's out-of-memory killer in `dmesg`.",
+                       start_noun(s));
+    if (!(s->any_command ? start_command(c, s, e) : start_engine(c, s, e)))
         return false;
-    c->gone = false;
-    take_pipe(&c->out, out);
-    take_pipe(&c->err, error);
-    struct proc p;
-    if (proc_read(c->main_pid, &p))
-        known_add(&c->known, &p);
-    if (!watch_output(c, &c->out, e) || !watch_output(c, &c->err, e)) {
-        child_kill(c);
-        return false;
-    }
     if (ret_pid)
         *ret_pid = c->main_pid;
     return true;
@@ -567,6 +606,10 @@ void child_close(struct child *c)
         return;
     detach(c);
     c->events = (struct child_events){0};
+    if (c->leaves && c->guardian_pid && !c->gone) {
+        send_order(c, ORDER_LEAVE, 0);
+        c->gone = true;
+    }
     end_tree(c, clock_now_ns() + CLOSE_LIMIT_NS);
     close_fd(&c->out.watch.fd);
     close_fd(&c->err.watch.fd);

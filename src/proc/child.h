@@ -50,6 +50,9 @@ struct child_events {
     /* The engine's first process has ended. status: exit code, or 128 + signal. Every line that was written before has
      * been delivered. Others of the tree may still live. */
     void (*exited)(void *self, int64_t t_ns, int status);
+    /* The first process has ended, and no process of its group is left; what has left the group may live on. Once,
+     * after `exited`. */
+    void (*group_gone)(void *self, int64_t t_ns);
     /* No process of the tree is left (METHOD: t9). Comes once, after `exited`. */
     void (*gone)(void *self, int64_t t_ns);
     /* The stop sequence has run through and processes are still there (state D: uninterruptible). Killing goes on, and
@@ -63,6 +66,9 @@ struct child_spec {
     const char *const *argv; /* null-terminated; argv[0] is looked up in the PATH of `env` */
     const char *const *env;  /* null-terminated "NAME=value": all of the environment; null: jtok's own */
     const char *folder;      /* working directory; null: jtok's own */
+    /* Any command, not an engine: it keeps jtok's standard input, output and error, so that no line is delivered, and
+     * errors speak of a command. */
+    bool any_command;
 };
 
 /* The stop sequence's pauses. */
@@ -83,9 +89,12 @@ void child_close(struct child *c);
 /* Puts it on a loop, before or after the start. child_close takes it off. */
 bool child_attach(struct child *c, struct loop *l, struct err *e);
 
-/* Would child_start find a program to execute? Starts nothing; false with the error that child_start would give. A
- * command that is a relative path is not looked at. */
+/* Would child_start find a program to execute? Starts nothing; false with the error that child_start would give. An
+ * engine's command that is a relative path is not looked at. */
 bool child_can_start(const struct child_spec *spec, struct err *e);
+
+/* What exec would say of it, as far as that is known before: ENOENT, EACCES ...; 0: nothing. */
+int child_exec_fault(const struct child_spec *spec);
 
 /* Starts the engine; once. Returns when exec has succeeded or failed: an error says which command failed in what way
  * and what to check. METHOD's t2 is stamped by the caller just before this call. *ret_pid may be null. */
@@ -94,6 +103,12 @@ bool child_start(struct child *c, const struct child_spec *spec, int64_t *ret_pi
 /* Begins the stop sequence; further calls do nothing but shorten what is left to `t`. Where the first process has ended
  * already it begins with the group. Nothing happens when the tree is gone. */
 void child_stop(struct child *c, const struct child_stop_times *t);
+
+/* A signal to the first process's group; nothing where it is gone. */
+void child_signal(struct child *c, int number);
+
+/* What is left of the tree once the first process has ended runs on when the child is closed; else it is killed. */
+void child_leave(struct child *c);
 
 /* SIGKILL to everything at once. */
 void child_kill(struct child *c);

@@ -20,14 +20,14 @@
 #include "base/must.h"
 #include "proc/tree.h"
 
-enum { KILL_PAUSE_MS = 10, KILL_PAUSE_MAX_MS = 200 };
+enum { KILL_PAUSE_MS = 10, KILL_PAUSE_MAX_MS = 200, GROUP_PAUSE_MS = 100 };
 #define ALONE_LIMIT_NS INT64_C(60000000000) /* how long it goes on killing after jtok's death */
 
 struct guardian {
     int socket, signals;
     int64_t jtok_pid;
     pid_t main_pid; /* 0: not started */
-    bool main_ended, gone;
+    bool main_ended, group_gone, gone;
     bool alone; /* jtok is dead, or has closed the socket */
     bool killing;
     int pause_ms;
@@ -70,9 +70,10 @@ static _Noreturn void become_engine(pid_t guardian, const int *fds, int report_f
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (folder && chdir(folder) < 0)
         give_up(report_fd, STEP_FOLDER, errno);
-    /* Descriptors 0 to 2 are /dev/null in the guardian, so these two are above them. */
-    dup2(fds[1], STDOUT_FILENO);
-    dup2(fds[2], STDERR_FILENO);
+    /* Descriptors 0 to 2 are /dev/null in the guardian, so these are above them. */
+    dup2(fds[START_IN], STDIN_FILENO);
+    dup2(fds[START_OUT], STDOUT_FILENO);
+    dup2(fds[START_ERR], STDERR_FILENO);
     environ = env; /* execvp looks in this PATH */
     execvp(argv[0], argv);
     give_up(report_fd, STEP_EXEC, errno);
@@ -131,7 +132,7 @@ static void fork_engine(struct guardian *g, const int *fds, const char *folder, 
 static void start(struct guardian *g, const struct guardian_order_message *m, const int *fds)
 {
     struct stat st;
-    if (fstat(fds[0], &st) < 0 || st.st_size <= 0 || m->value < 1 || m->more < 0) {
+    if (fstat(fds[START_STRINGS], &st) < 0 || st.st_size <= 0 || m->value < 1 || m->more < 0) {
         report(g, REPORT_FAILED, EINVAL, STEP_FORK, clock_now_ns());
         return;
     }
@@ -139,7 +140,7 @@ static void start(struct guardian *g, const struct guardian_order_message *m, co
     char *bytes = mem_alloc(n);
     char **argv = mem_zero((size_t)m->value + 1, sizeof *argv), **env = mem_zero((size_t)m->more + 1, sizeof *env);
     char *folder;
-    if (pread(fds[0], bytes, n, 0) != (ssize_t)n || !split(bytes, n, m, &folder, argv, env))
+    if (pread(fds[START_STRINGS], bytes, n, 0) != (ssize_t)n || !split(bytes, n, m, &folder, argv, env))
         report(g, REPORT_FAILED, EINVAL, STEP_FORK, clock_now_ns());
     else
         fork_engine(g, fds, folder, argv, env);
@@ -150,18 +151,23 @@ static void start(struct guardian *g, const struct guardian_order_message *m, co
 
 /* ---- the guardian ---- */
 
-static void signal_group(struct guardian *g, int number)
+/* Is somebody of the tree in the group? Only then is its number surely ours. */
+static bool group_lives(const struct guardian *g)
 {
     assert(g->main_pid > 0);
-    /* Only while somebody of the tree is in the group is its number surely ours. */
     struct proc *list;
     size_t n = proc_below(getpid(), &list);
-    for (size_t i = 0; i < n; i++)
-        if (list[i].group == g->main_pid && list[i].state != 'Z') {
-            kill(-g->main_pid, number);
-            break;
-        }
+    bool lives = false;
+    for (size_t i = 0; i < n && !lives; i++)
+        lives = list[i].group == g->main_pid && list[i].state != 'Z';
     free(list);
+    return lives;
+}
+
+static void signal_group(struct guardian *g, int number)
+{
+    if (group_lives(g))
+        kill(-g->main_pid, number);
 }
 
 static void kill_all(struct guardian *g)
@@ -170,6 +176,18 @@ static void kill_all(struct guardian *g)
     if (g->main_pid)
         signal_group(g, SIGKILL);
     proc_kill_below(getpid());
+}
+
+/* A group without a process is told by one call; what a parent outside it has not reaped is seen in /proc alone. */
+static void look_for_group(struct guardian *g, int64_t now_ns)
+{
+    if (!g->main_ended || g->group_gone)
+        return;
+    bool empty = kill(-g->main_pid, 0) < 0 && errno == ESRCH;
+    if (!empty && group_lives(g))
+        return;
+    g->group_gone = true;
+    report(g, REPORT_GROUP_GONE, 0, 0, now_ns);
 }
 
 static void reap(struct guardian *g)
@@ -184,6 +202,7 @@ static void reap(struct guardian *g)
         g->main_ended = true;
         report(g, REPORT_EXITED, status, 0, now_ns);
     }
+    look_for_group(g, now_ns);
     if (!some_left) {
         g->gone = true;
         report(g, REPORT_GONE, 0, 0, now_ns);
@@ -226,6 +245,10 @@ static void obey(struct guardian *g, const struct guardian_order_message *m, con
         break;
     case ORDER_KILL:
         begin_killing(g);
+        break;
+    case ORDER_LEAVE:
+        if (g->main_ended)
+            _exit(0);
         break;
     default:
         break;
@@ -290,7 +313,9 @@ void guardian_run(int socket, int64_t jtok_pid)
     while (!(g.alone && (g.gone || !g.main_pid || clock_now_ns() - g.alone_since_ns > ALONE_LIMIT_NS))) {
         struct pollfd p[] = {{.fd = g.alone ? -1 : g.socket, .events = POLLIN}, {.fd = g.signals, .events = POLLIN}};
         bool busy = g.killing && g.main_pid && !g.gone;
-        poll(p, 2, busy ? g.pause_ms : -1);
+        /* The last of the group may be the child of one outside it, whose end is not told here. */
+        bool watching = g.main_ended && !g.group_gone && !g.gone;
+        poll(p, 2, busy ? g.pause_ms : watching ? GROUP_PAUSE_MS : -1);
         struct signalfd_siginfo info;
         while (read(g.signals, &info, sizeof info) == (ssize_t)sizeof info)
             ;

@@ -1,7 +1,7 @@
 /* Inside of child.h: the process between jtok and the engine, and the messages on the socket between the two.
  *
- * SOCK_SEQPACKET: one message, one packet. A start carries three descriptors: a memory file with the strings, and the
- * write ends for stdout and stderr. */
+ * SOCK_SEQPACKET: one message, one packet. A start carries four descriptors: a memory file with the strings, and what
+ * becomes stdin, stdout and stderr. */
 #ifndef JTOK_PROC_GUARDIAN_H
 #define JTOK_PROC_GUARDIAN_H
 
@@ -12,18 +12,21 @@ enum guardian_order {
     ORDER_SIGNAL_MAIN,  /* value: signal */
     ORDER_SIGNAL_GROUP, /* value: signal */
     ORDER_KILL,         /* everything, until nothing is left */
+    ORDER_LEAVE,        /* the first process has ended: the guardian ends, and what is left of the tree runs on */
 };
 
-enum { START_FDS = 3 }; /* that come with a start: the strings, and the write ends for stdout and stderr */
+/* That come with a start: the strings, then what becomes stdin, stdout and stderr. */
+enum { START_STRINGS, START_IN, START_OUT, START_ERR, START_FDS };
 
 struct guardian_order_message {
     int32_t order, value, more, has_folder;
 };
 
 enum guardian_report {
-    REPORT_STARTED, /* pid */
-    REPORT_FAILED,  /* value: errno; more: enum guardian_step */
-    REPORT_EXITED,  /* value: exit code or 128 + signal */
+    REPORT_STARTED,    /* pid */
+    REPORT_FAILED,     /* value: errno; more: enum guardian_step */
+    REPORT_EXITED,     /* value: exit code or 128 + signal */
+    REPORT_GROUP_GONE, /* the first process has ended, and no other of its process group is left */
     REPORT_GONE,
 };
 

@@ -61,29 +61,33 @@ bool start_send(int socket, const struct guardian_order_message *order, const in
 
 /* ---- would it work? ---- */
 
+const char *start_noun(const struct child_spec *s)
+{
+    return s->any_command ? "The command" : "The engine";
+}
+
 bool start_explain(const struct child_spec *s, enum guardian_step step, int number, struct err *e)
 {
-    const char *command = s->argv[0];
+    const char *command = s->argv[0], *whose = s->any_command ? "The command" : "The engine's command";
     if (step == STEP_FOLDER)
         return err_set_errno(e, ERR_ENGINE, number,
                              "The engine was not started, because its working folder %s could not be entered",
                              s->folder);
     if (step == STEP_EXEC && number == ENOENT && !strchr(command, '/'))
         return err_set(e, ERR_ENGINE,
-                       "The engine's command \"%s\" was not found in the PATH. Activate the environment that it "
-                       "is installed in, or give its full path in the plan (engine.command).",
-                       command);
+                       "%s \"%s\" was not found in the PATH. Activate the environment that it is installed in, or give "
+                       "its full path%s.",
+                       whose, command, s->any_command ? "" : " in the plan (engine.command)");
     if (step == STEP_EXEC && number == ENOENT)
         return err_set(e, ERR_ENGINE,
-                       "The engine's command %s does not exist, or the interpreter in its first line does not. "
-                       "Check the path in the plan (engine.command).",
-                       command);
+                       "%s %s does not exist, or the interpreter in its first line does not. Check the path%s.", whose,
+                       command, s->any_command ? "" : " in the plan (engine.command)");
     if (step == STEP_EXEC && number == EACCES)
         return err_set(e, ERR_ENGINE,
-                       "The engine's command %s is not executable: it is not a program, lacks the x permission, "
-                       "or lies on a file system that is mounted noexec.",
-                       command);
-    return err_set_errno(e, ERR_ENGINE, number, "The engine's command %s could not be started", command);
+                       "%s %s is not executable: it is not a program, lacks the x permission, or lies on a file system "
+                       "that is mounted noexec.",
+                       whose, command);
+    return err_set_errno(e, ERR_ENGINE, number, "%s %s could not be started", whose, command);
 }
 
 /* Without a PATH, execvp has this one. */
@@ -104,27 +108,31 @@ static int exec_fault(const char *path)
     return !S_ISREG(st.st_mode) ? EACCES : access(path, X_OK) == 0 ? 0 : errno;
 }
 
-/* As execvp goes through the PATH: what lacks a permission is passed over, and reported when nothing better comes. (An
- * empty element is the engine's working folder, which is empty.) */
-bool start_is_possible(const struct child_spec *s, struct err *e)
+/* As execvp goes through the PATH: what lacks a permission is passed over, and reported when nothing better comes. An
+ * empty element is the working folder, of which an engine has an empty one of its own. */
+int start_fault(const struct child_spec *s)
 {
     const char *command = s->argv[0], *path = search_path(s);
-    if (strchr(command, '/')) {
-        int fault = *command == '/' ? exec_fault(command) : 0;
-        return !fault || start_explain(s, STEP_EXEC, fault, e);
-    }
+    if (strchr(command, '/'))
+        return *command == '/' || s->any_command ? exec_fault(command) : 0;
     int number = ENOENT;
     for (const char *end; *path; path = *end ? end + 1 : end) {
         char file[PATH_MAX];
         end = strchrnul(path, ':');
-        if (end == path)
+        if (end == path && !s->any_command)
             continue;
-        snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path, command);
+        snprintf(file, sizeof file, "%.*s/%s", end == path ? 1 : (int)(end - path), end == path ? "." : path, command);
         int fault = exec_fault(file);
         if (!fault)
-            return true;
+            return 0;
         if (fault == EACCES)
             number = EACCES;
     }
-    return start_explain(s, STEP_EXEC, number, e);
+    return number;
+}
+
+bool start_is_possible(const struct child_spec *s, struct err *e)
+{
+    int fault = start_fault(s);
+    return !fault || start_explain(s, STEP_EXEC, fault, e);
 }

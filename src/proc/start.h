@@ -16,6 +16,12 @@ bool start_send(int socket, const struct guardian_order_message *order, const in
  */
 bool start_explain(const struct child_spec *s, enum guardian_step step, int number, struct err *e);
 
+/* "The engine", or "The command": how a sentence begins. */
+const char *start_noun(const struct child_spec *s);
+
+/* As child_exec_fault says. */
+int start_fault(const struct child_spec *s);
+
 /* As child_can_start says. */
 bool start_is_possible(const struct child_spec *s, struct err *e);
 

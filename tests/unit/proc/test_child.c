@@ -17,6 +17,9 @@
 #define S  (1000 * MS)
 
 struct seen {
+    int groups;
+    int64_t group_gone_ns;
+    bool stop_at_group;
     struct child *child;
     struct loop *loop;
     struct buf out, err; /* lines, each with a '|' behind it, "+" where cut */
@@ -72,11 +75,26 @@ static void on_orphaned(void *self, const char *why)
     ((struct seen *)self)->orphans++;
 }
 
+static void on_group_gone(void *self, int64_t t_ns)
+{
+    struct seen *s = self;
+    assert_true(s->status >= 0); /* behind the first process */
+    s->groups++;
+    s->group_gone_ns = t_ns;
+    if (s->stop_at_group)
+        loop_stop(s->loop);
+}
+
 static struct child *open_child(struct seen *s)
 {
     *s = (struct seen){.status = -1};
-    struct child_events events = {
-        .self = s, .line = on_line, .exited = on_exited, .gone = on_gone, .stuck = on_stuck, .orphaned = on_orphaned};
+    struct child_events events = {.self = s,
+                                  .line = on_line,
+                                  .exited = on_exited,
+                                  .group_gone = on_group_gone,
+                                  .gone = on_gone,
+                                  .stuck = on_stuck,
+                                  .orphaned = on_orphaned};
     struct err e = {0};
     assert_ok(child_open(&s->child, &events, &e), e);
     assert_ok(loop_open(&s->loop, &e), e);
@@ -638,6 +656,109 @@ static void test_stop_from_a_callback(void **state)
     close_child(&s);
 }
 
+/* ---- any command ---- */
+
+/* The group outlives its first process by one that the shell left behind. */
+static void test_the_last_of_the_group_ends_it(void **state)
+{
+    (void)state;
+    struct seen s;
+    struct child *c = open_child(&s);
+    int64_t begin_ns = clock_now_ns();
+    start_sh(c, "sleep 0.5 & exit 3");
+    assert_true(run_until(&s, in(10 * S)));
+    assert_int_equal(s.status, 3);
+    assert_int_equal(s.groups, 1);
+    assert_true(s.group_gone_ns - begin_ns >= 500 * MS && s.group_gone_ns <= s.gone_ns);
+    close_child(&s);
+}
+
+/* Two of the tree outlive the group in a session of their own; one of them is the parent of the group's last process,
+ * whose end it alone is told. */
+static void test_a_daemon_is_not_of_the_group_and_can_be_left(void **state)
+{
+    (void)state;
+    struct seen s;
+    struct child *c = open_child(&s);
+    s.stop_at_group = true;
+    int64_t begin_ns = clock_now_ns();
+    start_sh(c, "(sleep 0.3 & exec setsid -w sleep 60) & sleep 0.1; exit 0");
+    run_until(&s, in(10 * S));
+    assert_int_equal(s.groups, 1);
+    assert_int_equal(s.gones, 0);
+    assert_true(s.group_gone_ns - begin_ns >= 300 * MS && s.group_gone_ns - begin_ns < 5 * S);
+    struct arena a = {0};
+    struct child_process *list;
+    size_t n;
+    struct err e = {0};
+    assert_ok(child_list(c, &a, &list, &n, &e), e);
+    child_leave(c);
+    close_child(&s);
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].state == 'Z')
+            continue;
+        left++;
+        assert_true(lives(list[i].pid));
+        assert_int_equal(kill((pid_t)list[i].pid, SIGKILL), 0);
+    }
+    assert_int_equal(left, 1);
+    arena_done(&a);
+}
+
+static void test_a_signal_reaches_the_group(void **state)
+{
+    (void)state;
+    struct seen s;
+    struct child *c = open_child(&s);
+    start_sh(c,
+             "sh -c 'trap \"exit 0\" TERM; echo ready; while :; do sleep 0.05; done' & trap 'wait; exit 7' TERM; wait");
+    await_line(&s, "ready");
+    clock_sleep_until_ns(in(100 * MS));
+    child_signal(c, SIGTERM);
+    assert_true(run_until(&s, in(10 * S)));
+    assert_int_equal(s.status, 7);
+    close_child(&s);
+}
+
+/* Its output is jtok's own: no line of it is delivered. */
+static void test_any_command_keeps_the_standard_streams(void **state)
+{
+    (void)state;
+    struct seen s;
+    struct child *c = open_child(&s);
+    int out = dup(STDOUT_FILENO), pipe_fds[2];
+    assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
+    dup2(pipe_fds[1], STDOUT_FILENO);
+    struct child_spec spec = {.argv = (const char *const[]){"sh", "-c", "echo through", NULL}, .any_command = true};
+    struct err e = {0};
+    bool started = child_start(c, &spec, NULL, &e);
+    dup2(out, STDOUT_FILENO);
+    close(out);
+    assert_true(started);
+    assert_true(run_until(&s, in(10 * S)));
+    char text[32] = "";
+    assert_int_equal(read(pipe_fds[0], text, sizeof text - 1), 8);
+    assert_string_equal(text, "through\n");
+    assert_int_equal(s.out.n, 0);
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    close_child(&s);
+}
+
+static void test_a_command_that_cannot_start_is_called_a_command(void **state)
+{
+    (void)state;
+    struct child_spec spec = {.argv = (const char *const[]){"no-such-program-here", NULL}, .any_command = true};
+    struct err e = {0};
+    assert_false(child_can_start(&spec, &e));
+    assert_int_equal(child_exec_fault(&spec), ENOENT);
+    assert_non_null(strstr(e.text, "The command \"no-such-program-here\" was not found"));
+    assert_null(strstr(e.text, "plan"));
+    spec.argv = (const char *const[]){"/etc/passwd", NULL};
+    assert_int_equal(child_exec_fault(&spec), EACCES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -662,6 +783,11 @@ int main(void)
         cmocka_unit_test(test_close_after_the_death_of_the_guardian),
         cmocka_unit_test(test_owns_pid_from_other_threads),
         cmocka_unit_test(test_stop_from_a_callback),
+        cmocka_unit_test(test_the_last_of_the_group_ends_it),
+        cmocka_unit_test(test_a_daemon_is_not_of_the_group_and_can_be_left),
+        cmocka_unit_test(test_a_signal_reaches_the_group),
+        cmocka_unit_test(test_any_command_keeps_the_standard_streams),
+        cmocka_unit_test(test_a_command_that_cannot_start_is_called_a_command),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
