@@ -48,18 +48,9 @@ static const char *gpu_name(void *self, uint32_t gpu)
     return gpus[gpu].uuid ? gpus[gpu].uuid : "GPU";
 }
 
-/* How power came back. */
-struct recovery {
-    int64_t t11_ns;   /* ABSENT_I64: it did not, or that was not proven */
-    int64_t first_ns; /* the first sample in band */
-    int64_t restarts; /* of the hold, after `count_after_ns` */
-    const char *why;  /* no t11: the reason */
-};
-
-/* Of n GPUs together, their samples fed in order of time. */
-static struct recovery power_recovered(const struct plan_method *plan, const struct rec_gpu *recorded,
-                                       const struct gpu_baseline *baseline, size_t n, int64_t formal_end_ns,
-                                       int64_t count_after_ns, struct arena *a)
+struct recovery release_power(const struct plan_method *plan, const struct rec_gpu *recorded,
+                              const struct gpu_baseline *baseline, size_t n, int64_t formal_end_ns,
+                              int64_t count_after_ns, struct arena *a)
 {
     must(count_after_ns >= formal_end_ns);
     struct recovery ret = {.t11_ns = ABSENT_I64, .first_ns = ABSENT_I64};
@@ -191,7 +182,7 @@ static struct gpu_release *judge_gpus(const struct records *r, const struct gpu_
         int64_t t = memory_released(&r->gpus[i], start_ns, end_ns, a, &why);
         memory_ns = t == ABSENT_I64 || memory_ns == ABSENT_I64 ? ABSENT_I64 : time_later(memory_ns, t);
         *ret_why = why && !*ret_why ? why : *ret_why;
-        struct recovery own = power_recovered(&r->plan.method, &r->gpus[i], &baseline[i], 1, end_ns, INT64_MAX, a);
+        struct recovery own = release_power(&r->plan.method, &r->gpus[i], &baseline[i], 1, end_ns, INT64_MAX, a);
         list[i] = (struct gpu_release){.memory_released_s = after(t, end_ns, why),
                                        .power_recovered_s = after(own.t11_ns, end_ns, own.why)};
     }
@@ -240,7 +231,7 @@ struct release_verdict release_judge(const struct records *r, const struct gpu_b
     e.memory_ns = released_by_boundary(r, e.memory_ns, formal_end_ns);
     int64_t gone =
         e.exit_ns == ABSENT_I64 || e.memory_ns == ABSENT_I64 ? INT64_MAX : time_later(e.exit_ns, e.memory_ns);
-    struct recovery all = power_recovered(&r->plan.method, r->gpus, baseline, r->gpu_count, formal_end_ns, gone, a);
+    struct recovery all = release_power(&r->plan.method, r->gpus, baseline, r->gpu_count, formal_end_ns, gone, a);
     e.power_ns = all.t11_ns;
     e.power_why = all.why;
     bool timed_out = records_boundary(r, BOUNDARY_RELEASE_TIMEOUT) != ABSENT_I64;

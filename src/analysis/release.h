@@ -20,6 +20,20 @@ struct release_verdict {
     struct gpu_release *gpus; /* of each */
 };
 
+/* How power came back. */
+struct recovery {
+    int64_t t11_ns;   /* ABSENT_I64: it did not, or that was not proven */
+    int64_t first_ns; /* the first sample in band */
+    int64_t restarts; /* of the hold, after `count_after_ns` */
+    const char *why;  /* no t11: the reason */
+};
+
+/* Of n GPUs together, by the plan's grid and hold: their samples from a time on, fed in order of time. `baseline` and
+ * `recorded` have n each. */
+struct recovery release_power(const struct plan_method *plan, const struct rec_gpu *recorded,
+                              const struct gpu_baseline *baseline, size_t n, int64_t formal_end_ns,
+                              int64_t count_after_ns, struct arena *a);
+
 /* Records in order. O(samples log states). */
 struct release_verdict release_judge(const struct records *r, const struct gpu_baseline *baseline, struct arena *a);
 

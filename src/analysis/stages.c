@@ -70,9 +70,7 @@ struct stage_bounds stages_bounds(const struct records *r, const struct release_
 
 /* ---- the instruments ---- */
 
-/* The last moment, no later than `end`, that buffer and counter cover, with room for the counter's delay, on every GPU
- * that has both. */
-static int64_t last_of_both(const struct meters *m, int64_t end_ns)
+int64_t stages_last_of_both(const struct meters *m, int64_t end_ns)
 {
     int64_t last = end_ns == ABSENT_I64 ? INT64_MAX : end_ns;
     for (size_t i = 0; i < m->gpu_count; i++) {
@@ -87,8 +85,7 @@ static int64_t last_of_both(const struct meters *m, int64_t end_ns)
     return last == INT64_MAX ? ABSENT_I64 : last;
 }
 
-/* The first moment that they cover. */
-static int64_t first_of_both(const struct meters *m)
+int64_t stages_first_of_both(const struct meters *m)
 {
     int64_t first = ABSENT_I64;
     for (size_t i = 0; i < m->gpu_count; i++) {
@@ -110,9 +107,9 @@ struct meters stages_meters(const struct run_series *s, const struct plan *plan,
     int64_t from_ns = bounds->startup.from_ns, to_ns = release->end_ns;
     /* Without a start of jtok's own, and without a release, the fit goes as far as the records do. */
     if (plan_object(plan) != OBJECT_LIFE)
-        from_ns = first_of_both(&m);
+        from_ns = stages_first_of_both(&m);
     bool loaded = happened(&bounds->formal) || bounds->formal.why == OF_LOADS;
-    int64_t fit_to_ns = !release->closed && loaded ? last_of_both(&m, to_ns) : to_ns;
+    int64_t fit_to_ns = !release->closed && loaded ? stages_last_of_both(&m, to_ns) : to_ns;
     if (from_ns == ABSENT_I64 || fit_to_ns == ABSENT_I64)
         return m;
     return meters_fitted(m, from_ns, to_ns == ABSENT_I64 ? fit_to_ns : to_ns, fit_to_ns, a);

@@ -30,6 +30,13 @@ struct stage_bounds stages_bounds(const struct records *r, const struct release_
 struct meters stages_meters(const struct run_series *s, const struct plan *plan, const struct stage_bounds *bounds,
                             const struct release_verdict *release, struct arena *a);
 
+/* The last moment, no later than `end` (ABSENT_I64: no limit), that buffer and counter cover, with room for the
+ * counter's delay, on every GPU that has both; ABSENT_I64: none has. O(GPUs). */
+int64_t stages_last_of_both(const struct meters *m, int64_t end_ns);
+
+/* The first moment that they cover, likewise. O(GPUs). */
+int64_t stages_first_of_both(const struct meters *m);
+
 /* The series of a stage's headline (METHOD section 2, Bases). */
 enum series_id headline_series(enum headline headline, enum stage_id stage);
 

@@ -19,6 +19,10 @@ bool evaluate_given(const char *folder, const struct method *m, double total_par
     struct evaluation *v = arena_alloc(a, sizeof *v);
     if (!records_load(folder, a, &v->records, e))
         return false;
+    if (v->records.plan.object == OBJECT_STAT)
+        return err_set(e, ERR_RECORDS,
+                       "%s is the run of a command, not of a service: \"jtok analyze %s\" shows what it took.", folder,
+                       folder);
     v->records.given_parameters = total_parameters;
     if (!analyze(&v->records, m, a, &v->result, e))
         return err_prefix(e, "%s", folder);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -107,6 +108,19 @@ bool file_write_new(const char *path, struct span content, struct err *e)
 {
     int fd = file_create(path, e);
     return fd >= 0 && file_finish(fd, path, file_write(fd, path, content, e), e);
+}
+
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *walk)
+{
+    (void)s, (void)type, (void)walk;
+    remove(path);
+    return 0;
+}
+
+void file_remove_folder(const char *path)
+{
+    must(path && *path);
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 bool file_sync_folder(const char *folder, struct err *e)

@@ -35,6 +35,10 @@ int file_create(const char *path, struct err *e);
 bool file_write(int fd, const char *path, struct span bytes, struct err *e);
 bool file_finish(int fd, const char *path, bool good, struct err *e);
 
+/* Removes a folder with all that is in it, as far as it can be removed; links are not followed, other file systems not
+ * entered. Nothing where it is not there. O(files). */
+void file_remove_folder(const char *path);
+
 /* Makes the names in a folder, not the contents, last over a power cut. */
 bool file_sync_folder(const char *folder, struct err *e);
 

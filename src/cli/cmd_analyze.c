@@ -1,7 +1,10 @@
 #include <math.h>
 #include "app/evaluate.h"
+#include "app/stat.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/show.h"
+#include "cli/texts.h"
 #include "schema/set.h"
 #include "schema/table.h"
 
@@ -38,10 +41,32 @@ static bool check_store(const struct analyze_options *o, const struct method *m,
                    "the two.");
 }
 
+/* The run of a command: its report again. It has no variants, and nothing that is stored. */
+static bool analyze_stat(struct call *call, struct err *e)
+{
+    const struct analyze_options *o = call->options;
+    struct stat_result x;
+    if (o->full || o->checks || o->store || call->args->many.count || !isnan(o->total_parameters))
+        return err_set(e, ERR_USAGE,
+                       "%s is the run of a command (jtok stat): of the options only --format applies to it.",
+                       call->args->operands[0]);
+    if (!stat_read(call->args->operands[0], call->arena, &x, e))
+        return false;
+    if (o->format == FORMAT_TEXT)
+        text_stat(&x, NULL, call->arena, call->out);
+    else
+        show_document(&stat_result_schema, &x, o->format, call->out);
+    utf8_show_from(call->out, 0, true);
+    call->code = x.runs[0].valid ? EXIT_OK : EXIT_EXCLUDED;
+    return true;
+}
+
 static bool run_analyze(struct call *call, struct err *e)
 {
     const struct analyze_options *o = call->options;
     const char *folder = call->args->operands[0];
+    if (stat_is_recorded(folder, call->arena))
+        return analyze_stat(call, e);
     struct method m = method_default();
     for (size_t i = 0; i < call->args->many.count; i++)
         if (!schema_set_or_err(&method_schema, &m, call->args->many.items[i], call->arena, e))

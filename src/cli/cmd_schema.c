@@ -1,14 +1,15 @@
 #include "analysis/compare.h"
 #include "analysis/compare_rank.h"
 #include "analysis/gate.h"
+#include "analysis/stat.h"
 #include "cli/help.h"
 #include "schema/json.h"
 
-static const char *const document_names[] = {"result",  "plan",     "comparison", "gate",
-                                             "ranking", "estimate", "run",        NULL};
-static const struct schema *const document_schemas[] = {&result_schema, &plan_schema,        &comparison_schema,
-                                                        &gate_schema,   &ranked_runs_schema, &estimate_schema,
-                                                        &rec_run_schema};
+static const char *const document_names[] = {"result",   "plan", "comparison", "gate", "ranking",
+                                             "estimate", "run",  "stat",       NULL};
+static const struct schema *const document_schemas[] = {&result_schema,  &plan_schema,        &comparison_schema,
+                                                        &gate_schema,    &ranked_runs_schema, &estimate_schema,
+                                                        &rec_run_schema, &stat_result_schema};
 
 static void put_schema(const struct schema *s, struct buf *out)
 {
@@ -40,7 +41,7 @@ const struct command cmd_schema = {
     .operands_max = 1,
     .operand_names = document_names,
     .summary = "Prints the JSON Schema (draft 2020-12) of a document: result (result.json), plan (what a plan file may "
-               "hold), comparison, gate, ranking, estimate, run (run.json).",
+               "hold), comparison, gate, ranking, estimate, run (run.json), stat.",
     .example = "jtok schema result > result.schema.json",
     .run = run_schema,
 };

@@ -7,6 +7,7 @@
 #include "analysis/compare.h"
 #include "analysis/compare_rank.h"
 #include "analysis/gate.h"
+#include "analysis/stat.h"
 #include "app/doctor.h"
 #include "app/listing.h"
 #include "app/prove.h"
@@ -22,6 +23,9 @@ void text_estimates(const struct result *r, const struct estimate *list, size_t 
 void text_listing(const struct listed_run *runs, size_t n, struct arena *a, struct buf *out);
 void text_method(struct arena *a, struct buf *out);
 void text_doctor(const struct doctor *d, struct arena *a, struct buf *out);
+
+/* A command's energy: a dozen lines for a single run. `kept`: the folder that its run folders are in; null: none is. */
+void text_stat(const struct stat_result *x, const char *kept, struct arena *a, struct buf *out);
 
 /* As much as was found out. */
 void text_proof(const struct proof *p, const char *folder, struct arena *a, struct buf *out);

@@ -203,6 +203,14 @@ static const struct field plan_attach_fields[] = {
 };
 static const struct schema plan_attach_schema = SCHEMA(plan_attach, "A service that runs already.");
 
+static const struct field plan_stat_fields[] = {
+    TEXTS(plan_stat, command, command_count, "Program and arguments.", FLAGS(FIELD_RESOLVED)),
+    F64(plan_stat, idle_s, "How long power was looked at before; 0: not at all.", UNIT("s"), RANGE(0, 3600),
+        FLAGS(FIELD_RESOLVED)),
+    I64(plan_stat, repetition, "Which of the repetitions this is, from 1.", RANGE(1, 1e6), FLAGS(FIELD_RESOLVED)),
+};
+static const struct schema plan_stat_schema = SCHEMA(plan_stat, "The command of jtok stat.");
+
 /* The defaults are METHOD's own durations (sections 2 and 3): plan_is_shortened compares with them. */
 static const struct field plan_method_fields[] = {
     F64(plan_method, baseline_s, "Length of the idle baseline.", UNIT("s"), RANGE(0.2, 3600), DEFAULT(20)),
@@ -274,6 +282,7 @@ static const struct field plan_fields[] = {
     OBJECT(plan, slo, plan_slo, "Limits that a good request keeps, for goodput."),
     OBJECT(plan, attach, plan_attach, "A service that runs already; jtok attach and jtok watch fill it in.",
            FLAGS(FIELD_RESOLVED)),
+    OBJECT(plan, stat, plan_stat, "stat: the command that is measured.", FLAGS(FIELD_RESOLVED)),
     OBJECT(plan, method, plan_method, "Durations of the method."),
     OBJECT(plan, limits, plan_limits, "Time limits."),
     OBJECT(plan, power, plan_power, "How power is read."),

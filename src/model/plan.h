@@ -116,6 +116,14 @@ struct plan_slo {
     double ttft_s, tpot_s, e2e_s;
 };
 
+/* What `jtok stat` runs. */
+struct plan_stat {
+    const char **command; /* null-terminated; none: another object */
+    size_t command_count;
+    double idle_s;
+    int64_t repetition; /* from 1 */
+};
+
 struct plan_method {
     double baseline_s, baseline_wait_s, hold_s, release_wait_s, grid_s;
     int64_t warmup_requests, warmup_tokens;
@@ -150,6 +158,7 @@ struct plan {
     size_t load_count;
     struct plan_slo slo;
     struct plan_attach attach;
+    struct plan_stat stat; /* resolved */
     struct plan_method method;
     struct plan_limits limits;
     struct plan_power power;

@@ -25,7 +25,7 @@ static const struct field energy_set_fields[] = {
     QUANTITY(energy_set, buffer, "Trapezoid over the 20 ms buffer.", UNIT("J")),
     QUANTITY(energy_set, precise, "Buffer times the factor of GPU and run.", UNIT("J")),
 };
-static const struct schema energy_set_schema = SCHEMA(energy_set, "Energy of one stretch of time by every instrument.");
+const struct schema energy_set_schema = SCHEMA(energy_set, "Energy of one stretch of time by every instrument.");
 
 static const struct field result_stage_gpu_fields[] = {
     I64(result_stage_gpu, gpu, "Position in `gpus`."),
@@ -412,7 +412,7 @@ static const struct field result_check_fields[] = {
     ENUM(result_check, outcome, check_outcome, "Outcome."),
     TEXT(result_check, why, "What was compared and seen."),
 };
-static const struct schema result_check_schema = SCHEMA(result_check, "One excluding check.");
+const struct schema result_check_schema = SCHEMA(result_check, "One excluding check.");
 
 static const struct field result_flag_fields[] = {
     ENUM(result_flag, code, flag_code, "Code.", FLAGS(FIELD_NAMES_ITEM)),

@@ -1,11 +1,11 @@
 #include "run/folder.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/must.h"
 #include "model/method.h"
 #include "run/ending.h"
@@ -222,15 +222,9 @@ bool folder_finish(struct folder *f, const struct rec_client *client)
     return written;
 }
 
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *walk)
-{
-    (void)s, (void)type, (void)walk;
-    return remove(path);
-}
-
 void folder_remove_caches(const struct folder *f)
 {
     must(f->path && *f->path);
-    nftw(arena_format(f->arena, "%s/" ENGINE_CACHE, f->path), remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    file_remove_folder(arena_format(f->arena, "%s/" ENGINE_CACHE, f->path));
     rmdir(arena_format(f->arena, "%s/" ENGINE_WORK, f->path));
 }

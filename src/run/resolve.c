@@ -409,6 +409,23 @@ bool resolve(const struct plan *given, const struct resolve_options *o, struct a
     return true;
 }
 
+bool resolve_stat(const struct plan *given, struct arena *a, struct resolved *r, struct err *e)
+{
+    must(given && e && !r->plan);
+    must(given->object == OBJECT_STAT && given->stat.command_count > 0);
+    struct plan *plan = arena_alloc(a, sizeof *plan);
+    *plan = *given;
+    *r = (struct resolved){0};
+    preflight_init(&r->preflight, a);
+    struct resolving v = {.arena = a, .plan = plan, .r = r};
+    if (!open_gpus(&v, e))
+        return false;
+    secrets_add_environ(&r->secrets, environ);
+    secrets_add_plan(&r->secrets, plan);
+    r->plan = plan;
+    return true;
+}
+
 void resolved_done(struct resolved *r)
 {
     device_close(r->device);

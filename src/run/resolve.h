@@ -59,6 +59,10 @@ bool resolve_gpu_names(struct plan *p, struct arena *a, struct resolved *r, stru
  * And how many of them may be open at once. */
 size_t resolve_count_requests(const struct plan *p, const struct request_set *set, size_t *ret_open);
 
+/* The same for `jtok stat`, whose plan names GPUs and a command and nothing that is asked. Busy GPUs are no error. Also
+ * for the command's secrets. */
+bool resolve_stat(const struct plan *given, struct arena *a, struct resolved *r, struct err *e);
+
 /* A zeroed struct is accepted. */
 void resolved_done(struct resolved *r);
 

@@ -31,8 +31,10 @@ enum run_stage {
     RUN_DONE,
     RUN_SILENCE, /* before one of the plan's loads */
     RUN_LOAD,
-    RUN_LOOK,   /* what is there already: before a load on a running service, or before its window */
-    RUN_WINDOW, /* a service under its users' load */
+    RUN_LOOK,    /* what is there already: before a load on a running service, its window, or a command */
+    RUN_WINDOW,  /* a service under its users' load */
+    RUN_COMMAND, /* any command, and the wait for power to come back */
+    RUN_POWER_BACK,
     RUN_COUNT
 };
 extern const char *const run_stage_names[RUN_COUNT + 1];

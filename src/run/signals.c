@@ -37,10 +37,11 @@ void signals_close(struct signals *s, struct loop *l)
     *s = (struct signals){0};
 }
 
-static bool take_signal(int fd)
+/* Its number; 0: none has come. */
+static int take_signal(int fd)
 {
     struct signalfd_siginfo info;
-    return read(fd, &info, sizeof info) == sizeof info;
+    return read(fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
 }
 
 bool signals_none(struct signals *s, struct err *e)
@@ -52,7 +53,11 @@ bool signals_none(struct signals *s, struct err *e)
 static void on_signal(struct watch *w, uint32_t events)
 {
     (void)events;
-    if (take_signal(w->fd))
+    struct signals *s = (struct signals *)w; /* its first member */
+    int number = take_signal(w->fd);
+    if (number && s->heard)
+        s->heard(s->self, number);
+    if (number)
         stage_interrupt(w->owner);
 }
 

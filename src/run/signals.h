@@ -12,6 +12,9 @@
 struct signals {
     struct watch watch;
     bool watched;
+    /* May be null: each signal that comes, once it is watched, before the machine hears of it. */
+    void (*heard)(void *self, int number);
+    void *self;
 };
 
 /* Two steps, since a child that is forked between them must not inherit the mask: what will be blocked, and blocking.

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include "base/must.h"
 
-const char *const run_stage_names[] = {"prepare", "baseline", "start",   "warmup", "connect",
-                                       "formal",  "stop",     "release", "hold",   "done",
-                                       "silence", "load",     "look",    "window", NULL};
+const char *const run_stage_names[] = {"prepare", "baseline", "start",   "warmup",     "connect", "formal",
+                                       "stop",    "release",  "hold",    "done",       "silence", "load",
+                                       "look",    "window",   "command", "power_back", NULL};
 
 void stage_init(struct stage_machine *m, struct loop *l, struct arena *a)
 {

@@ -120,16 +120,16 @@ void secrets_add_environ(struct secrets *s, char **environment)
 
 /* Walks the words of a command; for each value of a secret option calls `each` with the option's name and where the
  * value begins in its word. */
-static void walk_command(const struct plan_engine *engine,
+static void walk_command(const char *const *command, size_t count,
                          void (*each)(void *self, struct span name, size_t word, size_t from), void *self)
 {
     struct span open = {0}; /* a secret option whose values follow */
-    for (size_t i = 0; i < engine->command_count; i++) {
-        const char *word = engine->command[i], *equals = strchr(word, '=');
+    for (size_t i = 0; i < count; i++) {
+        const char *word = command[i], *equals = strchr(word, '=');
         struct span name = {word, equals ? (size_t)(equals - word) : strlen(word)};
         bool option = word[0] == '-' && word[1] != 0;
         /* NAME=VALUE before a program: "env HF_TOKEN=x vllm ...". */
-        bool variable = !option && equals && i + 1 < engine->command_count;
+        bool variable = !option && equals && i + 1 < count;
         if (option)
             open = (struct span){0};
         if ((option || variable) && secrets_is_name(name)) {
@@ -148,13 +148,20 @@ static void walk_command(const struct plan_engine *engine,
 
 struct add_command {
     struct secrets *secrets;
-    const struct plan_engine *engine;
+    const char *const *command;
 };
 
 static void add_word(void *self, struct span name, size_t word, size_t from)
 {
     struct add_command *a = self;
-    secrets_add(a->secrets, arena_copy(&a->secrets->arena, name.p, name.n), span_of(a->engine->command[word] + from));
+    secrets_add(a->secrets, arena_copy(&a->secrets->arena, name.p, name.n), span_of(a->command[word] + from));
+}
+
+static void add_command(struct secrets *s, const char *const *command, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add_of_urls(s, span_of("url"), command[i]);
+    walk_command(command, count, add_word, &(struct add_command){s, command});
 }
 
 void secrets_add_plan(struct secrets *s, const struct plan *plan)
@@ -164,9 +171,8 @@ void secrets_add_plan(struct secrets *s, const struct plan *plan)
             secrets_add(s, plan->engine.env[i].name, span_of(plan->engine.env[i].value));
         else
             add_of_urls(s, span_of(plan->engine.env[i].name), plan->engine.env[i].value);
-    for (size_t i = 0; i < plan->engine.command_count; i++)
-        add_of_urls(s, span_of("url"), plan->engine.command[i]);
-    walk_command(&plan->engine, add_word, &(struct add_command){s, &plan->engine});
+    add_command(s, plan->engine.command, plan->engine.command_count);
+    add_command(s, plan->stat.command, plan->stat.command_count);
 }
 
 /* The longest value that stands at the front of `text`. */
@@ -211,8 +217,8 @@ size_t secrets_replace(const struct secrets *s, struct span text, struct buf *b)
 struct mask {
     const struct secrets *secrets;
     struct arena *arena;
-    struct plan *plan;
     size_t *count;
+    const char **command; /* the one that is gone through */
 };
 
 static const char *mask_text(struct mask *m, const char *text)
@@ -231,8 +237,8 @@ static const char *mask_text(struct mask *m, const char *text)
 static void mask_word(void *self, struct span name, size_t word, size_t from)
 {
     struct mask *m = self;
-    const char *text = m->plan->engine.command[word];
-    m->plan->engine.command[word] = arena_format(m->arena, "%.*s[secret:%.*s]", (int)from, text, SPAN_ARG(name));
+    const char *text = m->command[word];
+    m->command[word] = arena_format(m->arena, "%.*s[secret:%.*s]", (int)from, text, SPAN_ARG(name));
     ++*m->count;
 }
 
@@ -254,16 +260,23 @@ static void mask_value(void *self, const struct visit *v)
     slot_set_text(&v->slot, secret ? arena_format(m->arena, "[secret:%s]", v->key) : mask_text(m, slot_text(&v->slot)));
 }
 
+static const char **mask_command(struct mask *m, const char *const *command, size_t count)
+{
+    m->command = arena_array(m->arena, count, sizeof *m->command);
+    for (size_t i = 0; i < count; i++)
+        m->command[i] = command[i];
+    walk_command(command, count, mask_word, m);
+    return m->command;
+}
+
 struct plan secrets_mask_plan(const struct secrets *s, const struct plan *plan, struct arena *a, size_t *count)
 {
     must(a && count);
     struct plan masked = *plan;
-    struct mask m = {s, a, &masked, count};
+    struct mask m = {.secrets = s, .arena = a, .count = count};
     /* By place first, so that a value is counted once and named after its option. */
-    masked.engine.command = arena_array(a, plan->engine.command_count, sizeof(char *));
-    for (size_t i = 0; i < plan->engine.command_count; i++)
-        masked.engine.command[i] = plan->engine.command[i];
-    walk_command(&plan->engine, mask_word, &m);
+    masked.engine.command = mask_command(&m, plan->engine.command, plan->engine.command_count);
+    masked.stat.command = mask_command(&m, plan->stat.command, plan->stat.command_count);
     schema_visit(&plan_schema, &masked, "", &(struct visitor){.self = &m, .enter = mask_enter, .value = mask_value});
     return masked;
 }
