@@ -182,6 +182,14 @@ static void check_covered(struct judging *j)
         decide(j, CODE_NOT_COVERED, CHECK_PASSED, "The command has samples on both sides of its ends.");
 }
 
+/* The counter is cumulative: what its readings lack is not a gap in the sum. */
+static void check_gap(struct judging *j)
+{
+    bool known = quantity_has_value(&j->once->energy.headline);
+    decide(j, CODE_SAMPLE_GAP, known ? CHECK_PASSED : CHECK_NOT_RECORDED,
+           known ? "A counter has no gap in its sum." : "There is no energy by the counter.");
+}
+
 static void check_void(struct judging *j)
 {
     for (size_t i = 0; i < j->r->gpu_count; i++)
@@ -300,6 +308,7 @@ static void check_all(struct judging *j)
     j->once->checks = arena_array(j->a, CODE_COUNT, sizeof *j->once->checks);
     j->once->valid = true;
     check_covered(j);
+    check_gap(j);
     check_void(j);
     check_difference(j, CODE_COUNTER_DISAGREES, "Buffer against counter, shifted by the counter's delay", false);
     check_difference(j, CODE_GRID_DISAGREES, "Grid against counter", true);

@@ -117,7 +117,7 @@ const struct command cmd_stat = {
         "a shell. Other errors have the exit codes of jtok, unless the command's own status is not 0.\n"
         "The energy is of the whole board, from just before the start to the end of the last process of the command's "
         "process group. Power before it is shown beside, and never subtracted. What the command leaves running in a "
-        "group of its own (a daemon) is named, and left alone. Busy GPUs are no error: the report says so.\n"
+        "group of its own (a daemon) is named, and left alone. Busy GPUs are measured as well, and the report says so.\n"
         "Ctrl-C goes to the command's group; jtok then reports, and starts no further run. A second one also cuts the "
         "wait for power to come back, and a third one kills what is left of the group. The command has a session of "
         "its own: it can't open /dev/tty, and of jtok's open "
