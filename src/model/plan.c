@@ -125,7 +125,9 @@ static const struct field plan_random_fields[] = {
         RANGE(0, 1e7), DEFAULT(0)),
     I64(plan_random, seed, "Seed of lengths and tokens; equal seeds give equal prompts everywhere.", RANGE(0, EXACT),
         DEFAULT(0)),
-    I64(plan_random, vocabulary, "Size of the model's vocabulary; null: vocab_size in the snapshot's config.json.",
+    I64(plan_random, vocabulary,
+        "Size of the model's vocabulary; null: vocab_size in config.json of the snapshot, else of the model in the "
+        "hub's cache.",
         UNIT("tokens"), RANGE(16, 1e8)),
     I64(plan_random, first_id, "Lowest token id that is drawn.", RANGE(0, 1e8), FLAGS(FIELD_RESOLVED)),
     I64(plan_random, last_id, "Highest token id that is drawn.", RANGE(0, 1e8), FLAGS(FIELD_RESOLVED)),
