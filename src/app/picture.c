@@ -5,6 +5,7 @@
 #include "base/must.h"
 #include "report/number.h"
 #include "report/svg.h"
+#include "report/svg_curve.h"
 #include "store/records.h"
 
 /* "15 057 J" below each stage's name, where there is a stored result to take it from. */
@@ -41,6 +42,12 @@ bool picture_draw(const char *folder, bool unsealed, struct arena *a, struct buf
         return err_set(e, ERR_RECORDS, "%s is not sealed. Give --unsealed to draw it anyway.", folder);
     if (sealed && r->damage)
         return err_set(e, ERR_RECORDS, "%s is damaged, so its power is not drawn: %s", folder, r->damage);
+    struct result *curve = arena_alloc(a, sizeof *curve);
+    struct err none;
+    if (plan_has_loads(&r->plan) && evaluate_stored(folder, a, curve, &none) && svg_curve_has_points(curve)) {
+        svg_curve(curve, out);
+        return true;
+    }
     struct svg_notes notes = stage_notes(folder, a);
     struct power_series series;
     if (!picture_series(r, SVG_COLUMNS, a, &series, e))

@@ -59,7 +59,8 @@ const struct command cmd_report = {
     .summary = "Prints the stored result of a run.",
     .more = "The text fits one screen. JSON is the stored result.json. CSV has one value per line. SVG draws the power "
             "of the GPUs over time, "
-            "with the stages. Colours appear only on a terminal, and not if NO_COLOR is set.\n"
+            "with the stages; of a run with other loads, the energy per token of each load over its time per token. "
+            "Colours appear only on a terminal, and not if NO_COLOR is set.\n"
             "The result must be the one that the folder's seal names.",
     .example = "jtok report runs/20261130T010000Z-llama-8b\n"
                "jtok report runs/20261130T010000Z-llama-8b --format svg > power.svg",

@@ -5,8 +5,7 @@
 #include <string.h>
 #include "base/columns.h"
 #include "base/must.h"
-#include "base/utf8.h"
-#include "report/table.h"
+#include "report/svg_text.h"
 
 /* Lengths in pixels of the picture. */
 enum {
@@ -42,33 +41,6 @@ static double x_of(const struct frame *f, double t_s)
 static double y_of(const struct frame *f, double watts)
 {
     return PLOT_BOTTOM - watts / f->watts * PLOT_HEIGHT;
-}
-
-static void put_escaped(struct buf *out, const char *text)
-{
-    struct buf shown = {0};
-    utf8_show(&shown, span_of(text), false);
-    for (size_t i = 0; i < shown.n; i++) {
-        char c = shown.p[i];
-        if (c == '&')
-            buf_str(out, "&amp;");
-        else if (c == '<')
-            buf_str(out, "&lt;");
-        else if (c == '>')
-            buf_str(out, "&gt;");
-        else if (c == '"')
-            buf_str(out, "&quot;");
-        else
-            buf_byte(out, c);
-    }
-    buf_done(&shown);
-}
-
-static void put_label(struct buf *out, double x, double y, const char *class, const char *text)
-{
-    buf_fmt(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
-    put_escaped(out, text);
-    buf_str(out, "</text>\n");
 }
 
 /* ---- one GPU ---- */
@@ -124,18 +96,18 @@ static void put_axes(struct buf *out, const struct frame *f)
         buf_fmt(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", LEFT, y_of(f, w), LEFT + COLUMNS);
         char text[32];
         snprintf(text, sizeof text, "%.0f", w);
-        put_label(out, LEFT - 8, y_of(f, w) + 4, "tick end", text);
+        svg_label(out, LEFT - 8, y_of(f, w) + 4, "tick end", text);
     }
-    put_label(out, LEFT - 8, PLOT_TOP - 8, "tick end", "W");
+    svg_label(out, LEFT - 8, PLOT_TOP - 8, "tick end", "W");
     step = round_step(f->seconds, 14);
     for (double s = 0; s <= f->seconds; s += step) {
         double x = x_of(f, s);
         buf_fmt(out, "<path class=\"axis\" d=\"M%.1f %dv5\"/>\n", x, PLOT_BOTTOM);
         char text[32];
         snprintf(text, sizeof text, "%.0f", s);
-        put_label(out, x, PLOT_BOTTOM + 19, "tick middle", text);
+        svg_label(out, x, PLOT_BOTTOM + 19, "tick middle", text);
     }
-    put_label(out, LEFT + COLUMNS, PLOT_BOTTOM + 36, "tick end", "seconds since the baseline began");
+    svg_label(out, LEFT + COLUMNS, PLOT_BOTTOM + 36, "tick end", "seconds since the baseline began");
     buf_fmt(out, "<path class=\"axis\" d=\"M%d %dH%d\"/>\n", LEFT, PLOT_BOTTOM, LEFT + COLUMNS);
 }
 
@@ -171,8 +143,8 @@ static void put_stage_names(struct buf *out, const struct frame *f, const struct
         size_t row = x - half < free_x[0] ? 1 : 0;
         free_x[row] = x + half + LETTER;
         double y = PLOT_TOP - 22 - 34.0 * (double)row;
-        put_label(out, x, y, "stage middle", stage_looks[i].name);
-        put_label(out, x, y + 14, "note middle", note);
+        svg_label(out, x, y, "stage middle", stage_looks[i].name);
+        svg_label(out, x, y + 14, "note middle", note);
         if (row)
             buf_fmt(out, "<path class=\"leader\" d=\"M%.1f %.1fV%d\"/>\n", x, y + 18, PLOT_TOP);
         buf_fmt(out, "<path class=\"boundary\" d=\"M%.1f %dV%d\"/>\n", from, PLOT_TOP, PLOT_BOTTOM);
@@ -197,16 +169,13 @@ static void put_head(struct buf *out, const struct power_series *s, int height)
         "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
         WIDTH, height, WIDTH, height, WIDTH, height);
     const char *name = s->name ? s->name : "a run";
-    put_label(out, LEFT - 40, 28, "title", name);
+    svg_label(out, LEFT - 40, 28, "title", name);
     char text[400];
     snprintf(text, sizeof text, "GPU power, run %s", s->run_id ? s->run_id : "without id");
-    put_label(out, LEFT - 40, 46, "sub", text);
-    bool gpu = s->gpu_simulated, engine = s->engine_simulated;
-    if (gpu || engine)
-        put_label(out, LEFT + COLUMNS, 28, "mark end",
-                  gpu && engine ? "SIMULATED GPU AND ENGINE"
-                  : gpu         ? "SIMULATED GPU"
-                                : "SIMULATED ENGINE");
+    svg_label(out, LEFT - 40, 46, "sub", text);
+    const char *simulated = svg_simulated(s->gpu_simulated, s->engine_simulated);
+    if (simulated)
+        svg_label(out, LEFT + COLUMNS, 28, "mark end", simulated);
 }
 
 static void put_legend(struct buf *out, const struct power_line *g, size_t i, const char *colour)
@@ -216,7 +185,7 @@ static void put_legend(struct buf *out, const struct power_line *g, size_t i, co
     char text[300];
     snprintf(text, sizeof text, "GPU %zu · %s · %s · %s", i, g->name ? g->name : "", g->uuid ? g->uuid : "",
              g->by_buffer ? "20 ms buffer: mean, lowest and highest" : "1 s instant samples");
-    put_label(out, LEFT + 22, y, "tick", text);
+    svg_label(out, LEFT + 22, y, "tick", text);
 }
 
 void svg_power(const struct power_series *s, const struct svg_notes *notes, struct buf *out)

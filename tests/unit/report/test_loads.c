@@ -2,6 +2,7 @@
 #include "a_result.h"
 #include "base/columns.h"
 #include "report/report.h"
+#include "report/svg_curve.h"
 #include "schema/json.h"
 #include "schema/schema.h"
 
@@ -143,6 +144,46 @@ static void the_whole_report_has_each_load(void **state)
     arena_done(&a);
 }
 
+/* ---- the picture ---- */
+
+/* TPOT 10, 20, 20, 30 ms and 4, 2, 3, 2 J/token: the first two are the front; the third is as fast as the second and
+ * costs more, the fourth costs as much and is slower. */
+static void the_front_is_marked(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    static const double tpot_s[] = {0.010, 0.020, 0.020, 0.030}, j[] = {4, 2, 3, 2};
+    static const bool front[] = {true, true, false, false};
+    struct result r = a_curve(&a, 4);
+    for (size_t i = 0; i < 4; i++) {
+        r.loads.points[i].times.tpot_s.p50 = quantity_of(tpot_s[i]);
+        r.loads.points[i].j_per_token = q(j[i], 0.1);
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(svg_curve_is_pareto(&r, i), front[i]);
+    struct buf b = {0};
+    svg_curve(&r, &b);
+    size_t best = 0, other = 0;
+    for (const char *at = buf_text(&b); (at = strstr(at, "<circle class=\"")); at++) {
+        best += strncmp(at, "<circle class=\"best\"", 20) == 0;
+        other += strncmp(at, "<circle class=\"other\"", 21) == 0;
+    }
+    assert_int_equal(best, 2);
+    assert_int_equal(other, 2);
+    assert_non_null(strstr(buf_text(&b), "Without a request: 120.34 ± 0.10 W."));
+    buf_done(&b);
+    /* What is excluded is on no front, and hides nothing that is. */
+    r.loads.points[1].j_per_token.state = Q_EXCLUDED;
+    assert_false(svg_curve_is_pareto(&r, 1));
+    assert_true(svg_curve_is_pareto(&r, 2));
+    assert_true(svg_curve_is_pareto(&r, 3));
+    /* Nothing to draw. */
+    for (size_t i = 0; i < 4; i++)
+        r.loads.points[i].times.tpot_s.p50 = quantity_absent(Q_UNDEFINED, "one token each");
+    assert_false(svg_curve_has_points(&r));
+    arena_done(&a);
+}
+
 /* ---- on disk ---- */
 
 static const char *json_of(const struct result *r, struct arena *a)
@@ -201,7 +242,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_curve_is_a_table),           cmocka_unit_test(it_fits_the_screen),
         cmocka_unit_test(the_whole_report_has_each_load), cmocka_unit_test(it_comes_back_the_same),
-        cmocka_unit_test(a_burst_is_as_before),
+        cmocka_unit_test(a_burst_is_as_before),           cmocka_unit_test(the_front_is_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
