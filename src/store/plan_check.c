@@ -63,7 +63,8 @@ static void check_load(const struct plan *plan, size_t i, struct problems *p)
         problems_add(p, arena_format(p->arena, "%s.scale", at),
                      "It must not be null. Leave the key out for its default.");
     if (l->kind != LOAD_BURST && plan->requests.connect == CONNECT_WITH_REQUEST)
-        problems_add(p, "requests.connect", "Only a burst connects with each request: a load of kind %s opens connections ahead.",
+        problems_add(p, "requests.connect",
+                     "Only a burst connects with each request: a load of kind %s opens connections ahead.",
                      load_kind_names[l->kind]);
 }
 
