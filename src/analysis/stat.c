@@ -230,6 +230,7 @@ static void check_difference(struct judging *j, enum check_code code, const char
                         j->once->duration_s < METHOD_JUDGED_S ? " (under 10 s: reported, not judged)" : ""));
 }
 
+/* Of a short command the power has a doubt that counts: beyond it only. */
 static void check_power(struct judging *j)
 {
     bool known = j->r->gpu_count > 0, looked = false;
@@ -242,8 +243,9 @@ static void check_power(struct judging *j)
         looked |= quantity_has_value(idle);
         if (!quantity_has_value(w))
             continue;
-        bool low = quantity_has_value(idle) && j->once->idle == CHECK_PASSED && w->value < idle->value - band;
-        if (!low && !(limited && w->value > METHOD_POWER_FACTOR * limit))
+        bool low =
+            quantity_has_value(idle) && j->once->idle == CHECK_PASSED && w->value + w->instrument < idle->value - band;
+        if (!low && !(limited && w->value - w->instrument > METHOD_POWER_FACTOR * limit))
             continue;
         decide(j, CODE_POWER_OUT_OF_RANGE, CHECK_FAILED,
                low ? arena_format(j->a, "%s drew %.1f W on average, below its idle %.1f W.", gpu_of(j, i), w->value,

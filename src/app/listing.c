@@ -83,8 +83,9 @@ static void take_result(struct listed_run *l, const struct result *r, struct are
 /* What a run says of itself counts only where no result says it. */
 static void take_documents(struct listed_run *l, const struct archive_entry *x, struct arena *a)
 {
-    l->verdict = without_result(x);
-    l->model = x->plan.model.id;
+    bool command = x->plan.object == OBJECT_STAT; /* whose result is not stored */
+    l->verdict = command && x->sealed ? "a command (jtok stat)" : without_result(x);
+    l->model = command ? x->plan.name : x->plan.model.id;
     l->engine = with_version(plan_engine_name(&x->plan), x->run.engine_version, a);
     l->simulated = x->run.gpu_simulated || x->run.engine_simulated || x->plan.engine.simulated;
 }

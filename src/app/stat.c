@@ -44,6 +44,7 @@ static struct plan plan_of(const struct stat_request *o, const char *runs, struc
     for (size_t i = 0; i < n; i++)
         p.stat.command[i] = o->command[i];
     p.object = OBJECT_STAT;
+    p.engine.kind = (enum engine_kind) - 1; /* there is none */
     p.name = base_name(o->command[0]);
     p.stat.command_count = n;
     p.stat.idle_s = o->idle_s;

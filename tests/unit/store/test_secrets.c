@@ -154,6 +154,29 @@ static void plans_are_masked(void **state)
     arena_done(&a);
 }
 
+static void a_command_of_stat_is_masked(void **state)
+{
+    (void)state;
+    const char *command[] = {"env", "MY_TOKEN=abc", "./a.out", "--api-key", "sk-first-1", "--n=sk-first-1", NULL};
+    struct secrets s = {0};
+    struct arena a = {0};
+    struct plan p;
+    size_t places = 0;
+    plan_defaults(&p);
+    p.stat.command = command;
+    p.stat.command_count = 6;
+    secrets_add_plan(&s, &p);
+    const struct plan masked = secrets_mask_plan(&s, &p, &a, &places);
+    assert_string_equal(masked.stat.command[1], "MY_TOKEN=[secret:MY_TOKEN]"); /* by place, though short */
+    assert_string_equal(masked.stat.command[2], "./a.out");
+    assert_string_equal(masked.stat.command[4], "[secret:--api-key]");
+    assert_string_equal(masked.stat.command[5], "--n=[secret:--api-key]");
+    assert_int_equal(places, 3);
+    assert_string_equal(command[4], "sk-first-1");
+    secrets_done(&s);
+    arena_done(&a);
+}
+
 /* Whatever a variable is called, and in a command: the password of a URL. */
 static void passwords_in_urls(void **state)
 {
@@ -198,6 +221,7 @@ int main(void)
                                        cmocka_unit_test(overlaps_leave_nothing),
                                        cmocka_unit_test(short_and_long_values),
                                        cmocka_unit_test(plans_are_masked),
+                                       cmocka_unit_test(a_command_of_stat_is_masked),
                                        cmocka_unit_test(passwords_in_urls)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
