@@ -433,7 +433,10 @@ struct stat_once stat_judge(const struct records *r, struct arena *a)
 static bool is_safe(const char *word)
 {
     static const char SAFE[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%^";
-    return *word && strspn(word, SAFE) == strlen(word);
+    for (const char *p = word; *p; p++)
+        if (!strchr(SAFE, *p))
+            return false;
+    return *word;
 }
 
 static const char *as_typed(const struct plan_stat *p, struct arena *a)
