@@ -119,8 +119,9 @@ const struct command cmd_stat = {
         "process group. Power before it is shown beside, and never subtracted. What the command leaves running in a "
         "group of its own (a daemon) is named, and left alone. Busy GPUs are measured as well, and the report says "
         "so.\n"
-        "Ctrl-C goes to the command's group; jtok then reports, and starts no further run. A second one also cuts the "
-        "wait for power to come back, and a third one kills what is left of the group. The command has a session of "
+        "Ctrl-C goes to the command's group; jtok then reports, and starts no further run. One that comes after the "
+        "command's end cuts the wait for power to come back; a third one kills what is left of the group. The command "
+        "has a session of "
         "its own: it can't open /dev/tty, and of jtok's open "
         "files it has stdin, stdout and stderr.",
     .example =

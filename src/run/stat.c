@@ -254,23 +254,26 @@ static bool level_is_known(const struct observer *v)
 struct coming_back {
     struct stat_run *stat;
     int64_t until_ns;
+    int interrupts; /* by the command's end */
 };
 
-/* A hold that began in time may prove itself. */
+/* A hold that began in time may prove itself. A signal from here on means jtok. */
 static bool power_is_back(void *self)
 {
     const struct coming_back *w = self;
     const struct observer *v = &w->stat->observer;
     const struct release *r = &v->release;
     bool holds = r->recovered_ns != ABSENT_I64 && r->recovered_ns <= w->until_ns;
-    return r->closed || observer_lost(v) > 0 || (stage_now_ns(&w->stat->machine) >= w->until_ns && !holds);
+    return r->closed || observer_lost(v) > 0 || w->stat->machine.interrupts > w->interrupts ||
+           (stage_now_ns(&w->stat->machine) >= w->until_ns && !holds);
 }
 
 static void wait_for_power(struct stat_run *s)
 {
     struct stage_machine *m = &s->machine;
     struct observer *v = &s->observer;
-    struct coming_back w = {s, s->group_end_ns + time_of_seconds(s->resolved.plan->method.release_wait_s)};
+    struct coming_back w = {s, s->group_end_ns + time_of_seconds(s->resolved.plan->method.release_wait_s),
+                            m->interrupts};
     observer_watch_release(v, s->group_end_ns);
     stage_wait(m, power_is_back, &w, w.until_ns + v->o.hold_ns + 4 * v->o.grid_ns);
     if (v->release.closed && v->release.recovered_ns <= w.until_ns) {

@@ -259,6 +259,27 @@ static void ctrl_c_ends_the_command_and_is_reported(void **state)
     life_close(&l);
 }
 
+static void ctrl_c_cuts_the_wait_for_power(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    int64_t begin_ns = clock_now_ns();
+    life_start(&l,
+               ARGS(STAT, "-r", "2", "--format", "json", "--", "sh", "-c", LOAD " 400:0.3 200:0.01; echo ended >&2"),
+               ARGS("LOAD_TAIL_S=100"));
+    life_wait_for(&l, "ended", 20);
+    usleep(500000);
+    life_signal(&l, SIGINT);
+    assert_int_equal(life_wait(&l, 20), EXIT_OK);
+    assert_true(clock_now_ns() - begin_ns < 20 * SECOND_NS);
+    const struct stat_result *x = read_report(&l, strchr(l.err, '{'));
+    assert_int_equal(x->run_count, 1);
+    assert_true(x->runs[0].valid); /* the command itself was whole */
+    assert_int_equal(x->runs[0].power_back_s.state, Q_NOT_REACHED);
+    life_close(&l);
+}
+
 /* A background job of a shell is deaf to Ctrl-C. */
 static void the_third_ctrl_c_kills(void **state)
 {
@@ -435,6 +456,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_cannot_be_started_is_127_or_126),
         cmocka_unit_test(a_daemon_is_named_and_left),
         cmocka_unit_test(ctrl_c_ends_the_command_and_is_reported),
+        cmocka_unit_test(ctrl_c_cuts_the_wait_for_power),
         cmocka_unit_test(the_third_ctrl_c_kills),
         cmocka_unit_test(ctrl_c_before_the_start_starts_nothing),
         cmocka_unit_test(a_killed_jtok_leaves_no_command),
