@@ -1,21 +1,15 @@
 /* The one-screen report of a run with other loads: the curve of energy against load, a line a load. */
 #include <math.h>
-#include <string.h>
 #include "base/columns.h"
 #include "base/must.h"
 #include "report/screen.h"
 
 enum { LOADS_SHOWN = 8, SETTING_COLUMNS = 22 };
 
-/* The load without what ends it: "rate 4/s, poisson" of "rate 4/s, poisson, 100 requests, for 10 s". */
 static const char *setting_of(struct screen *s, const struct result_point *p)
 {
-    const char *text = report_or(&s->p, p->setting, "as it came");
-    size_t n = 0;
-    while (text[n] && !(text[n] == ',' && text[n + 1] == ' ' &&
-                        (strncmp(text + n, ", for ", 6) == 0 || (text[n + 2] >= '0' && text[n + 2] <= '9'))))
-        n++;
-    return columns_cut(&s->p.arena, arena_copy(&s->p.arena, text, n), SETTING_COLUMNS);
+    const char *text = words_load(report_or(&s->p, p->setting, "as it came"), &s->p.arena);
+    return columns_cut(&s->p.arena, text, SETTING_COLUMNS);
 }
 
 /* A number of so many digits; an absence as a dash, since the reason stands below. */

@@ -5,6 +5,7 @@
 #include "base/must.h"
 #include "report/number.h"
 #include "report/svg_text.h"
+#include "report/words.h"
 
 /* Lengths in pixels of the picture. */
 enum {
@@ -196,7 +197,11 @@ static void put_point(struct buf *out, const struct result *r, size_t i, const s
     else
         buf_fmt(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>\n",
                 svg_curve_is_pareto(r, i) ? "best" : "other", x, y);
-    svg_label(out, x + 9, y - 7, "point", p->setting ? p->setting : "a load");
+    struct arena a = {0};
+    bool left = x > LEFT + 0.7 * PLOT_WIDTH; /* where it would not fit to the right */
+    svg_label(out, left ? x - 9 : x + 9, y - 7, left ? "point end" : "point",
+              p->setting ? words_load(p->setting, &a) : "a load");
+    arena_done(&a);
 }
 
 static void put_legend(struct buf *out, const struct result *r)

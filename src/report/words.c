@@ -1,5 +1,6 @@
 #include "report/words.h"
 
+#include <string.h>
 #include "base/must.h"
 
 const struct check_words words_checks[] = {
@@ -66,4 +67,14 @@ const char *words_stage(enum stage_id stage)
         [STAGE_SATURATED] = "at peak load"};
     must(stage < STAGE_COUNT);
     return names[stage];
+}
+
+const char *words_load(const char *setting, struct arena *a)
+{
+    must(setting);
+    size_t n = 0;
+    while (setting[n] && !(strncmp(setting + n, ", for ", 6) == 0 ||
+                           (strncmp(setting + n, ", ", 2) == 0 && setting[n + 2] >= '0' && setting[n + 2] <= '9')))
+        n++;
+    return arena_copy(a, setting, n);
 }

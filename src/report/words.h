@@ -29,4 +29,7 @@ extern const struct flag_words words_flags[];
 /* A stage in one or two plain words: "start", "serve", "stop". */
 const char *words_stage(enum stage_id stage);
 
+/* A load without what ends it: "rate 4/s, poisson" of "rate 4/s, poisson, 100 requests, for 10 s". */
+const char *words_load(const char *setting, struct arena *a);
+
 #endif
