@@ -161,3 +161,9 @@ bool address_is_local(const struct address *a)
         freeifaddrs(list);
     return local;
 }
+
+bool address_is_loopback_v4(const struct address *a)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&a->storage;
+    return a->storage.ss_family == AF_INET && ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+}

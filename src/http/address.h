@@ -28,6 +28,9 @@ bool address_resolve(const char *host, int port, struct address ret_list[ADDRESS
 /* Is it an address of this machine: loopback, a Unix socket, "any", or one of an interface? O(interfaces). */
 bool address_is_local(const struct address *a);
 
+/* 127.x.x.x: connections to it may come from any other such address. */
+bool address_is_loopback_v4(const struct address *a);
+
 static inline bool address_is_unix(const struct address *a)
 {
     return a->storage.ss_family == AF_UNIX;

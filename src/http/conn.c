@@ -13,6 +13,7 @@
 #include "http/limits.h"
 
 enum {
+    SOURCES_MAX = 16,
     FULL_READS = 4, /* of one connection in one turn of the loop */
     /* Readiness for writing is asked for all along: with edge triggering it costs nothing until the socket is full. */
     WATCHED = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
@@ -88,6 +89,28 @@ static void is_open(struct conn *k)
     k->means->events->opened(k);
 }
 
+/* Connects; where no port is left, from the next address of this machine's loopback, of which there are millions: a
+ * close that this side makes first keeps its port for a minute. */
+static int connect_from(struct conn *k)
+{
+    int *source = k->means->source;
+    bool loopback = source && address_is_loopback_v4(k->to);
+    for (int tries = 0;; tries++) {
+        if (loopback && *source > 0) {
+            int on = 1;
+            struct sockaddr_in from = {.sin_family = AF_INET,
+                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK + (uint32_t)*source)};
+            setsockopt(k->watch.fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+            if (bind(k->watch.fd, (const struct sockaddr *)&from, sizeof from))
+                return -1;
+        }
+        int result = connect(k->watch.fd, (const struct sockaddr *)&k->to->storage, k->to->length);
+        if (result == 0 || errno != EADDRNOTAVAIL || !loopback || tries == SOURCES_MAX)
+            return result;
+        *source = (*source + 1) % SOURCES_MAX;
+    }
+}
+
 static void try_connect(struct conn *k)
 {
     struct loop *l = k->means->loop;
@@ -107,7 +130,7 @@ static void try_connect(struct conn *k)
         k->means->events->failed(k, errno);
         return;
     }
-    if (connect(k->watch.fd, (const struct sockaddr *)&k->to->storage, k->to->length) == 0) {
+    if (connect_from(k) == 0) {
         is_open(k);
     } else if (errno == EAGAIN) { /* a Unix socket whose backlog is full does not wait by itself */
         close_socket(k);

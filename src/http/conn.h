@@ -65,6 +65,8 @@ struct conn_means {
     struct stamps *stamps; /* null: the time of reading will do */
     char *buffer;          /* for one read */
     size_t size;           /* of the buffer */
+    int *source;           /* null: where a loopback address has no port left, the connection fails; else the number of
+                              the loopback address that connections come from, from 0, which grows then */
 };
 
 struct conn {

@@ -469,6 +469,7 @@ bool client_open_paced(struct loop *l, const struct client_options *o, const str
         return false;
     c->o.connect = CONNECT_AHEAD;
     c->terms.paced = true;
+    c->terms.means.source = &c->source;
     struct pacing *p = mem_zero(1, sizeof *p);
     p->pace = *pace;
     p->open = (struct timer){.fire = on_open, .owner = c};

@@ -1,5 +1,8 @@
 /* Paced loads on real sockets: intended times that wait for nothing, room that is filled at once, ends, and bounds. The
  * bounds of time are wide, as other tests run beside these; bench/client measures on a quiet machine. */
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/sort.h"
@@ -408,6 +411,46 @@ static void closed_before_and_after_its_start(void **state)
     timed_server_stop(s);
 }
 
+/* In a network of its own, with fifty local ports: false where that can't be had. */
+static bool enter_small_network(void)
+{
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 && unshare(CLONE_NEWNET) != 0)
+        return false;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING};
+    bool up = ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
+    close(fd);
+    FILE *f = up ? fopen("/proc/sys/net/ipv4/ip_local_port_range", "we") : NULL;
+    return f && (fputs("40000 40049", f) >= 0) & (fclose(f) == 0);
+}
+
+/* Two hundred requests in flight at once from fifty ports: they come from further loopback addresses. */
+static void ports_are_spread(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (!enter_small_network())
+            _exit(77);
+        struct timed_server *s = timed_server_start(700 * MS_NS);
+        struct paced *p = paced_new(s->port);
+        p->count = 200;
+        p->distance_ns = 2 * MS_NS;
+        paced_begin(p);
+        paced_end(p);
+        int good = 0;
+        for (size_t i = 0; i < 200; i++)
+            good += p->got[i].verdict == VERDICT_OK;
+        _exit(good == 200 && s->most > 150 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -420,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_closed_loop_without_a_server_ends),
         cmocka_unit_test(what_was_not_due_leaves_no_record),
         cmocka_unit_test(closed_before_and_after_its_start),
+        cmocka_unit_test(ports_are_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
