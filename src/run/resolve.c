@@ -100,8 +100,12 @@ static bool resolve_load(struct resolving *v, size_t i, struct plan_load *l, str
 {
     if (l->kind == LOAD_TRACE) {
         struct trace *t = &v->r->traces[i];
-        if (!trace_load(l->file, l->scale, v->o->signals->watch.fd, t, e))
+        if (!trace_load(l->file, l->scale, v->o->signals->watch.fd, t, e)) {
+            if (e->kind == ERR_SYSTEM) /* a file that can't be read is the plan's fault */
+                e->kind = ERR_PLAN;
+            signals_none(v->o->signals, e);
             return false;
+        }
         l->sha256 = arena_text(v->arena, t->sha256);
         if (l->count == ABSENT_I64 || (size_t)l->count > t->count)
             l->count = (int64_t)t->count;
