@@ -54,7 +54,7 @@ struct client {
     struct pacing *pacing; /* null: all at once; else there are neither requests nor exchanges nor a count */
     struct exchange_terms terms;
     struct stamps stamps;
-    int source; /* of a paced load's connections (conn.h) */
+    int source;      /* of a paced load's connections (conn.h) */
     struct buf head; /* of every request, up to the value of Content-Length */
     struct event_shapes shapes;
     struct opening opening;
