@@ -71,7 +71,7 @@ static struct stat_result *measure(struct life *l, const char *const *command, c
         n++;
     for (size_t i = 0; command[i]; i++)
         arguments[n++] = command[i];
-    int code = life_run(l, arguments, env, 120);
+    int code = life_run(l, arguments, env, 400);
     if (code != status)
         print_error("%s\n", l->err);
     assert_int_equal(code, status);
