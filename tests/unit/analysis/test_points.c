@@ -258,6 +258,50 @@ static void an_overload_is_no_property_of_the_rate(void **state)
     made_done(&m);
 }
 
+/* ---- delivery lag ---- */
+
+/* The buffer, each 20 ms, with the GPU idle from 45 to 47 s. */
+static void idle_for_two_seconds(struct made *m)
+{
+    for (int i = 0; i <= 3000; i++) {
+        double t = i * 0.02;
+        made_buffer(m, 0, t, t >= 45 && t < 47 ? 100 : drawn_w(t));
+    }
+}
+
+/* Two requests are outstanding all the time, so 2 of the window's 8 s are idle while owed. Without those of 43 to 46 s
+ * nobody waits from 44 to 47 s, and nothing is owed. */
+static void idle_is_lag_where_somebody_waits(void **state)
+{
+    (void)state;
+    struct made m;
+    make(&m, 2);
+    idle_for_two_seconds(&m);
+    struct result r = analyse(&m);
+    const struct result_lag *lag = &r.loads.points[1].lag;
+    assert_true(lag->measurable);
+    assert_close(lag->idle_owed_s.value, 2, 0.021);
+    assert_close(lag->idle_owed_share.value, 0.25, 0.003);
+    assert_true(lag->delivery_lag);
+    assert_int_equal(r.loads.points[1].j_per_token.state, Q_EXCLUDED);
+    assert_false(r.loads.points[0].lag.delivery_lag);
+    assert_int_equal(r.flags[FLAG_DELIVERY_LAG].outcome, CHECK_FAILED);
+    made_done(&m);
+    make(&m, 2);
+    idle_for_two_seconds(&m);
+    for (size_t i = 7; i < 10; i++) {
+        m.r.requests[i] = m.r.requests[i + 4];
+        m.r.requests[i].id = (uint32_t)i;
+    }
+    m.r.request_count = 10;
+    r = analyse(&m);
+    lag = &r.loads.points[1].lag;
+    assert_true(lag->measurable);
+    assert_close(lag->idle_owed_s.value, 0, 0.021);
+    assert_false(lag->delivery_lag);
+    made_done(&m);
+}
+
 /* ---- goodput ---- */
 
 /* Within 1.05 s to the first token are 1 and 2, not 0 (1.1 s) and 3 (1.5 s). In the window arrived 4 tokens of 1. */
@@ -460,6 +504,7 @@ int main(void)
                                        cmocka_unit_test(more_and_more_in_flight),
                                        cmocka_unit_test(an_overload_is_no_property_of_the_rate),
                                        cmocka_unit_test(limits_are_kept_or_not),
+                                       cmocka_unit_test(idle_is_lag_where_somebody_waits),
                                        cmocka_unit_test(a_failure_in_the_window),
                                        cmocka_unit_test(windows_close),
                                        cmocka_unit_test(load_0),
