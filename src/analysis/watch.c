@@ -1,0 +1,139 @@
+#include "analysis/watch.h"
+
+#include <math.h>
+#include <string.h>
+#include "base/must.h"
+#include "base/time.h"
+
+static const char NO_COUNT[] = "the engine's count of tokens was not read at both ends of the window";
+
+struct bounds watch_bounds(const struct records *r)
+{
+    struct bounds b = {records_boundary(r, BOUNDARY_WINDOW_START), records_boundary(r, BOUNDARY_WINDOW_END), NULL};
+    if (b.from_ns != ABSENT_I64 && b.to_ns != ABSENT_I64 && b.from_ns < b.to_ns)
+        return b;
+    return (struct bounds){ABSENT_I64, ABSENT_I64, "the window did not begin, or it did not end"};
+}
+
+/* The reading whose answer arrived then; null: none. The last of equal ones counts. */
+static const struct rec_metrics *reading_at(const struct records *r, int64_t t_ns)
+{
+    for (size_t i = r->metrics_count; i-- > 0;) {
+        const struct rec_metrics *m = &r->metrics[i];
+        if (m->took_ns != ABSENT_I64 && m->t_ns + m->took_ns == t_ns && !isnan(m->generation_tokens))
+            return m;
+    }
+    return NULL;
+}
+
+static const char *fact_seen(const struct records *r, const char *name)
+{
+    for (size_t i = 0; i < r->fact_count; i++)
+        if (r->facts[i].name && strcmp(r->facts[i].name, name) == 0)
+            return r->facts[i].seen;
+    return NULL;
+}
+
+/* Both ends of a window, and what the engine counted between them. */
+struct counted {
+    const struct rec_metrics *first, *last;
+    double duration_s, tokens, input, requests; /* NaN: not known */
+    bool at_end;                                /* a request's tokens are counted when it ends */
+};
+
+static struct counted count_between(const struct records *r, const struct result_stage *window)
+{
+    struct counted c = {.first = reading_at(r, window->start_ns), .last = reading_at(r, window->end_ns)};
+    const char *at_end = fact_seen(r, "service.count_at_end");
+    c.at_end = at_end && strcmp(at_end, "yes") == 0;
+    c.duration_s = time_s(window->end_ns - window->start_ns);
+    bool both = c.first && c.last;
+    c.tokens = both ? c.last->generation_tokens - c.first->generation_tokens : NAN;
+    c.input = both ? c.last->prompt_tokens - c.first->prompt_tokens : NAN;
+    c.requests = both ? c.last->requests_ended - c.first->requests_ended : NAN;
+    return c;
+}
+
+/* How far the count may be from the tokens that were generated in the window; NaN: that can't be told. */
+static double edge_tokens(const struct counted *c)
+{
+    if (c->at_end)
+        return (c->first->running + c->last->running) * c->last->generation_tokens / c->last->requests_ended;
+    return time_s(c->first->took_ns + c->last->took_ns) * c->tokens / c->duration_s;
+}
+
+static int64_t whole(double count)
+{
+    return isnan(count) || count < 0 ? ABSENT_I64 : (int64_t)llround(count);
+}
+
+static struct quantity a_second(double count, double duration_s, const char *what)
+{
+    return isnan(count) ? quantity_absent(Q_NOT_RECORDED, what) : quantity_of(count / duration_s);
+}
+
+static void put_tokens(struct result_point *p, const struct counted *c)
+{
+    const struct quantity *e = &p->window.energy.headline;
+    p->tokens.output = whole(c->tokens);
+    p->tokens.input = whole(c->input);
+    p->rates.output_tok_s = a_second(c->tokens, c->duration_s, NO_COUNT);
+    p->rates.input_tok_s = a_second(c->input, c->duration_s, "the engine does not count prompt tokens");
+    p->rates.total_tok_s = a_second(c->tokens + c->input, c->duration_s, "the engine does not count prompt tokens");
+    p->rates.request_s = a_second(c->requests, c->duration_s, "the engine does not count requests");
+    p->j_per_token = quantity_over(e, c->tokens, "the engine generated no token in the window");
+    p->j_per_total_token = isnan(c->input) ? p->rates.total_tok_s
+                                           : quantity_over(e, c->tokens + c->input, "there was no token in the window");
+    p->j_per_request =
+        isnan(c->requests) ? p->rates.request_s : quantity_over(e, c->requests, "no request ended in the window");
+    if (!quantity_has_value(&p->j_per_token))
+        return;
+    p->edge_j_per_token = p->j_per_token.value * edge_tokens(c) / c->tokens;
+    p->j_per_token.instrument += p->edge_j_per_token;
+}
+
+/* As the engine says, at each reading in the window. */
+static void put_flight(struct result_point *p, const struct records *r)
+{
+    double sum = 0, peak = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < r->metrics_count; i++) {
+        const struct rec_metrics *m = &r->metrics[i];
+        int64_t t_ns = m->took_ns == ABSENT_I64 ? ABSENT_I64 : m->t_ns + m->took_ns;
+        if (t_ns == ABSENT_I64 || t_ns < p->window.start_ns || t_ns > p->window.end_ns || isnan(m->running))
+            continue;
+        sum += m->running;
+        peak = fmax(peak, m->running);
+        n++;
+    }
+    if (!n)
+        return;
+    p->flight.mean = quantity_of(sum / (double)n);
+    p->flight.peak = whole(peak);
+}
+
+struct result_point watch_point(const struct records *r, const struct result_stage *window, struct arena *a)
+{
+    must(window->stage == STAGE_WINDOW);
+    struct result_point p;
+    result_point_absent(&p, "no request is jtok's: it saw the engine's count alone");
+    p.number = 0;
+    p.window = *window;
+    p.start_ns = window->start_ns;
+    p.last_ns = p.end_ns = window->end_ns;
+    p.reached = window->start_ns != ABSENT_I64;
+    p.why = p.reached ? NULL : window->why;
+    const struct counted c = p.reached ? count_between(r, window) : (struct counted){0};
+    const char *source = fact_seen(r, "service.count");
+    p.setting = arena_format(a, "users' load, tokens as %s counts them%s", source ? source : "the engine",
+                             c.at_end ? ", each request's when it ends" : "");
+    if (!p.reached)
+        return p;
+    if (!c.first || !c.last) {
+        p.j_per_token = quantity_absent(Q_NOT_RECORDED, NO_COUNT);
+        return p;
+    }
+    put_tokens(&p, &c);
+    put_flight(&p, r);
+    return p;
+}
