@@ -6,6 +6,7 @@
 #include "analysis/latency.h"
 #include "analysis/order.h"
 #include "analysis/stages.h"
+#include "analysis/watch.h"
 #include "analysis/windows.h"
 #include "base/must.h"
 #include "base/time.h"
@@ -650,12 +651,27 @@ static struct levels levels_of(const struct look *k, const struct result_point *
     return lag_levels(k->s, k->r, quiet_ns, from_ns, to_ns, k->a);
 }
 
+/* A service under its users' load: one point, by the engine's own count. */
+static struct points watched(const struct look *k)
+{
+    const struct bounds b = watch_bounds(k->r);
+    const struct point_window w = {b.from_ns, b.to_ns, b.why};
+    const struct result_stage window = measure_window(k, &w);
+    struct points x = {.items = arena_array(k->a, 1, sizeof *x.items), .n = 1};
+    x.items[0] = watch_point(k->r, &window, k->a);
+    return x;
+}
+
 bool points_make(const struct records *r, const struct method *m, const struct run_series *s,
                  const struct meters *meters, struct arena *a, struct points *ret, struct err *e)
 {
     must(r->plan.load_count == 0 || r->plan.loads);
     struct arena scratch = {0};
     const struct look k = {r, m, s, meters, a, &scratch};
+    if (plan_object(&r->plan) == OBJECT_WATCH) {
+        *ret = watched(&k);
+        return true;
+    }
     const int64_t quiet_ns = quiet_since(r);
     struct points x = {.n = r->plan.load_count};
     x.items = arena_array(a, x.n, sizeof *x.items);

@@ -82,7 +82,7 @@ static void check_accounted_loads(struct verify *v)
                            : "was not recorded");
         return;
     }
-    for (size_t i = 0; i < v->result->loads.point_count; i++) {
+    for (size_t i = 0; i < r->plan.load_count; i++) {
         const char *fault = load_count_fault(v, i);
         if (fault) {
             verify_set(v, CODE_REQUEST_UNACCOUNTED, CHECK_FAILED, "Requests are missing: %s.", fault);

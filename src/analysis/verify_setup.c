@@ -195,12 +195,22 @@ static int64_t new_memory(const struct records *r, const struct rec_gpu *g)
     return before == ABSENT_I64 || serving == ABSENT_I64 ? ABSENT_I64 : serving - before;
 }
 
+/* A service that ran before jtok came, and goes on behind it. */
+static bool is_running(const struct records *r)
+{
+    return plan_object(&r->plan) == OBJECT_ATTACH || plan_object(&r->plan) == OBJECT_WATCH;
+}
+
 /* Does the engine hold memory on a GPU while it serves? 1: yes, 0: no, -1: the records don't tell. By its own
  * processes; by the memory that came with it where processes could not be told apart. */
 int verify_holds_memory(const struct verify *v, size_t gpu)
 {
     const struct rec_gpu *g = &v->r->gpus[gpu];
     int64_t from_ns = records_boundary(v->r, BOUNDARY_READY), to_ns = records_boundary(v->r, BOUNDARY_FORMAL_END);
+    if (is_running(v->r)) {
+        from_ns = RECORD_TIME_MIN;
+        to_ns = RECORD_TIME_MAX;
+    }
     if (from_ns == ABSENT_I64 || to_ns == ABSENT_I64)
         return -1;
     size_t listed = 0, own = 0, apart = 0;
@@ -252,7 +262,12 @@ static void check_gpus(struct verify *v)
         return;
     }
     for (size_t i = 0; i < r->gpu_count; i++)
-        if (verify_holds_memory(v, i) < 0) {
+        if (verify_holds_memory(v, i) < 0 && is_running(r) && r->plan.attach.gpus_stated) {
+            verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_JUDGED,
+                       "The processes on %s can't be told apart from here: it is the service's on its user's word.",
+                       verify_gpu_name(v, i));
+            return;
+        } else if (verify_holds_memory(v, i) < 0) {
             verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_RECORDED,
                        "The memory of %s was not recorded both before and while the engine served.",
                        verify_gpu_name(v, i));
@@ -280,12 +295,13 @@ static bool states_readable(const struct rec_gpu *g)
 
 /* Before the engine's start every compute process is foreign, whoever's it is; later only one that is known not to be
  * the engine's. The earliest one, or null. */
-static const struct rec_process *first_foreign(const struct rec_gpu *g, int64_t start_ns)
+static const struct rec_process *first_foreign(const struct rec_gpu *g, int64_t start_ns, int64_t until_ns)
 {
     const struct rec_process *first = NULL;
     for (size_t i = 0; i < g->process_count; i++) {
         const struct rec_process *p = &g->process[i];
         bool foreign = p->own == 0 || (p->own < 0 && start_ns != ABSENT_I64 && p->t_ns < start_ns);
+        foreign = foreign && p->t_ns <= until_ns;
         if (foreign && (!first || p->t_ns < first->t_ns || (p->t_ns == first->t_ns && p->pid < first->pid)))
             first = p;
     }
@@ -306,10 +322,12 @@ static bool processes_told_apart(const struct rec_gpu *g)
 
 static void check_processes(struct verify *v)
 {
+    /* An engine that takes the place of the watched one ends the window, and is not in it. */
+    int64_t end_ns = records_boundary(v->r, BOUNDARY_WINDOW_END), until_ns = end_ns == ABSENT_I64 ? INT64_MAX : end_ns;
     int64_t start_ns = records_boundary(v->r, BOUNDARY_SERVICE_START);
     size_t lists = 0;
     for (size_t i = 0; i < v->r->gpu_count; i++) {
-        const struct rec_process *p = first_foreign(&v->r->gpus[i], start_ns);
+        const struct rec_process *p = first_foreign(&v->r->gpus[i], start_ns, until_ns);
         lists += v->r->gpus[i].state_count;
         if (p) {
             verify_set(v, CODE_FOREIGN_PROCESS, CHECK_FAILED,

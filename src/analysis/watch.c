@@ -112,6 +112,24 @@ static void put_flight(struct result_point *p, const struct records *r)
     p->flight.peak = whole(peak);
 }
 
+/* Of the window's end: null where time was up or its user asked. */
+static const char *early_end(const struct records *r)
+{
+    const char *note = NULL;
+    for (size_t i = 0; i < r->boundary_count; i++)
+        if (r->boundaries[i].id == BOUNDARY_WINDOW_END)
+            note = r->boundaries[i].note;
+    return note && strcmp(note, "time") != 0 && strcmp(note, "asked") != 0 ? note : NULL;
+}
+
+static const char *setting_of(const struct records *r, bool at_end, struct arena *a)
+{
+    const char *source = fact_seen(r, "service.count"), *early = early_end(r);
+    return arena_format(a, "users' load, tokens as %s counts them%s%s%s", source ? source : "the engine",
+                        at_end ? ", each request's when it ends" : "", early ? ", ended early: " : "",
+                        early ? early : "");
+}
+
 struct result_point watch_point(const struct records *r, const struct result_stage *window, struct arena *a)
 {
     must(window->stage == STAGE_WINDOW);
@@ -124,9 +142,7 @@ struct result_point watch_point(const struct records *r, const struct result_sta
     p.reached = window->start_ns != ABSENT_I64;
     p.why = p.reached ? NULL : window->why;
     const struct counted c = p.reached ? count_between(r, window) : (struct counted){0};
-    const char *source = fact_seen(r, "service.count");
-    p.setting = arena_format(a, "users' load, tokens as %s counts them%s", source ? source : "the engine",
-                             c.at_end ? ", each request's when it ends" : "");
+    p.setting = setting_of(r, c.at_end, a);
     if (!p.reached)
         return p;
     if (!c.first || !c.last) {

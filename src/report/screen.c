@@ -98,6 +98,11 @@ static void put_identity(struct screen *s)
                         r->about.precision ? ", " : "", columns_cut(a, report_or(p, r->about.precision, ""), 10),
                         columns_cut(a, report_or(p, r->about.engine, "an engine not recorded"), 22),
                         columns_cut(a, report_or(p, r->about.engine_version, ""), 16)));
+    if (r->loads.object == OBJECT_WATCH) {
+        screen_text(s, arena_format(a, "  %s, under its users' load",
+                                    columns_cut(a, report_or(p, result_gpus_text(r, a), "GPUs not recorded"), 30)));
+        return;
+    }
     const char *what = arena_format(
         a, "  %s, %s requests of ", columns_cut(a, report_or(p, result_gpus_text(r, a), "GPUs not recorded"), 30),
         r->load.requests == ABSENT_I64

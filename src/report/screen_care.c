@@ -107,6 +107,19 @@ static void care_flags(struct screen *s, struct cares *c)
     }
 }
 
+/* How a watch counted, where that needs a longer window, and why it ended before its time. */
+static void care_watch(struct cares *c, const struct result_point *p)
+{
+    static const char ended[] = ", ended early: ";
+    const char *setting = p->setting ? p->setting : "", *early = strstr(setting, ended);
+    if (strstr(setting, ", each request's when it ends"))
+        care_add(
+            c, LOOK_MARK, "tokens at the end",
+            "The engine counts a request's tokens when it ends: let the window last over ten of the longest answers.");
+    if (early)
+        care_add(c, LOOK_MARK, "ended early", early + sizeof ended - 1);
+}
+
 /* What must not be read off the curve. */
 static void care_loads(struct screen *s, struct cares *c)
 {
@@ -117,6 +130,8 @@ static void care_loads(struct screen *s, struct cares *c)
         const char *text = arena_format(&s->p.arena, "%lld", (long long)p->number);
         if (!p->reached && !lost)
             lost = arena_format(&s->p.arena, "Load %s: %s.", text, report_or(&s->p, p->why, "no reason is known"));
+        if (ENUM_ABSENT(p->kind))
+            care_watch(c, p);
         if (p->flight.overloaded)
             overloaded = overloaded ? arena_format(&s->p.arena, "%s, %s", overloaded, text) : text;
     }

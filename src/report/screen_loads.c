@@ -1,14 +1,17 @@
 /* The one-screen report of a run with other loads: the curve of energy against load, a line a load. */
 #include <math.h>
+#include <string.h>
 #include "base/columns.h"
 #include "base/must.h"
 #include "report/screen.h"
 
 enum { LOADS_SHOWN = 8, SETTING_COLUMNS = 22 };
 
+/* Of a watch without how its tokens were counted. */
 static const char *setting_of(struct screen *s, const struct result_point *p)
 {
-    const char *text = words_load(report_or(&s->p, p->setting, "as it came"), &s->p.arena);
+    const char *text = report_or(&s->p, p->setting, "as it came");
+    text = ENUM_ABSENT(p->kind) ? arena_copy(&s->p.arena, text, strcspn(text, ",")) : words_load(text, &s->p.arena);
     return columns_cut(&s->p.arena, text, SETTING_COLUMNS);
 }
 

@@ -194,9 +194,10 @@ bool running_ask(struct running *r, struct plan *p, struct ask *ask, struct err 
 
 /* ---- its GPUs ---- */
 
-/* On the user's word, where the service's own processes can't be found behind the port. */
-static void take_stated(struct running *r, const struct device *d, const uint32_t *gpus, size_t n)
+/* On the user's word, where the service's own processes can't be found behind the port. Returns how many. */
+static size_t take_stated(struct running *r, const struct device *d, const uint32_t *gpus, size_t n)
 {
+    size_t taken = 0;
     for (size_t i = 0; i < n; i++) {
         struct device_process list[DEVICE_PROCESSES_MAX];
         size_t count = 0;
@@ -204,7 +205,9 @@ static void take_stated(struct running *r, const struct device *d, const uint32_
             continue;
         for (size_t k = 0; k < count; k++)
             serving_add(&r->serving, list[k].pid);
+        taken += count;
     }
+    return taken;
 }
 
 static bool holds_gpu(struct running *r, const struct device *d, uint32_t gpu)
@@ -256,8 +259,7 @@ bool running_gpus(struct running *r, struct plan *p, const struct device *d, str
         size_t n;
         if (!device_select(d, p->gpus, p->gpu_count, places, &n, e))
             return false;
-        if (!any_is_held(r, d, places, n))
-            take_stated(r, d, places, n);
+        r->unseen = !any_is_held(r, d, places, n) && take_stated(r, d, places, n) == 0;
         return true;
     }
     p->gpus = arena_array(a, d->gpu_count + 1, sizeof *p->gpus);

@@ -20,6 +20,7 @@ struct running {
     struct engine_identity identity;
     const char *source; /* the engine whose names its /metrics has; null: no count of generated tokens */
     const char *lack;   /* why there is no count: a phrase; null: there is one */
+    bool unseen;        /* no process can be seen on the GPUs, which its user named */
     bool open;
 };
 

@@ -42,8 +42,11 @@ bool stage_look(struct watching *w, struct observer *v)
     note_service(w);
     /* The grid needs a sample before whatever begins. */
     bool through = stage_pause(m, v->t0_ns - stage_now_ns(m) + time_of_seconds(w->plan->attach.look_s) + v->o.grid_ns);
-    if (through)
+    if (through && !w->running->unseen)
         gpu_check(v);
+    if (through && w->running->unseen)
+        stage_fact(m, "gpu.memory", CHECK_NOT_JUDGED, "memory of the engine's own processes",
+                   "no process can be seen on the GPUs that were named");
     return through;
 }
 
