@@ -285,6 +285,8 @@ static void what_cannot_be_watched_is_told_before(void **state)
     assert_int_equal(life_run(l, ARGS("watch", "https://localhost:8000", "--set", LIBRARY), NULL, 30), EXIT_REFUSED);
     assert_int_equal(life_run(l, ARGS("watch", "http://localhost:8000/chat", "--set", LIBRARY), NULL, 30), EXIT_PLAN);
     assert_int_equal(life_run(l, ARGS("watch", "ftp://localhost", "--set", LIBRARY), NULL, 30), EXIT_PLAN);
+    assert_int_equal(life_run(l, ARGS("watch", s.url, "--set", "requests.count=5"), NULL, 30), EXIT_PLAN);
+    assert_non_null(strstr(l->err, "no meaning here"));
     assert_int_equal(life_run(l, ARGS("watch"), NULL, 30), EXIT_USAGE);
     stop_users(&s);
     stop_engine(&s);
