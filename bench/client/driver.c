@@ -1,10 +1,13 @@
 /* jtok's client against the mock, or soaking any server.
  *
- *     bench_jtok ADDRESS PORT MAP STREAMS CHUNKS [--pause US] [--stall] [--with-request] [--soak SECONDS]
+ *     bench_jtok ADDRESS PORT MAP STREAMS CHUNKS [--pause US] [--stall] [--with-request] [--soak SECONDS] [--rate R |
+ * --concurrency C]
  *
  * Prints one JSON object. --stall lets the loop stand still for 20 ms each 60 ms. --soak repeats the load for that long
  * in one process, prints a line a round and holds the last tenth of the rounds against the first; with "-" for MAP the
- * server is another one (the simulated engine), which notes no send times. */
+ * server is another one (the simulated engine), which notes no send times. --rate and --concurrency send the STREAMS
+ * requests at so many a second, or with so many in flight, instead of all at once: `wait` is then how late a request
+ * was after its intended time, or after the end that made room for it. */
 #include <dirent.h>
 #include <stdbool.h>
 #include "base/arena.h"
@@ -34,6 +37,9 @@ struct driver {
     int64_t wrong_unmarked, wrong_marked, exact, exact_marked, no_stamp, held_back;
     int64_t failed, ended_ns, user_us, system_us;
     char first_failure[300];
+    double rate;
+    int64_t concurrency, drawn, ended_n;
+    int64_t *waits, *ends, *submits; /* paced: of each request */
     struct timer timer;
     struct rec_client condition;
 };
@@ -98,6 +104,11 @@ static void judge_all(struct driver *d)
 static void on_request(void *self, const struct rec_request *r)
 {
     struct driver *d = self;
+    if (d->waits) {
+        d->waits[d->ended_n] = r->submit_ns - r->intended_ns;
+        d->submits[d->ended_n] = r->submit_ns;
+        d->ends[d->ended_n++] = r->end_ns;
+    }
     if (!d->map && r->verdict == VERDICT_OK)
         d->ttft[d->ttft_n++] = r->first_ns - r->submit_ns;
     if (r->verdict != VERDICT_OK && !d->failed++)
@@ -148,6 +159,61 @@ static void fatal(const struct err *e)
 {
     fprintf(stderr, "bench_jtok: %s\n", e->text);
     exit(1);
+}
+
+static bool draw(void *self, struct client_request *ret_request, int64_t *ret_intended_ns, struct buf *body)
+{
+    (void)body;
+    struct driver *d = self;
+    if (d->drawn == d->streams)
+        return false;
+    *ret_request = d->requests[d->drawn];
+    *ret_intended_ns = d->rate > 0 ? (int64_t)((double)d->drawn * 1e9 / d->rate) : 0;
+    d->drawn++;
+    return true;
+}
+
+/* Of a closed loop: from the k-th end to the submission that took its place. */
+static void find_waits(struct driver *d)
+{
+    int64_t n = d->ended_n;
+    if (d->concurrency) {
+        qsort(d->ends, (size_t)n, sizeof *d->ends, compare_i64);
+        qsort(d->submits, (size_t)n, sizeof *d->submits, compare_i64);
+        for (int64_t i = d->concurrency; i < n; i++)
+            d->waits[i - d->concurrency] = d->submits[i] - d->ends[i - d->concurrency];
+        n -= d->concurrency;
+    }
+    n = n > 0 ? n : 0;
+    qsort(d->waits, (size_t)n, sizeof *d->waits, compare_i64);
+    printf("{\"wait_n\":%lld,\"wait_p50_us\":%.1f,\"wait_p99_us\":%.1f,\"wait_max_us\":%.1f}\n", (long long)n,
+           quantile_us(d->waits, n, 0.5), quantile_us(d->waits, n, 0.99), quantile_us(d->waits, n, 1));
+}
+
+static void run_paced(struct driver *d)
+{
+    struct err e;
+    size_t n = (size_t)d->streams;
+    struct client_pace pace = {
+        .in_flight = d->concurrency, .for_ns = INT64_MAX, .ahead_ns = SECOND_NS, .self = d, .next = draw};
+    d->waits = mem_zero(n, sizeof *d->waits);
+    d->ends = mem_zero(n, sizeof *d->ends);
+    d->submits = mem_zero(n, sizeof *d->submits);
+    if (!client_open_paced(d->loop, &d->o, &pace, &d->client, &e))
+        fatal(&e);
+    int64_t s, u = usage(&s);
+    d->user_us = -u;
+    d->system_us = -s;
+    client_begin(d->client, clock_now_ns() + client_lead_ns(&pace));
+    loop_run(d->loop, INT64_MAX);
+    client_close(d->client);
+    judge_all(d);
+    qsort(d->errors, (size_t)d->errors_n, sizeof *d->errors, compare_i64);
+    qsort(d->ttft, (size_t)d->ttft_n, sizeof *d->ttft, compare_i64);
+    find_waits(d);
+    free(d->waits);
+    free(d->ends);
+    free(d->submits);
 }
 
 static void run_load(struct driver *d)
@@ -329,6 +395,10 @@ int main(int argc, char **argv)
             d.stall_ns = 20000000;
         else if (strcmp(argv[i], "--with-request") == 0)
             d.o.connect = CONNECT_WITH_REQUEST;
+        else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc)
+            d.rate = atof(argv[++i]);
+        else if (strcmp(argv[i], "--concurrency") == 0 && i + 1 < argc)
+            d.concurrency = atoll(argv[++i]);
         else if (strcmp(argv[i], "--soak") == 0 && i + 1 < argc)
             soak_s = atof(argv[++i]);
     }
@@ -365,7 +435,10 @@ int main(int argc, char **argv)
     if (soak_s > 0) {
         status = soak(&d, soak_s);
     } else {
-        run_load(&d);
+        if (d.rate > 0 || d.concurrency > 0)
+            run_paced(&d);
+        else
+            run_load(&d);
         print_result(&d);
         status = d.failed != 0;
     }
