@@ -78,7 +78,7 @@ static bool store(const struct parsing *p, const struct option *o, const char *v
     struct schema s = schema_of(o, p->command->options_size);
     struct problems problems;
     problems_init(&problems, p->arena, NULL);
-    if (schema_set(&s, p->options, o->name, 0, span_of(o->field.key), span_of(o->value ? value : "true"), &problems))
+    if (schema_set(&s, p->options, o->name, span_of(o->field.key), span_of(o->value ? value : "true"), &problems))
         return true;
     const char *near = o->field.type == FIELD_ENUM ? args_nearest(value, o->field.names) : NULL;
     return err_set(e, ERR_USAGE, "%s: %s: %s%s%s%s", p->command->name, o->name, problems.items[0].text,

@@ -36,12 +36,12 @@ static void set_option(const struct option *o, const char *value, struct plan *p
     const char *words = arena_format(problems->arena, "%s %s", o->name, value);
     struct span key = span_of(o->plan_key);
     if (set_once(k, key, words, problems))
-        schema_set(&plan_schema, plan, o->name, 0, key,
+        schema_set(&plan_schema, plan, o->name, key,
                    span_of(o->commas ? arena_format(problems->arena, "[%s]", value) : value), problems);
     for (const char *const *with = o->plan_with; with && *with; with++) {
         key = (struct span){*with, strcspn(*with, "=")};
         if (set_once(k, key, words, problems))
-            schema_set(&plan_schema, plan, o->name, 0, key, span_of(*with + key.n + 1), problems);
+            schema_set(&plan_schema, plan, o->name, key, span_of(*with + key.n + 1), problems);
     }
 }
 
