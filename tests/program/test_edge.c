@@ -12,7 +12,7 @@
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static double mark_s(const struct records *r, int from, int to)
+static double mark_s(const struct records *r, enum boundary from, enum boundary to)
 {
     assert_true(records_boundary(r, from) != ABSENT_I64 && records_boundary(r, to) != ABSENT_I64);
     return (double)(records_boundary(r, to) - records_boundary(r, from)) / 1e9;
