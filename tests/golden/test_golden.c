@@ -195,7 +195,7 @@ static void front1_values(void **state)
     assert_int_equal(r->saturated.peak, 750);
     assert_false(r->saturated.meaningful);
     assert_int_equal(r->metrics.saturated_j_per_token.state, Q_EXCLUDED);
-    for (int k = 0; k < K_COUNT; k++) {
+    for (enum steady_k k = 0; k < K_COUNT; k++) {
         assert_not_reached(&front1, RULE_GAP, k);
         assert_not_reached(&front1, RULE_INTERVAL, k);
         assert_not_reached(&front1, RULE_WORDS, k);
@@ -218,7 +218,7 @@ static void sglang_values(void **state)
     assert_digits(result_stage_of(r, STAGE_FORMAL)->duration_s, 92.73, 2);
     assert_true(r->lag.delivery_lag);
     assert_int_equal(r->load.token_source, TOKENS_RUNNING);
-    for (int k = 0; k < K_COUNT; k++) {
+    for (enum steady_k k = 0; k < K_COUNT; k++) {
         assert_not_reached(&sglang, RULE_GAP, k);
         assert_not_reached(&sglang, RULE_INTERVAL, k);
         assert_not_reached(&sglang, RULE_WORDS, k);
