@@ -142,6 +142,12 @@ static bool check_operands(const struct command *c, const struct args *a, struct
         return err_set(e, ERR_USAGE, "%s: \"%s\" is one argument too many after \"%s\". Usage: jtok %s%s%s", c->name,
                        a->operands[c->operands_max], behind, c->name, *usage ? " " : "", usage);
     }
+    for (size_t i = 0; i < a->operand_count; i++)
+        if (!*a->operands[i])
+            return err_set(e, ERR_USAGE,
+                           "%s: Argument %zu is empty, as when a shell variable is not set. "
+                           "Usage: jtok %s %s",
+                           c->name, i + 1, c->name, usage);
     return a->operand_count >= c->operands_min ||
            err_set(e, ERR_USAGE, "%s: An argument is missing. Usage: jtok %s %s", c->name, c->name, usage);
 }
