@@ -61,7 +61,7 @@ bool sim_state_open(const char *path, uint32_t gpu_count, struct sim_state **ret
 {
     if (!path)
         path = getenv("JTOK_SIM_STATE");
-    struct sim_state *s;
+    struct sim_state *s = NULL;
     double power_factor;
     if (!sim_seed_factor(SIM_SEED_POWER, &power_factor, e))
         return false;

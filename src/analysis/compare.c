@@ -271,7 +271,7 @@ static double *values_of(const struct side *s, const struct compare_metric *m, s
     return values;
 }
 
-static int verdict_of(const struct between_runs *b)
+static enum compare_verdict verdict_of(const struct between_runs *b)
 {
     assert(!(b->low > b->high));
     if (isnan(b->low))

@@ -340,14 +340,14 @@ static void make_entries(struct ranker *k)
 
 static void make_groups(struct ranker *k)
 {
-    static const int order[] = {GROUP_SMALL, GROUP_MEDIUM, GROUP_LARGE, GROUP_UNKNOWN};
+    static const enum size_group order[] = {GROUP_SMALL, GROUP_MEDIUM, GROUP_LARGE, GROUP_UNKNOWN};
     struct ranked_runs *out = k->out;
     out->groups = arena_array(k->a, SCHEMA_COUNT(order), sizeof *out->groups);
     for (size_t g = 0; g < SCHEMA_COUNT(order); g++) {
         struct ranking *r = &out->groups[out->group_count];
         *r = (struct ranking){.group = order[g], .entries = arena_array(k->a, k->entry_count, sizeof *r->entries)};
         for (size_t i = 0; i < k->entry_count; i++)
-            if ((int)size_group_of(k->entries[i].total_parameters) == order[g])
+            if (size_group_of(k->entries[i].total_parameters) == order[g])
                 r->entries[r->count++] = k->entries[i];
         if (!r->count)
             continue;

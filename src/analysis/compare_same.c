@@ -349,7 +349,7 @@ void compare_conditions(const struct compare_run *x, const struct compare_run *y
 
 struct quantity compare_tokens_difference(const struct result *x, const struct result *y)
 {
-    must(x->load.requests >= 0 || x->load.requests == ABSENT_I64);
+    must(x && y);
     int64_t t = x->load.output_tokens, u = y->load.output_tokens;
     if (t == ABSENT_I64 || u == ABSENT_I64 || t <= 0 || u <= 0)
         return quantity_absent(Q_NOT_RECORDED, "a run has no output tokens");

@@ -287,7 +287,7 @@ static void flag_late(struct verify *v)
 /* jtok's own waits in startup and release. */
 static void flag_wait(struct verify *v)
 {
-    static const int stages[] = {STAGE_STARTUP, STAGE_RELEASE};
+    static const enum stage_id stages[] = {STAGE_STARTUP, STAGE_RELEASE};
     bool silence = v->r->plan.requests.connect == CONNECT_AHEAD;
     double share = NO_NUMBER;
     const char *text = NULL;

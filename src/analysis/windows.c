@@ -281,6 +281,24 @@ struct window_energy windows_cut(const struct formal *f, int64_t from_ns, int64_
 
 /* ---- all of them ---- */
 
+/* Boundaries that contradict the requests can let the stage end before a window begins: then there is no window. */
+static void within_stage(const struct formal *f, const struct completions *c, struct steady_verdict *v)
+{
+    if (!v->reached || f->chains->requests[c->rows[v->window]].end_ns < f->end_ns)
+        return;
+    v->reached = false;
+    v->why = "the formal stage ended before the window began";
+}
+
+static struct saturation saturated_within(const struct formal *f, struct arena *a)
+{
+    struct saturation s = steady_saturated(f->chains, f->method->saturated_share, a);
+    s.end_ns = s.end_ns > f->end_ns ? f->end_ns : s.end_ns;
+    if (s.start_ns >= s.end_ns)
+        s.start_ns = s.end_ns = ABSENT_I64;
+    return s;
+}
+
 struct windows windows_make(const struct formal *f, const struct split *split, struct arena *a)
 {
     must(f->start_ns < f->end_ns && f->method->window > 0);
@@ -294,10 +312,10 @@ struct windows windows_make(const struct formal *f, const struct split *split, s
     int64_t *starts_ns = arena_array(a, w.steady_count, sizeof *starts_ns);
     for (size_t i = 0; i < w.steady_count; i++) {
         found[i] = steady_find(&w.all, w.completed.n, f->method, (enum rule)(i / K_COUNT), order[i % K_COUNT], a);
+        within_stage(f, &w.completed, &found[i]);
         starts_ns[i] = found[i].reached ? f->chains->requests[w.completed.rows[found[i].window]].end_ns : ABSENT_I64;
     }
-    struct saturation s = steady_saturated(f->chains, f->method->saturated_share, a);
-    s.end_ns = s.end_ns > f->end_ns ? f->end_ns : s.end_ns;
+    const struct saturation s = saturated_within(f, a);
     const struct arrivals x = count_arrivals(f, starts_ns, w.steady_count, &s, a);
     w.steady = arena_array(a, w.steady_count, sizeof *w.steady);
     for (size_t i = 0; i < w.steady_count; i++) {

@@ -8,6 +8,7 @@
 #include "base/must.h"
 #include "schema/problems.h"
 #include "store/plan_yaml.h"
+#include "text/json.h"
 
 /* The folder of this executable. */
 static bool own_folder(struct arena *a, const char **ret_folder, struct err *e)
@@ -56,6 +57,18 @@ static bool write_prompts(const char *path, struct err *e)
     return true;
 }
 
+/* A path may hold what means something to YAML; a JSON text is one of YAML's. */
+static const char *quoted(const char *path, struct arena *a)
+{
+    struct buf b = {0};
+    struct json_writer w;
+    json_writer_init(&w, &b, 0);
+    json_put_text(&w, path);
+    const char *text = arena_text(a, buf_text(&b));
+    buf_done(&b);
+    return text;
+}
+
 /* The demo's plan is an ordinary plan file, so that whatever a plan can do is tried by it. */
 static const char *plan_text(const struct demo_options *o, const char *engine, const char *library, const char *prompts,
                              struct arena *a)
@@ -67,8 +80,9 @@ static const char *plan_text(const struct demo_options *o, const char *engine, c
         "--tensor-parallel-size, %lld,\n            --sim-start-s, %s, --sim-stop-s, 0.6, --sim-release-s, "
         "1%s]\nrequests:\n  file: %s\n  count: %lld\n  lengths: {kind: lognormal, median: 120, sigma: 0.6, min: 16, "
         "max: 400, seed: 1, ignore_eos: true}\npower: {library: %s}\n%s",
-        engine, (long long)o->gpus, o->quick ? "1.5" : "5", o->lagging ? ", --sim-front-tokens-per-s, 3000" : "",
-        prompts, (long long)o->count, library, o->quick ? "method: {baseline_s: 3, hold_s: 3, grid_s: 0.25}\n" : "");
+        quoted(engine, a), (long long)o->gpus, o->quick ? "1.5" : "5",
+        o->lagging ? ", --sim-front-tokens-per-s, 3000" : "", quoted(prompts, a), (long long)o->count,
+        quoted(library, a), o->quick ? "method: {baseline_s: 3, hold_s: 3, grid_s: 0.25}\n" : "");
 }
 
 static bool make_plan(const struct demo_options *o, const char *scratch, struct arena *a, struct plan *plan,

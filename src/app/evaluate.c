@@ -127,7 +127,11 @@ bool evaluate_document(const char *folder, bool unsealed, struct arena *a, struc
 {
     must(folder && out);
     const char *name = stored_name(folder, a), *path = arena_format(a, "%s/%s", folder, name);
-    if (access(path, F_OK) != 0 && errno == ENOENT)
+    bool there = access(path, F_OK) == 0;
+    if (!there && errno == ENOTDIR)
+        return err_set(e, ERR_RECORDS, "%s is a file, but a run folder is needed. Give the folder that holds it.",
+                       folder);
+    if (!there && errno == ENOENT)
         return err_set(e, ERR_RECORDS,
                        "%s holds no result.json: it is not a run folder, or the run broke off. \"jtok analyze %s\" "
                        "computes the result from what was recorded.",

@@ -75,6 +75,7 @@ void *arena_alloc(struct arena *a, size_t size)
     void *p = block->bytes + block->used;
     block->used += size;
     a->used_bytes += size;
+    assert(block->used <= block->size && (uintptr_t)p % ALIGN == 0);
     return p;
 }
 

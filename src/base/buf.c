@@ -26,6 +26,7 @@ void buf_clear(struct buf *b)
 
 bool buf_reserve(struct buf *b, size_t more)
 {
+    assert(b->n <= b->capacity);
     if (b->max && (more > b->max || b->n > b->max - more)) {
         b->overflow = true;
         return false;

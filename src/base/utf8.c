@@ -6,6 +6,7 @@ static const uint32_t replacement = 0xfffd;
 
 uint32_t utf8_first(struct span s, size_t *ret_bytes)
 {
+    assert(s.n > 0);
     const unsigned char *p = (const unsigned char *)s.p;
     *ret_bytes = 1;
     if (p[0] < 0x80)

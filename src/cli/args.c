@@ -86,7 +86,7 @@ static bool store(const struct parsing *p, const struct option *o, const char *v
     struct schema s = schema_of(o, p->command->options_size);
     struct problems problems;
     problems_init(&problems, p->arena, NULL);
-    if (schema_set(&s, p->options, o->name, 0, span_of(o->field.key), span_of(o->value ? value : "true"), &problems))
+    if (schema_set(&s, p->options, o->name, span_of(o->field.key), span_of(o->value ? value : "true"), &problems))
         return true;
     const char *near = o->field.type == FIELD_ENUM ? args_nearest(value, o->field.names) : NULL;
     return err_set(e, ERR_USAGE, "%s: %s: %s%s%s%s", p->command->name, o->name, problems.items[0].text,
@@ -150,6 +150,12 @@ static bool check_operands(const struct command *c, const struct args *a, struct
         return err_set(e, ERR_USAGE, "%s: \"%s\" is one argument too many after \"%s\". Usage: jtok %s%s%s", c->name,
                        a->operands[c->operands_max], behind, c->name, *usage ? " " : "", usage);
     }
+    for (size_t i = 0; i < a->operand_count; i++)
+        if (!*a->operands[i])
+            return err_set(e, ERR_USAGE,
+                           "%s: Argument %zu is empty, as when a shell variable is not set. "
+                           "Usage: jtok %s %s",
+                           c->name, i + 1, c->name, usage);
     return a->operand_count >= c->operands_min ||
            err_set(e, ERR_USAGE, "%s: An argument is missing. Usage: jtok %s %s", c->name, c->name, usage);
 }

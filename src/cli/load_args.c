@@ -91,7 +91,7 @@ static struct plan_load *add_load(struct applying *p, enum load_kind kind)
 static void add_value(struct applying *p, enum load_kind kind, struct span value)
 {
     struct plan_load *l = add_load(p, kind);
-    schema_set(&plan_load_schema, l, "--loads", 0, span_of(load_kind_names[kind]), value, &p->problems);
+    schema_set(&plan_load_schema, l, "--loads", span_of(load_kind_names[kind]), value, &p->problems);
 }
 
 static void read_loads(struct applying *p, const char *text)

@@ -40,7 +40,7 @@ static void set_all(const struct option *o, const char *const *settings, const c
     for (; settings && *settings; settings++) {
         struct span key = {*settings, strcspn(*settings, "=")};
         if (set_once(k, key, words, problems))
-            schema_set(&plan_schema, plan, o->name, 0, key, span_of(*settings + key.n + 1), problems);
+            schema_set(&plan_schema, plan, o->name, key, span_of(*settings + key.n + 1), problems);
     }
 }
 
@@ -52,7 +52,7 @@ static void set_option(const struct option *o, const char *value, struct plan *p
     if (o->plan_settings)
         set_all(o, o->plan_settings(value, o->plan_key, problems->arena), words, plan, k, problems);
     else if (set_once(k, span_of(o->plan_key), words, problems))
-        schema_set(&plan_schema, plan, o->name, 0, span_of(o->plan_key),
+        schema_set(&plan_schema, plan, o->name, span_of(o->plan_key),
                    span_of(o->commas ? arena_format(problems->arena, "[%s]", value) : value), problems);
     set_all(o, o->plan_with, words, plan, k, problems);
 }

@@ -80,6 +80,10 @@ static bool parse_status(struct http1 *h, struct span line)
         failed(h, "a status that is not three digits");
         return false;
     }
+    if (rest.p[0] == '0') { /* 0 would mean "no answer" to who asked */
+        failed(h, "a status below 100");
+        return false;
+    }
     h->status = (rest.p[0] - '0') * 100 + (rest.p[1] - '0') * 10 + (rest.p[2] - '0');
     h->seen.old_version = line.p[7] == '0';
     return h->seen.status = true;

@@ -165,9 +165,17 @@ static void drain(struct child *c)
 
 /* ---- stop ---- */
 
+/* One that somebody has stopped would obey no order, and the engine would stay. */
+static void wake_guardian(const struct child *c)
+{
+    if (c->guardian_pid > 0)
+        kill((pid_t)c->guardian_pid, SIGCONT);
+}
+
 static void send_order(struct child *c, enum guardian_order order, int value)
 {
     struct guardian_order_message m = {.order = (int32_t)order, .value = value};
+    wake_guardian(c);
     /* A dead guardian shows when its socket is read. */
     while (send(c->socket.fd, &m, sizeof m, MSG_NOSIGNAL) < 0 && errno == EINTR)
         ;
@@ -586,6 +594,7 @@ static void end_tree(struct child *c, int64_t limit_ns)
 {
     assert(!c->loop);
     close_fd(&c->socket.fd);
+    wake_guardian(c);
     for (;;) {
         int status;
         if (c->guardian_pid && waitpid((pid_t)c->guardian_pid, &status, WNOHANG) == (pid_t)c->guardian_pid) {

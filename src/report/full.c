@@ -124,8 +124,8 @@ static void put_tokens(struct report *p)
     };
     put_metrics(p, "Energy per output token", list, sizeof list / sizeof *list);
     report_line(p,
-                "instrument: how far what was read may be from what the board's sensor saw. calibration: the assumed "
-                "limit of that sensor. between runs: unknown from one run, and usually the largest of the three; "
+                "instrument: error in reading the board's sensor. calibration: the assumed limit of that sensor's own "
+                "error. between runs: unknown from one run, and usually the largest of the three; "
                 "\"jtok compare\" finds it from repetitions.");
 }
 

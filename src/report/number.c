@@ -6,9 +6,12 @@
 #include "base/must.h"
 #include "base/num.h"
 
-/* floor(log10(v)) of the decimal digits that %e prints, so that rounding up to the next power of ten is seen. */
+/* floor(log10(v)) of the decimal digits that %e prints, so that rounding up to the next power of ten is seen. A stored
+ * result may hold what overflows once its unit is changed: infinity has no digits, and is printed as it is. */
 static int exponent(double v, int digits)
 {
+    if (!isfinite(v))
+        return 0;
     char text[40];
     snprintf(text, sizeof text, "%.*e", digits - 1, v);
     const char *e = strchr(text, 'e');

@@ -26,10 +26,12 @@ static double between(const struct tick_sample *a, const struct tick_sample *b, 
     return a->watts + (b->watts - a->watts) * ((double)(t_ns - a->t_ns) / (double)(b->t_ns - a->t_ns));
 }
 
-/* Trapezoidal mean over [from, to], which the samples must cover. */
+/* Trapezoidal mean over [from, to], which the samples must cover. Half of a window of 1 ns has no mean. */
 static double mean_w(const struct tick_sample *s, size_t n, int64_t from_ns, int64_t to_ns)
 {
-    assert(n >= 2 && from_ns < to_ns);
+    assert(n >= 2 && from_ns <= to_ns);
+    if (from_ns == to_ns)
+        return NAN;
     double sum = 0;
     for (size_t i = 0; i + 1 < n; i++) {
         int64_t a = s[i].t_ns > from_ns ? s[i].t_ns : from_ns;

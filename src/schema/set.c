@@ -53,32 +53,31 @@ static bool set_slot(const struct schema *root, const struct slot *s, struct spa
     return s->type == FIELD_LIST ? set_words(s, value, at, p) : parse_value(s, value, value.n > 0, at, p);
 }
 
-bool schema_set(const struct schema *s, void *object, const char *source, size_t column, struct span key_path,
-                struct span value, struct problems *p)
+bool schema_set(const struct schema *s, void *object, const char *source, struct span key_path, struct span value,
+                struct problems *p)
 {
     must(object && source && p);
     const struct schema *here = s;
-    const struct spot whole = {source, 0, column, arena_copy(p->arena, key_path.p, key_path.n)};
+    const struct spot whole = {source, 0, 0, arena_copy(p->arena, key_path.p, key_path.n)};
     struct span rest = key_path;
     size_t before = p->count;
     for (;;) {
         const char *dot = rest.n ? memchr(rest.p, '.', rest.n) : NULL;
         struct span key = {rest.p, dot ? (size_t)(dot - rest.p) : rest.n};
-        size_t from = (size_t)(key.p - key_path.p);
-        const struct spot at = {source, 0, column ? column + from : 0, arena_copy(p->arena, key_path.p, from + key.n)};
+        const struct spot at = {source, 0, 0, arena_copy(p->arena, key_path.p, (size_t)(key.p - key_path.p) + key.n)};
         struct slot slot;
         if (!slot_find(here, object, key, &slot)) {
             problem_unknown_key(s, here, key, &at, p);
             return false;
         }
         if (!dot) {
-            problems_place(p, source, 0, column, whole.path);
+            problems_place(p, source, 0, 0, whole.path);
             return set_slot(s, &slot, value, &whole, p) && p->count == before;
         }
         rest.p += key.n + 1;
         rest.n -= key.n + 1;
         if (slot.type == FIELD_MAP) {
-            problems_place(p, source, 0, column, whole.path);
+            problems_place(p, source, 0, 0, whole.path);
             return set_entry(&slot, rest, value, &whole, p);
         }
         if (slot.type != FIELD_OBJECT) {
@@ -98,10 +97,8 @@ bool schema_set_argument(const struct schema *s, void *object, const char *argum
         problems_add_at(p, arena_format(p->arena, "--set %.60s", argument), 0, 0, NULL, "Write it as KEY=VALUE.");
         return false;
     }
-    /* The value may be a secret, so the place shows the key alone. */
-    const char *source = arena_format(p->arena, "--set %.*s", (int)(equals - argument), argument);
-    return schema_set(s, object, source, 1, (struct span){argument, (size_t)(equals - argument)}, span_of(equals + 1),
-                      p);
+    struct span key = {argument, (size_t)(equals - argument)};
+    return schema_set(s, object, "--set", key, span_of(equals + 1), p);
 }
 
 bool schema_set_or_err(const struct schema *s, void *object, const char *argument, struct arena *a, struct err *e)

@@ -9,10 +9,9 @@
 
 /* Sets the one field at a key path. Text of a list is split into words as a shell would (quotes and backslash, no
  * variables), or, starting with '[' or '{', read as a YAML flow list or map. "null" makes it absent. `source` names it
- * in problems ("--model"), `column` is where the key path stands in it, 0: it doesn't. On a fault the object stays as
- * it is and `p` has one problem more. */
-bool schema_set(const struct schema *s, void *object, const char *source, size_t column, struct span key_path,
-                struct span value, struct problems *p);
+ * in problems ("--model"). On a fault the object stays as it is and `p` has one problem more. */
+bool schema_set(const struct schema *s, void *object, const char *source, struct span key_path, struct span value,
+                struct problems *p);
 
 /* "KEY=VALUE" as one argument of --set, which is the source. */
 bool schema_set_argument(const struct schema *s, void *object, const char *argument, struct problems *p);

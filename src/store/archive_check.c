@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <ctype.h>
 #include <sys/stat.h>
 #include "base/file.h"
@@ -97,6 +98,7 @@ static void note_bad(struct verifier *v, struct span name, const char *what)
 
 static void check_sum(struct verifier *v, struct span hex, struct span name)
 {
+    assert(hex.n == DIGEST_HEX - 1 && name.n > 0);
     const char *file = arena_copy(v->arena, name.p, name.n);
     struct path path = path_in(v->folder, file);
     mode_t mode = path_mode(v->folder, file);

@@ -110,6 +110,7 @@ struct records_reader {
     struct csv csv;
     struct csv_columns columns;
     const void *absent; /* a record without any value */
+    size_t most;        /* records that there is room for: as many as there are lines */
     size_t gpus;
     struct arena *arena;
     struct csv_records found;
@@ -119,6 +120,7 @@ struct records_reader {
 static void take_line(struct records_reader *r, const struct span *fields, size_t n)
 {
     struct csv_records *found = &r->found;
+    must(found->count < r->most);
     void *out = (char *)found->records + found->count * r->schema->size;
     struct csv_line line;
     if (n != r->columns.count) {
@@ -153,6 +155,7 @@ static void take_lines(struct records_reader *r, bool usual)
                 csv_chunks_read(&r->csv.rest, (struct rec_chunk *)found->records + found->count, &found->cells);
             r->csv.line += taken;
             found->count += taken;
+            must(found->count <= r->most);
         }
         size_t n = csv_next(&r->csv, fields, CSV_COLUMNS_MAX);
         if (n == 0)
@@ -169,12 +172,12 @@ struct csv_records csv_records_read(enum csv_file file, struct span text, size_t
     csv_init(&r.csv, text);
     size_t columns = csv_next(&r.csv, names, CSV_COLUMNS_MAX);
     if (columns && schema_csv_columns(r.schema, names, columns, &r.columns, note_header, &r.found)) {
-        size_t most = count_lines(r.csv.rest);
+        r.most = count_lines(r.csv.rest);
         void *absent = arena_alloc(a, r.schema->size);
         schema_absent_as(r.schema, absent, 0, NULL);
         r.absent = absent;
-        r.found.records = arena_array(a, most, r.schema->size);
-        r.found.gpus = files[file].dealt ? arena_array(a, most, sizeof *r.found.gpus) : NULL;
+        r.found.records = arena_array(a, r.most, r.schema->size);
+        r.found.gpus = files[file].dealt ? arena_array(a, r.most, sizeof *r.found.gpus) : NULL;
         take_lines(&r, file == CSV_CHUNKS && span_starts(text, csv_chunks_header));
     }
     r.found.cut = r.csv.cut;

@@ -1,5 +1,6 @@
 #include "store/records.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -162,8 +163,10 @@ static void deal(struct records_loader *l, enum csv_file file)
     size_t size = csv_records_size(file), gpus = l->r->gpu_count;
     size_t *counts = arena_array(l->a, gpus, sizeof *counts), *dealt = arena_array(l->a, gpus, sizeof *dealt);
     char **items = arena_array(l->a, gpus, sizeof *items);
-    for (size_t i = 0; i < rows.count; i++)
+    for (size_t i = 0; i < rows.count; i++) {
+        assert(rows.gpus[i] < gpus);
         counts[rows.gpus[i]]++;
+    }
     for (size_t g = 0; g < gpus; g++)
         items[g] = arena_array(l->a, counts[g], size);
     for (size_t i = 0; i < rows.count; i++) {
@@ -202,6 +205,7 @@ static bool load_requests(struct records_loader *l)
     r->warmup_count = others;
     r->requests = all + others;
     r->request_count = rows.count - others;
+    must(r->warmup_count + r->request_count == rows.count);
     check_requests(r, chunks.records, chunks.count, r->sealed && rows.bad_count == 0, &l->damage);
     sort_stable(chunks.records, chunks.count, sizeof(struct rec_chunk), before_chunk);
     r->chunks = chunks.records;

@@ -20,6 +20,7 @@
 #ifndef JTOK_STORE_REQUEST_SET_H
 #define JTOK_STORE_REQUEST_SET_H
 
+#include <assert.h>
 #include <stdint.h>
 #include "base/buf.h"
 #include "model/plan.h"
@@ -75,6 +76,7 @@ void request_set_done(struct request_set *s);
 /* Of a set from a file. */
 static inline const struct request_row *request_set_row(const struct request_set *s, size_t i)
 {
+    assert(s->row_count > 0 && i < s->count);
     return &s->rows[i % s->row_count];
 }
 

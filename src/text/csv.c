@@ -107,6 +107,7 @@ size_t csv_next(struct csv *c, struct span *ret_fields, size_t max)
 
 void csv_unquote(struct span field, struct buf *b)
 {
+    assert(field.p || field.n == 0);
     if (field.n == 0 || field.p[0] != '"') {
         buf_add(b, field.p, field.n);
         return;

@@ -27,6 +27,7 @@ struct digest *digest_open(void)
 
 void digest_add(struct digest *d, struct span bytes)
 {
+    assert(d && (bytes.p || bytes.n == 0));
     if (bytes.n)
         SHA256_Update(&d->state, bytes.p, bytes.n);
 }

@@ -1,5 +1,6 @@
 #include "text/file_read.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -60,6 +61,7 @@ static void source_close(struct source *s)
 /* Refills a block that is used up as full as the file allows; n == at afterwards means the end of the file. */
 static bool source_fill(struct source *s, struct err *e)
 {
+    assert(s->at <= s->n && s->n <= BLOCK);
     if (s->at < s->n)
         return true;
     s->offset += s->n;
@@ -103,6 +105,7 @@ static bool too_large(const char *path, uint64_t max, struct err *e)
 
 static bool target_add(struct target *t, const void *bytes, size_t n, struct err *e)
 {
+    assert(t->b->n >= t->before);
     buf_add(t->b, bytes, n);
     uint64_t max = t->max;
     if (t->b->max && (max == 0 || t->b->max - t->before < max))

@@ -88,6 +88,7 @@ static void wrong_lines_are_named(void **state)
         {{"x", "--dry-run=1"}, "probe: --dry-run takes no value."},
         {{"--dry-run"}, "probe: An argument is missing. Usage: jtok probe A [B]"},
         {{"x", "y", "z"}, "probe: \"z\" is one argument too many after \"y\". Usage: jtok probe A [B]"},
+        {{"x", ""}, "probe: Argument 2 is empty, as when a shell variable is not set. Usage: jtok probe A [B]"},
         {{"x", "--format", "json", "--format", "csv"},
          "probe: --format is given twice, as \"json\" and as \"csv\". Keep one of them."},
         {{"x", "--requests", "1", "y", "--requests=2"},

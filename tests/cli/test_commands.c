@@ -194,6 +194,8 @@ static void reports_come_in_every_format(void **state)
     has(&b->err, " Did you mean json?\n");
     assert_int_equal(CALL(b, cmd_report, b->open), EXIT_RECORDS);
     has(&b->err, "holds no result.json");
+    assert_int_equal(CALL(b, cmd_report, arena_format(&b->a, "%s/result.json", b->first)), EXIT_RECORDS);
+    has(&b->err, "result.json is a file, but a run folder is needed.");
     buf_done(&stored);
 }
 

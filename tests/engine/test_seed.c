@@ -29,8 +29,8 @@ static void seeds_scatter_by_about_one_percent(void **state)
         snprintf(seed, sizeof seed, "%d", i);
         double d[2];
         for (int of = 0; of < 2; of++) {
-            d[of] = factor(of, seed) - 1;
-            assert_true(factor(of, seed) - 1 == d[of]); /* the same for the same seed */
+            d[of] = factor((enum sim_seed_of)of, seed) - 1;
+            assert_true(factor((enum sim_seed_of)of, seed) - 1 == d[of]); /* the same for the same seed */
             assert_true(fabs(d[of]) < 0.035);
             sum[of] += d[of];
             squares[of] += d[of] * d[of];

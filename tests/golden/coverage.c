@@ -117,7 +117,7 @@ static struct stages stages_of(const struct records *r, const struct curve *powe
 {
     struct stages s = {.life_from_ns = records_boundary(r, BOUNDARY_SERVICE_START)};
     int64_t formal = records_boundary(r, BOUNDARY_FORMAL_START), end = records_boundary(r, BOUNDARY_FORMAL_END);
-    static const int ends[] = {BOUNDARY_EXIT, BOUNDARY_MEMORY_RELEASED, BOUNDARY_POWER_RECOVERED};
+    static const enum boundary ends[] = {BOUNDARY_EXIT, BOUNDARY_MEMORY_RELEASED, BOUNDARY_POWER_RECOVERED};
     for (size_t i = 0; i < 3; i++)
         if (records_boundary(r, ends[i]) > s.life_to_ns)
             s.life_to_ns = records_boundary(r, ends[i]);

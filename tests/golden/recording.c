@@ -133,7 +133,8 @@ static bool load_marks(const char *dir, struct arena *a, struct records *r, stru
             name = boundary_names[BOUNDARY_EXIT];
         for (int id = 0; id < BOUNDARY_COUNT; id++)
             if (strcmp(name, boundary_names[id]) == 0)
-                PUSH(a, r->boundaries, r->boundary_count, room, (struct rec_boundary){time_ns(&t, "t_us"), id, NULL});
+                PUSH(a, r->boundaries, r->boundary_count, room,
+                     (struct rec_boundary){time_ns(&t, "t_us"), (enum boundary)id, NULL});
     }
     table_close(&t);
     return ok;
@@ -425,7 +426,7 @@ static void read_settings(const char *dir, struct arena *a, struct records *r)
 {
     static const struct {
         const char *text;
-        int engine;
+        enum engine_kind engine;
         int64_t on;
     } settings[] = {{"enable_prefix_caching=True", ENGINE_VLLM, 1},
                     {"enable_prefix_caching=False", ENGINE_VLLM, 0},

@@ -48,7 +48,7 @@ static int free_all(void **state)
 /* Half a unit of the last digit printed. */
 #define assert_digits(value, expected, digits) assert_close((value), (expected), 0.5 * pow(10, -(digits)) * (1 + 1e-9))
 
-static double steady_start_s(const struct golden *g, int reading, int k, int64_t window)
+static double steady_start_s(const struct golden *g, enum rule reading, enum steady_k k, int64_t window)
 {
     const struct result_steady *s = result_steady_of(&g->result, reading, k);
     if (!s->reached)
@@ -57,7 +57,7 @@ static double steady_start_s(const struct golden *g, int reading, int k, int64_t
     return s->start_s;
 }
 
-static void assert_not_reached(const struct golden *g, int reading, int k)
+static void assert_not_reached(const struct golden *g, enum rule reading, enum steady_k k)
 {
     const struct result_steady *s = result_steady_of(&g->result, reading, k);
     assert_false(s->reached);
@@ -137,7 +137,7 @@ static void front4_other_readings(void **state)
     (void)state;
     assert_digits(steady_start_s(&front4, RULE_INTERVAL, K_1, 1746), 48.50, 2);
     assert_digits(result_steady_of(&front4.result, RULE_INTERVAL, K_1)->j_per_token.value, 0.05898, 5);
-    for (int k = K_1; k <= K_3; k++) {
+    for (enum steady_k k = K_1; k <= K_3; k++) {
         assert_digits(steady_start_s(&front4, RULE_REQUEST, k, 0), 8.23, 2);
         assert_digits(result_steady_of(&front4.result, RULE_REQUEST, k)->j_per_token.value, 0.03919, 5);
         assert_not_reached(&front4, RULE_WORDS, k);
@@ -195,7 +195,7 @@ static void front1_values(void **state)
     assert_int_equal(r->saturated.peak, 750);
     assert_false(r->saturated.meaningful);
     assert_int_equal(r->metrics.saturated_j_per_token.state, Q_EXCLUDED);
-    for (int k = 0; k < K_COUNT; k++) {
+    for (enum steady_k k = 0; k < K_COUNT; k++) {
         assert_not_reached(&front1, RULE_GAP, k);
         assert_not_reached(&front1, RULE_INTERVAL, k);
         assert_not_reached(&front1, RULE_WORDS, k);
@@ -218,7 +218,7 @@ static void sglang_values(void **state)
     assert_digits(result_stage_of(r, STAGE_FORMAL)->duration_s, 92.73, 2);
     assert_true(r->lag.delivery_lag);
     assert_int_equal(r->load.token_source, TOKENS_RUNNING);
-    for (int k = 0; k < K_COUNT; k++) {
+    for (enum steady_k k = 0; k < K_COUNT; k++) {
         assert_not_reached(&sglang, RULE_GAP, k);
         assert_not_reached(&sglang, RULE_INTERVAL, k);
         assert_not_reached(&sglang, RULE_WORDS, k);

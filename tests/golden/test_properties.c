@@ -93,7 +93,7 @@ static void random_run(struct made *m, uint64_t seed, size_t gpus, bool counts)
 {
     static const struct {
         double t;
-        int id;
+        enum boundary id;
     } marks[] = {{0.5, BOUNDARY_BASELINE_START}, {5.5, BOUNDARY_BASELINE_END},
                  {5.6, BOUNDARY_SERVICE_START},  {8, BOUNDARY_READY},
                  {10, BOUNDARY_FORMAL_START},    {20, BOUNDARY_FORMAL_END},
@@ -410,8 +410,8 @@ static void energies_scale_with_power(void **state)
         struct result two = analyse(&m);
         for (int s = STAGE_BASELINE; s <= STAGE_LIFECYCLE; s++)
             for (int k = 0; k < SERIES_COUNT; k++) {
-                struct quantity *p = energy_series(&result_stage_of(&one, s)->energy, k),
-                                *q = energy_series(&result_stage_of(&two, s)->energy, k);
+                struct quantity *p = energy_series(&result_stage_of(&one, (enum stage_id)s)->energy, (enum series_id)k),
+                                *q = energy_series(&result_stage_of(&two, (enum stage_id)s)->energy, (enum series_id)k);
                 assert_int_equal(p->state, q->state);
                 if (quantity_has_value(p))
                     assert_true(q->value == 2 * p->value && same_or_nan(q->instrument, 2 * p->instrument));
@@ -500,8 +500,10 @@ static void a_gpu_without_power_changes_nothing(void **state)
         struct result without = analyse(&m);
         for (int s = STAGE_BASELINE; s < STAGE_COUNT; s++)
             for (int k = 0; k < SERIES_COUNT; k++) {
-                const struct quantity *p = energy_series(&result_stage_of(&with, s)->energy, k),
-                                      *q = energy_series(&result_stage_of(&without, s)->energy, k);
+                const struct quantity *p = energy_series(&result_stage_of(&with, (enum stage_id)s)->energy,
+                                                         (enum series_id)k),
+                                      *q = energy_series(&result_stage_of(&without, (enum stage_id)s)->energy,
+                                                         (enum series_id)k);
                 assert_int_equal(p->state, q->state);
                 if (quantity_has_value(p))
                     assert_true(p->value == q->value);
@@ -712,7 +714,7 @@ static void the_runs_are_whole(void **state)
     struct result r = analyse(&m);
     assert_true(r.release.closed);
     for (int s = STAGE_BASELINE; s <= STAGE_LIFECYCLE; s++)
-        assert_int_equal(result_stage_of(&r, s)->energy.headline.state, Q_MEASURED);
+        assert_int_equal(result_stage_of(&r, (enum stage_id)s)->energy.headline.state, Q_MEASURED);
     assert_int_equal(r.gpus[1].baseline_idle, CHECK_PASSED);
     assert_true(r.load.failed > 0 && r.load.no_interval > 0 && r.window_count > 10);
     made_done(&m);

@@ -141,6 +141,12 @@ static void formal_start_moved(struct records *r)
     set_mark(r, BOUNDARY_FORMAL_START, -20 * LIFE_MS);
 }
 
+/* Before the first token: no window of the requests lies within the stage. */
+static void formal_end_at_its_start(struct records *r)
+{
+    set_mark(r, BOUNDARY_FORMAL_END, INT64_C(1) - 30 * LIFE_S);
+}
+
 static void formal_end_moved(struct records *r)
 {
     set_mark(r, BOUNDARY_FORMAL_END, 20 * LIFE_MS);
@@ -273,6 +279,8 @@ static const struct contradiction contradictions[] = {
     {"sent before submit", sent_before_submit, 1, "formal request 7: submit_ns is 0.002000 s later than sent_ns"},
     {"warm-up out of order", warmup_out_of_order, 1, "warmup request 2: submit_ns is 0.002000 s later than head_ns"},
     {"formal_start moved", formal_start_moved, 1, "marks.csv: formal_start is at 42.980000 s, but by requests.csv"},
+    {"formal_end at its start", formal_end_at_its_start, 1,
+     "marks.csv: formal_end is at 43.000000 s, but by requests.csv"},
     {"formal_end moved", formal_end_moved, 1, "marks.csv: formal_end is at 73.020000 s, but by requests.csv"},
     {"warmup_start moved", warmup_start_moved, 1, "marks.csv: warmup_start is at 40.500000 s"},
     {"warmup_end moved", warmup_end_moved, 1, "marks.csv: warmup_end is at 42.950000 s"},

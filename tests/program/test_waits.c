@@ -10,7 +10,7 @@
 /* A wait that is no wait: an answer of /metrics and the loop's turns, on a busy machine. */
 enum { AT_ONCE_MS = 100 };
 
-static double mark_s(const struct records *r, int from, int to)
+static double mark_s(const struct records *r, enum boundary from, enum boundary to)
 {
     assert_true(records_boundary(r, from) != ABSENT_I64 && records_boundary(r, to) != ABSENT_I64);
     return (double)(records_boundary(r, to) - records_boundary(r, from)) / 1e9;

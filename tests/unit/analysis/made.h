@@ -49,7 +49,7 @@ static inline void made_done(struct made *m)
     arena_done(&m->arena);
 }
 
-static inline void made_mark(struct made *m, double t, int id)
+static inline void made_mark(struct made *m, double t, enum boundary id)
 {
     m->r.boundaries[m->r.boundary_count++] = (struct rec_boundary){at_s(t), id, NULL};
 }

@@ -24,7 +24,7 @@ static void play(struct scene *x)
     x->c = energy_curve_of_power(&curve, 1, 1, &x->m.arena);
     assert_ok(token_chains_make(&x->m.r, &method, &x->m.arena, &x->s, &e), e);
     for (int k = 0; k < RULE_COUNT; k++) {
-        x->t[k] = attribute(&x->s, &x->c, 0, at_s(10), k, &x->m.arena);
+        x->t[k] = attribute(&x->s, &x->c, 0, at_s(10), (enum rule)k, &x->m.arena);
         assert_close(x->t[k].attributed_j + x->t[k].none_j, 1000, 1e-9);
     }
 }

@@ -310,7 +310,7 @@ static void only_measured_values_are_compared(void **state)
 {
     struct pair *p = *state;
     for (int s = Q_NOT_RECORDED; s <= Q_EXCLUDED; s++) {
-        p->y->result.metrics.formal_j_per_token.state = s;
+        p->y->result.metrics.formal_j_per_token.state = (enum q_state)s;
         compare(p);
         assert_int_equal(row_of(&p->c, "formal_j_per_token")->why == NULL, s == Q_MEASURED);
     }

@@ -303,7 +303,7 @@ static void an_unsupported_task_is_not_applicable(void **state)
     (void)state;
     static const struct {
         int64_t status, failed;
-        int verdict;
+        enum verdict verdict;
         bool applicable;
     } cases[] = {
         {400, 100, VERDICT_HTTP_STATUS, false},   {404, 100, VERDICT_HTTP_STATUS, false},

@@ -114,8 +114,8 @@ static void what_is_not_recorded_is_no_wait(void **state)
     r.boundary_count = 2; /* baseline only */
     q = judge(&r, &a);
     for (int s = 0; s < STAGE_COUNT; s++) {
-        assert_true(isnan(result_stage_of(&q, s)->wait_s));
-        assert_false(quantity_has_value(&result_stage_of(&q, s)->wait_j));
+        assert_true(isnan(result_stage_of(&q, (enum stage_id)s)->wait_s));
+        assert_false(quantity_has_value(&result_stage_of(&q, (enum stage_id)s)->wait_j));
     }
     assert_int_equal(q.startup_phase_count, 0);
     arena_done(&a);

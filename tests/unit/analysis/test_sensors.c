@@ -18,7 +18,7 @@ static struct result judge(const struct records *r, struct arena *a)
 
 static int outcome(const struct result *r, int code)
 {
-    return r->checks[code].outcome;
+    return (int)r->checks[code].outcome;
 }
 
 /* Every reading of one GPU times `num` / `den`, in [from, to] s. */

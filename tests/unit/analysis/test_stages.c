@@ -9,8 +9,9 @@
 static void make(struct made *m, double after_w, double baseline_noise_w)
 {
     static const double t[] = {0.2, 8.2, 9, 12, 15, 20, 20.5};
-    static const int id[] = {BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, BOUNDARY_SERVICE_START, BOUNDARY_READY,
-                             BOUNDARY_FORMAL_START,   BOUNDARY_FORMAL_END,   BOUNDARY_EXIT};
+    static const enum boundary id[] = {
+        BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, BOUNDARY_SERVICE_START, BOUNDARY_READY,
+        BOUNDARY_FORMAL_START,   BOUNDARY_FORMAL_END,   BOUNDARY_EXIT};
     made_init(m, 1);
     for (size_t i = 0; i < sizeof t / sizeof *t; i++)
         made_mark(m, t[i], id[i]);
@@ -116,7 +117,7 @@ static void a_run_that_broke_off(void **state)
     assert_int_equal(result_stage_of(&r, STAGE_STARTUP)->energy.headline.state, Q_NOT_RECORDED);
     assert_string_equal(result_stage_of(&r, STAGE_STARTUP)->why, "the run did not reach the formal stage");
     for (int s = STAGE_FORMAL; s < STAGE_COUNT; s++)
-        assert_true(isnan(result_stage_of(&r, s)->energy.headline.value));
+        assert_true(isnan(result_stage_of(&r, (enum stage_id)s)->energy.headline.value));
     assert_int_equal(r.metrics.lifecycle_j_per_token.state, Q_NOT_RECORDED);
     assert_int_equal(r.metrics.throughput_tok_s.state, Q_NOT_RECORDED);
     assert_false(r.steady.reached);
@@ -134,7 +135,7 @@ static void nothing_at_all(void **state)
     assert_int_equal(r.load.requests, 0);
     assert_int_equal(r.load.prompt_tokens, ABSENT_I64);
     for (int s = 0; s < STAGE_COUNT; s++)
-        assert_false(quantity_has_value(&result_stage_of(&r, s)->energy.headline));
+        assert_false(quantity_has_value(&result_stage_of(&r, (enum stage_id)s)->energy.headline));
     assert_false(quantity_has_value(&r.estimate.table[0].total_j));
     made_done(&m);
 }

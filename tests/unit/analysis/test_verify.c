@@ -43,7 +43,7 @@ static struct result judge(const struct records *r, struct arena *a)
     return result;
 }
 
-static void add_mark(struct records *r, int64_t t_ns, int id, const char *note)
+static void add_mark(struct records *r, int64_t t_ns, enum boundary id, const char *note)
 {
     r->boundaries[r->boundary_count++] = (struct rec_boundary){t_ns, id, note};
 }
@@ -853,9 +853,9 @@ static void every_code_has_a_meaning(void **state)
 {
     (void)state;
     for (int i = 0; i < CODE_COUNT; i++)
-        assert_true(strlen(check_code_meaning(i)) > 10);
+        assert_true(strlen(check_code_meaning((enum check_code)i)) > 10);
     for (int i = 0; i < FLAG_COUNT; i++)
-        assert_true(strlen(flag_code_meaning(i)) > 10);
+        assert_true(strlen(flag_code_meaning((enum flag_code)i)) > 10);
 }
 
 int main(void)

@@ -12,7 +12,7 @@ static void body_is(const struct plan *p, const struct engine_request *r, const 
     buf_done(&b);
 }
 
-static struct plan plan_for(int api)
+static struct plan plan_for(enum api_kind api)
 {
     struct plan p;
     plan_defaults(&p);

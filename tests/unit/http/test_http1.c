@@ -156,6 +156,8 @@ static void malformed_heads_are_refused(void **state)
         {"HTTP/1.1 2x0 OK\r\n\r\n", "a status that is not three digits"},
         {"HTTP/1.1 -20 OK\r\n\r\n", "a status that is not three digits"},
         {"HTTP/1.1 \r\n\r\n", "a status that is not three digits"},
+        {"HTTP/1.1 000 OK\r\n\r\n", "a status below 100"},
+        {"HTTP/1.1 099 OK\r\n\r\n", "a status below 100"},
         {" HTTP/1.1 200 OK\r\n\r\n", "white space before the first header"},
         {"HTTP/1.1 200 OK\r\n X: y\r\n\r\n", "white space before the first header"},
         {"HTTP/1.1 200 OK\r\nServer\r\n\r\n", "a header line without a colon"},

@@ -45,7 +45,7 @@ static void collect_fact(void *self, const struct rec_fact *r)
     if (c->fact_count < COLLECT_FACTS) {
         snprintf(c->facts[c->fact_count].name, sizeof c->facts->name, "%s", r->name);
         snprintf(c->facts[c->fact_count].seen, sizeof c->facts->seen, "%s", r->seen ? r->seen : "");
-        c->facts[c->fact_count++].outcome = r->outcome;
+        c->facts[c->fact_count++].outcome = (int)r->outcome;
     }
     pthread_mutex_unlock(&c->mutex);
 }

@@ -592,6 +592,29 @@ static void test_close_after_the_death_of_the_guardian(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
+/* Whoever stops it, an engine is ended. */
+static void test_a_stopped_guardian(void **state)
+{
+    (void)state;
+    for (int close = 0; close < 2; close++) {
+        struct seen s;
+        struct child *c = open_child(&s);
+        int64_t pid = start_sh(c, daemonise);
+        await_line(&s, "ready");
+        int64_t daemon = strtoll(buf_text(&s.out), NULL, 10);
+        kill((pid_t)parent_of(pid), SIGSTOP);
+        if (!close) {
+            child_stop(c, &quick);
+            assert_true(run_until(&s, in(10 * S)));
+            assert_int_equal(s.orphans, 0);
+        }
+        close_child(&s);
+        assert_false(lives(pid));
+        assert_false(lives(daemon));
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    }
+}
+
 struct asker {
     struct child *c;
     int64_t pid;
@@ -781,6 +804,7 @@ int main(void)
         cmocka_unit_test(test_everything_dies_with_jtok),
         cmocka_unit_test(test_death_of_the_guardian),
         cmocka_unit_test(test_close_after_the_death_of_the_guardian),
+        cmocka_unit_test(test_a_stopped_guardian),
         cmocka_unit_test(test_owns_pid_from_other_threads),
         cmocka_unit_test(test_stop_from_a_callback),
         cmocka_unit_test(test_the_last_of_the_group_ends_it),

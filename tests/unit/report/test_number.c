@@ -1,4 +1,5 @@
 #include "check.h"
+#include <math.h>
 #include "base/num.h"
 #include "report/number.h"
 #include "report/table.h"
@@ -72,6 +73,21 @@ static void without_uncertainty_five_digits_stand(void **state)
     buf_done(&b);
 }
 
+/* What overflows when a stored value changes its unit. */
+static void infinity_is_printed_as_it_is(void **state)
+{
+    (void)state;
+    struct buf b = {0};
+    struct quantity q = quantity_of(INFINITY);
+    number_put_quantity(&b, &q);
+    expect(&b, "inf");
+    q = quantity_of(-INFINITY);
+    q.instrument = INFINITY;
+    number_put_quantity(&b, &q);
+    expect(&b, "-inf");
+    buf_done(&b);
+}
+
 static void the_absent_shows_its_state(void **state)
 {
     (void)state;
@@ -116,6 +132,7 @@ int main(void)
         cmocka_unit_test(places_give_two_digits_of_the_uncertainty),
         cmocka_unit_test(a_value_is_rounded_as_its_uncertainty),
         cmocka_unit_test(without_uncertainty_five_digits_stand),
+        cmocka_unit_test(infinity_is_printed_as_it_is),
         cmocka_unit_test(the_absent_shows_its_state),
         cmocka_unit_test(columns_align_by_code_points),
     };

@@ -85,6 +85,17 @@ static void test_boundaries_are_interpolated(void **state)
     assert_int_equal(idle_judge(s + 1, 3, S, 1 * S, 3 * S).faults, IDLE_NOT_COVERED);
 }
 
+/* Its first half has no length, so no mean; the samples about it are at 100 and 104 W. */
+static void test_a_window_of_1_ns(void **state)
+{
+    (void)state;
+    const struct tick_sample s[] = {quiet(0, 100), quiet(1, 104)};
+    const struct idle_verdict v = idle_judge(s, 2, S, 0, 1);
+    assert_true(isnan(v.first_half_w));
+    assert_close(v.mean_w, 100, 1e-6);
+    assert_close(v.second_half_w, 100, 1e-6);
+}
+
 static void test_holes(void **state)
 {
     (void)state;
@@ -270,6 +281,7 @@ int main(void)
         cmocka_unit_test(test_sigma_edges),
         cmocka_unit_test(test_halves_edges),
         cmocka_unit_test(test_boundaries_are_interpolated),
+        cmocka_unit_test(test_a_window_of_1_ns),
         cmocka_unit_test(test_holes),
         cmocka_unit_test(test_activity),
         cmocka_unit_test(test_accepts_after_20_s),

@@ -160,7 +160,7 @@ static void *feed(void *self)
         f->sink.metrics(f->sink.self, &metrics, span_of("a 1\nb 2"));
         f->sink.log(f->sink.self, i, 'e', span_of("a line"));
         if (i % 500 == 0) {
-            struct rec_boundary mark = {(int64_t)i * THREADS + t, (int)(i / 500), NULL};
+            struct rec_boundary mark = {(int64_t)i * THREADS + t, (enum boundary)(i / 500), NULL};
             struct rec_fact fact = {i, "identity.model", CHECK_PASSED, "x", "y"};
 
             f->sink.boundary(f->sink.self, &mark);

@@ -266,7 +266,7 @@ static void set_overrides(void **state)
     assert_int_equal(f->p.count, 0);
 }
 
-static void set_errors_name_the_column(void **state)
+static void set_errors_name_the_key(void **state)
 {
     struct fixture *f = *state;
 
@@ -279,12 +279,12 @@ static void set_errors_name_the_column(void **state)
     problems_print(&f->p, &f->printed);
     assert_string_equal(
         buf_text(&f->printed),
-        "--set requests.cuont, column 10: requests.cuont: There is no such key. Did you mean requests.count? Allowed "
+        "--set: requests.cuont: There is no such key. Did you mean requests.count? Allowed "
         "here: file, api, count, random, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body.\n"
-        "--set engine.env, column 1: engine.env: '...' is not allowed here. Allowed: a section of names with texts.\n"
-        "--set requests.count, column 1: requests.count: '0' is not allowed here. Allowed: a whole number from 1 to "
+        "--set: engine.env: '...' is not allowed here. Allowed: a section of names with texts.\n"
+        "--set: requests.count: '0' is not allowed here. Allowed: a whole number from 1 to "
         "4000000 (requests).\n"
-        "--set requests.count.x, column 10: requests.count: This key has no keys below it. Set it as a whole.\n"
+        "--set: requests.count: This key has no keys below it. Set it as a whole.\n"
         "--set nothing: Write it as KEY=VALUE.\n");
     assert_true(f->plan.requests.count == ABSENT_I64);
 }
@@ -392,7 +392,7 @@ int main(void)
         TEST(later_checks_know_the_place), TEST(yaml_tricks_are_refused),
         TEST(deep_brackets_end_soon),      TEST(empty_file_changes_nothing),
         TEST(encodings_of_a_file),         TEST(set_overrides),
-        TEST(set_errors_name_the_column),  TEST(round_trips),
+        TEST(set_errors_name_the_key),     TEST(round_trips),
         TEST(the_list_fits_an_error),
     };
 

@@ -241,7 +241,8 @@ static void a_line_has_its_own_length(void **state)
     assert_int_equal(f->set.max_tokens[4], 99);
     assert_int_equal(f->set.total_max_tokens, 33 + 34 + 35 + 36 + 99 + 99 + 37 + 33 + 34);
 
-    const int kinds[] = {LENGTH_NATURAL, LENGTH_FIXED, LENGTH_LOGNORMAL}; /* the plan decides, and says so */
+    const enum length_kind kinds[] = {LENGTH_NATURAL, LENGTH_FIXED,
+                                      LENGTH_LOGNORMAL}; /* the plan decides, and says so */
     for (size_t k = 0; k < 3; k++) {
         f->plan.requests.lengths = (struct plan_lengths){.kind = kinds[k],
                                                          .tokens = kinds[k] == LENGTH_LOGNORMAL ? ABSENT_I64 : 50,
