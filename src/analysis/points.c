@@ -2,13 +2,13 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include "analysis/latency.h"
 #include "analysis/order.h"
 #include "analysis/stages.h"
 #include "analysis/watch.h"
 #include "analysis/windows.h"
 #include "base/must.h"
+#include "base/num.h"
 #include "base/time.h"
 #include "model/limits.h"
 
@@ -48,8 +48,8 @@ static int64_t boundary_of(const struct records *r, enum boundary id, size_t num
     int64_t t_ns = ABSENT_I64;
     for (size_t i = 0; i < r->boundary_count; i++) {
         const struct rec_boundary *b = &r->boundaries[i];
-        char *end;
-        if (b->id == id && b->note && strtoull(b->note, &end, 10) == number && end != b->note)
+        int64_t of;
+        if (b->id == id && b->note && num_i64(span_of(b->note), &of) && of == (int64_t)number)
             t_ns = b->t_ns;
     }
     return t_ns;

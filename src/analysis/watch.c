@@ -64,7 +64,7 @@ static double edge_tokens(const struct counted *c)
 
 static int64_t whole(double count)
 {
-    return isnan(count) || count < 0 ? ABSENT_I64 : (int64_t)llround(count);
+    return isnan(count) || count < 0 ? ABSENT_I64 : (int64_t)floor(count + 0.5);
 }
 
 static struct quantity a_second(double count, double duration_s, const char *what)

@@ -64,6 +64,25 @@ bool svg_curve_is_pareto(const struct result *r, size_t point)
 
 /* ---- axes ---- */
 
+/* Decimal logarithm by plain arithmetic: the same bytes everywhere, whatever the C library and the processor. ln x is
+ * 2 artanh((x - 1) / (x + 1)), for x between 1 and 10. */
+static double decade(double value)
+{
+    enum { TERMS = 120 };
+    static const double LN_10 = 2.302585092994045684;
+    if (!(value > 0) || isinf(value))
+        return value > 0 ? (double)INFINITY : value == 0 ? -(double)INFINITY : (double)NAN;
+    double whole = 0;
+    for (; value >= 10; value /= 10)
+        whole++;
+    for (; value < 1; value *= 10)
+        whole--;
+    double x = (value - 1) / (value + 1), power = x, sum = 0;
+    for (int i = 0; i < TERMS; i++, power *= x * x)
+        sum += power / (2 * i + 1);
+    return whole + 2 * sum / LN_10;
+}
+
 /* Logarithms of what stands at the ends. */
 struct axis {
     double low, high;
@@ -71,8 +90,8 @@ struct axis {
 
 static void widen(struct axis *x, double value)
 {
-    x->low = !(log10(value) >= x->low) ? log10(value) : x->low;
-    x->high = !(log10(value) <= x->high) ? log10(value) : x->high;
+    x->low = !(decade(value) >= x->low) ? decade(value) : x->low;
+    x->high = !(decade(value) <= x->high) ? decade(value) : x->high;
 }
 
 /* Some room at both ends. */
@@ -88,7 +107,7 @@ static struct axis axis_of(const struct result *r, double (*value)(const struct 
 
 static double along(const struct axis *x, double value)
 {
-    return fmin(fmax((log10(value) - x->low) / (x->high - x->low), 0), 1);
+    return fmin(fmax((decade(value) - x->low) / (x->high - x->low), 0), 1);
 }
 
 struct frame {
@@ -112,7 +131,7 @@ static void put_ticks(struct buf *out, const struct axis *axis, bool vertical)
     for (int power = (int)floor(axis->low); power <= (int)ceil(axis->high); power++)
         for (size_t i = 0; i < 3; i++) {
             double value = steps[i] * pow(10, power);
-            if (log10(value) < axis->low || log10(value) > axis->high)
+            if (decade(value) < axis->low || decade(value) > axis->high)
                 continue;
             char text[40];
             snprintf(text, sizeof text, "%.*f", power < 0 ? -power : 0, value);

@@ -263,6 +263,8 @@ static void put_quantity(struct buf *b, const struct quantity *q)
 static void put_value(void *self, const struct visit *v)
 {
     struct buf *b = self, text = {0};
+    if (visit_is_left_out(v))
+        return;
     put_text(b, v->path, ',');
     put_text(b, v->unit, ',');
     if (v->slot.type == FIELD_QUANTITY) {

@@ -69,7 +69,7 @@ static void put_value(struct json_writer *w, const struct slot *s)
 /* The key, where there is one; false: the value is left out. */
 static bool put_key(struct json_writer *w, const struct visit *v)
 {
-    if (!v->item && (v->slot.field->flags & FIELD_OMIT_ABSENT) && slot_is_absent(&v->slot))
+    if (visit_is_left_out(v))
         return false;
     if (v->key)
         json_put_key(w, v->key);

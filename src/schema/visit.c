@@ -430,3 +430,8 @@ void schema_visit(const struct schema *s, const void *object, const char *prefix
     walk_object(&w, s, object);
     buf_done(&w.path);
 }
+
+bool visit_is_left_out(const struct visit *v)
+{
+    return !v->item && (v->slot.field->flags & FIELD_OMIT_ABSENT) && slot_is_absent(&v->slot);
+}

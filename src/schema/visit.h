@@ -152,6 +152,9 @@ struct visit {
     bool last;        /* of its object, list or map */
 };
 
+/* Is it a field that is not written where it has no value (FIELD_OMIT_ABSENT), and has none? */
+bool visit_is_left_out(const struct visit *v);
+
 /* Each may be null. An OBJECT, LIST or MAP is entered and left; false passes over what is in it, and it is not left.
  * Everything else is a value. */
 struct visitor {

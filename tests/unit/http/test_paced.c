@@ -421,7 +421,8 @@ static bool enter_small_network(void)
     bool up = ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
     close(fd);
     FILE *f = up ? fopen("/proc/sys/net/ipv4/ip_local_port_range", "we") : NULL;
-    return f && (fputs("40000 40049", f) >= 0) & (fclose(f) == 0);
+    bool set = f && fputs("40000 40049", f) >= 0;
+    return f && fclose(f) == 0 && set;
 }
 
 /* Two hundred requests in flight at once from fifty ports: they come from further loopback addresses. */
