@@ -31,7 +31,10 @@ static const struct result_point *judged_point(const struct verify *v, size_t i)
 static const struct result_stage *judged(const struct verify *v, size_t i)
 {
     must(i < judged_count(v));
-    return result_has_loads(v->result) ? &judged_point(v, i)->window : result_stage_of(v->result, judged_stages[i]);
+    if (result_has_loads(v->result))
+        return &judged_point(v, i)->window;
+    must(i < JUDGED);
+    return result_stage_of(v->result, judged_stages[i]);
 }
 
 /* "formal", "window of load 2": what stands before the word stage, or alone. */
@@ -390,7 +393,7 @@ static void check_power(struct verify *v)
             }
         }
     }
-    const char *said, *fault = loads_fault(v, &said);
+    const char *said = "", *fault = loads_fault(v, &said);
     if (fault)
         verify_set(v, CODE_POWER_OUT_OF_RANGE, CHECK_FAILED, "%c%s.", fault[0] == 't' ? 'T' : fault[0], fault + 1);
     else if (known < wanted)

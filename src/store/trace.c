@@ -66,7 +66,8 @@ static double days_of(int year, int month, int day)
     year -= month <= 2;
     int era = year / 400, of_era = year % 400;
     int of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
-    return (double)era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+    int leap_days = of_era / 4 - of_era / 100;
+    return (double)era * 146097 + of_era * 365 + leap_days + of_year - 719468;
 }
 
 static bool date_s(struct span s, double *ret_s)

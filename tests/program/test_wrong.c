@@ -84,7 +84,7 @@ static void wrong_keys_all_at_once(void **state)
     expect(&l, EXIT_PLAN,
            "jtok: @/plan.yaml:10:3: requests.cuont: There is no such key. Did you mean requests.count? Allowed here: "
            "file, "
-           "api, count, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body.\n"
+           "api, count, random, lengths, temperature, top_p, seed, continuous_usage, connect, extra_body.\n"
            "@/plan.yaml:11:10: requests.count: 'many' is not allowed here. Allowed: a whole number from 1 to 4000000 "
            "(requests).\n"
            "@/plan.yaml:12:8: requests.api: 'chatt' is not allowed here. Allowed: one of chat, completions.\n");

@@ -102,12 +102,14 @@ static void no_reading_no_value(void **state)
     m.metrics[2].generation_tokens = NAN;
     struct result_point p = watch_point(&m.r, &m.window, &m.a);
     assert_int_equal(p.j_per_token.state, Q_NOT_RECORDED);
+    arena_done(&m.a);
     make(&m, "no");
     m.metrics[2].generation_tokens = 1000; /* nothing was generated */
     p = watch_point(&m.r, &m.window, &m.a);
     assert_int_equal(p.j_per_token.state, Q_UNDEFINED);
     m.r.boundary_count = 1;
     assert_int_equal(watch_bounds(&m.r).from_ns, ABSENT_I64);
+    arena_done(&m.a);
     make(&m, "no");
     m.boundaries[1].note = "The count fell.";
     p = watch_point(&m.r, &m.window, &m.a);
