@@ -30,6 +30,7 @@ static void note_failure(struct series *s, const struct err *e)
 
 static const char *base_name(const char *path)
 {
+    must(path);
     const char *slash = strrchr(path, '/');
     return slash && slash[1] ? slash + 1 : path;
 }
