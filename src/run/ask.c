@@ -41,14 +41,13 @@ static void take_answer(void *self, const struct http_get_result *result)
     must(a && !k->answered);
     struct arena *texts = k->machine->arena;
     k->pending = NULL;
-    a->outcome = result->outcome;
-    a->status = result->status;
-    a->sent_ns = result->sent_ns;
-    a->done_ns = result->done_ns;
     buf_clear(&a->body);
     buf_add(&a->body, result->body.p, result->body.n);
-    a->detail = result->detail ? arena_text(texts, result->detail) : NULL;
-    a->location = result->location ? arena_text(texts, result->location) : NULL;
+    a->get = *result;
+    a->get.body = buf_span(&a->body);
+    a->get.address = NULL;
+    a->get.detail = result->detail ? arena_text(texts, result->detail) : NULL;
+    a->get.location = result->location ? arena_text(texts, result->location) : NULL;
     if (result->outcome == HTTP_GET_ANSWERED && result->address) {
         k->address = *result->address;
         k->address_known = true;
@@ -80,10 +79,18 @@ bool ask_wait(struct ask *k, const char *path, int64_t timeout_ns, struct answer
 
 int answer_status(const struct answer *answer)
 {
-    return answer->outcome == HTTP_GET_ANSWERED ? answer->status : 0;
+    return answer->get.outcome == HTTP_GET_ANSWERED ? answer->get.status : 0;
 }
 
 const struct address *ask_address(const struct ask *k)
 {
     return k->address_known ? &k->address : NULL;
+}
+
+struct engine_metrics_answer ask_metrics_answer(const struct http_get_result *result)
+{
+    return (struct engine_metrics_answer){.status = result->outcome == HTTP_GET_ANSWERED ? result->status : -1,
+                                          .location = result->location,
+                                          .body = result->body,
+                                          .detail = result->detail};
 }

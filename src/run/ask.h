@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/buf.h"
+#include "engine/engine.h"
 #include "http/get.h"
 #include "model/plan.h"
 #include "run/stage.h"
@@ -25,12 +26,8 @@ struct ask {
 
 /* What came of a question. */
 struct answer {
-    enum http_get_outcome outcome;
-    int status;               /* -1 without an answer */
-    struct buf body;          /* the caller's: cleared and filled; buf_done when it is no longer needed */
-    const char *location;     /* of a redirect; "" without one, null without an answer. Of the run's arena */
-    const char *detail;       /* what went wrong, a sentence; null when answered. Of the run's arena */
-    int64_t sent_ns, done_ns; /* CLOCK_MONOTONIC */
+    struct http_get_result get; /* its body is `body`, its texts are the run's arena's, and it has no address */
+    struct buf body;            /* the caller's: cleared and filled; buf_done when it is no longer needed */
 };
 
 /* Everything is borrowed until ask_close. */
@@ -39,7 +36,7 @@ void ask_close(struct ask *k);
 
 /* Asks and waits. False: the run failed or was interrupted meanwhile, or nothing could be started, which fails the run;
  * the answer's members are untouched then. An answer of any status, and none within `timeout_ns`, are both true: see
- * `outcome`. `answer` must be zeroed or hold an earlier answer. */
+ * `get.outcome`. `answer` must be zeroed or hold an earlier answer. */
 bool ask_wait(struct ask *k, const char *path, int64_t timeout_ns, struct answer *answer);
 
 /* Asks and returns: path, timeout_ns, done and self of `what` (http/get.h); the rest of it is filled in here. False
@@ -51,5 +48,8 @@ const struct address *ask_address(const struct ask *k);
 
 /* The status of an answer; 0: none came, or no whole one. */
 int answer_status(const struct answer *answer);
+
+/* The same as what the engines' adapters look at; borrows the result's memory. */
+struct engine_metrics_answer ask_metrics_answer(const struct http_get_result *result);
 
 #endif

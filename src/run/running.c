@@ -114,17 +114,24 @@ bool running_find(struct running *r, struct plan *p, struct arena *a, struct err
 
 /* ---- what it says ---- */
 
+/* Asks before there is a folder: an interrupt leaves nothing. */
+static bool ask_before(struct ask *ask, const char *path, int64_t timeout_ns, struct answer *answer, struct err *e)
+{
+    return ask_wait(ask, path, timeout_ns, answer) ||
+           err_set(e, ERR_INTERRUPTED, "Interrupted before anything was measured; nothing was written.");
+}
+
 static bool ask_models(struct running *r, struct plan *p, struct ask *ask, struct answer *answer, struct err *e)
 {
-    if (!ask_wait(ask, "/v1/models", 10 * SECOND_NS, answer))
-        return err_set(e, ERR_INTERRUPTED, "Interrupted before anything was measured; nothing was written.");
-    if (answer->outcome != HTTP_GET_ANSWERED)
+    if (!ask_before(ask, "/v1/models", 10 * SECOND_NS, answer, e))
+        return false;
+    if (answer->get.outcome != HTTP_GET_ANSWERED)
         return err_set(e, ERR_ENGINE, "Nothing can be asked at %s: %s Start the service first, or correct the address.",
-                       p->attach.url, answer->detail ? answer->detail : "there was no answer.");
-    if (answer->status == 401 || answer->status == 403)
+                       p->attach.url, answer->get.detail ? answer->get.detail : "there was no answer.");
+    if (answer->get.status == 401 || answer->get.status == 403)
         return err_set(e, ERR_ENGINE, "%s answers /v1/models with status %d. Give the service's key in JTOK_API_KEY.",
-                       p->attach.url, answer->status);
-    return engine_read_models(p, &r->identity, answer->status, buf_span(&answer->body), e);
+                       p->attach.url, answer->get.status);
+    return engine_read_models(p, &r->identity, answer->get.status, buf_span(&answer->body), e);
 }
 
 static bool ask_metrics(struct running *r, struct plan *p, struct ask *ask, struct answer *answer, struct err *e)
@@ -132,18 +139,13 @@ static bool ask_metrics(struct running *r, struct plan *p, struct ask *ask, stru
     const char *path = engine_metrics_path(p);
     if (!path)
         return true;
-    if (!ask_wait(ask, path, 5 * SECOND_NS, answer))
-        return err_set(e, ERR_INTERRUPTED, "Interrupted before anything was measured; nothing was written.");
-    int status = answer_status(answer);
-    if (status == 200)
+    if (!ask_before(ask, path, 5 * SECOND_NS, answer, e))
+        return false;
+    if (answer_status(answer) == 200)
         r->source = engine_metrics_source(buf_span(&answer->body));
+    struct engine_metrics_answer lacking = ask_metrics_answer(&answer->get);
     if (!r->source)
-        r->lack = engine_metrics_lack(p,
-                                      &(struct engine_metrics_answer){.status = status ? status : -1,
-                                                                      .location = answer->location,
-                                                                      .body = buf_span(&answer->body),
-                                                                      .detail = answer->detail},
-                                      r->identity.arena);
+        r->lack = engine_metrics_lack(p, &lacking, r->identity.arena);
     return true;
 }
 
@@ -161,8 +163,8 @@ static bool ask_about(struct running *r, struct plan *p, struct ask *ask, struct
     const char *path = engine_about_path(p, &r->identity);
     if (!path)
         return true;
-    if (!ask_wait(ask, path, 5 * SECOND_NS, answer))
-        return err_set(e, ERR_INTERRUPTED, "Interrupted before anything was measured; nothing was written.");
+    if (!ask_before(ask, path, 5 * SECOND_NS, answer, e))
+        return false;
     struct err ignored; /* an engine that does not tell its version can be measured */
     if (answer_status(answer) == 200)
         (void)engine_read_about(p, &r->identity, 200, buf_span(&answer->body), &ignored);

@@ -46,10 +46,8 @@ static void take_scrape(struct scrape *s, const struct http_get_result *result)
     if (m.t_ns >= s->count_from_ns)
         s->tries++;
     if (isnan(m.generation_tokens)) {
-        tell_lack(s, &(struct engine_metrics_answer){.status = answered ? result->status : -1,
-                                                     .location = result->location,
-                                                     .body = result->body,
-                                                     .detail = result->detail});
+        struct engine_metrics_answer lacking = ask_metrics_answer(result);
+        tell_lack(s, &lacking);
         return;
     }
     s->counts_tokens = true;
@@ -66,13 +64,7 @@ bool scrape_once(struct scrape *s)
     struct answer a = {0};
     bool asked = ask_wait(s->ask, s->path, LIMIT_S * SECOND_NS, &a);
     if (asked)
-        take_scrape(s, &(struct http_get_result){.outcome = a.outcome,
-                                                 .status = a.status,
-                                                 .body = buf_span(&a.body),
-                                                 .sent_ns = a.sent_ns,
-                                                 .done_ns = a.done_ns,
-                                                 .location = a.location,
-                                                 .detail = a.detail});
+        take_scrape(s, &a.get);
     buf_done(&a.body);
     return asked;
 }

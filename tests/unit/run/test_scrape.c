@@ -83,7 +83,7 @@ static void an_answer_is_the_callers(void **state)
     assert_true(span_is(buf_span(&first.body), "well")); /* still there, behind the next answer */
     assert_int_equal(answer_status(&second), 503);
     assert_true(span_is(buf_span(&second.body), "busy"));
-    assert_true(first.sent_ns <= first.done_ns && first.done_ns <= second.sent_ns);
+    assert_true(first.get.sent_ns <= first.get.done_ns && first.get.done_ns <= second.get.sent_ns);
     assert_true(c.script.key_seen);
     assert_non_null(strstr(ask_address(&c.ask)->text, "127.0.0.1"));
     buf_done(&first.body);
@@ -99,9 +99,9 @@ static void no_answer_is_an_answer(void **state)
     answer_server_stop(&c.server); /* nobody listens there */
     struct answer a = {0};
     assert_true(ask_wait(&c.ask, "/health", SECOND_NS, &a));
-    assert_int_equal(a.outcome, HTTP_GET_REFUSED);
+    assert_int_equal(a.get.outcome, HTTP_GET_REFUSED);
     assert_int_equal(answer_status(&a), 0);
-    assert_non_null(a.detail);
+    assert_non_null(a.get.detail);
     buf_done(&a.body);
     answer_server_start(&c.server, answer, &c.script);
     close_scraped(&c);
