@@ -121,19 +121,14 @@ bool clock_is_stepped(const struct clock_line *c, int64_t t_ns)
     return false;
 }
 
-static int64_t distance(int64_t x, int64_t y)
-{
-    return x > y ? x - y : y - x;
-}
-
 /* By the pair nearest in time. `at` is a cursor for stamps that mostly rise. */
 static int64_t to_monotonic(const struct clock_line *c, int64_t realtime_ns, size_t *at)
 {
     for (;;) {
-        int64_t here = distance(realtime_ns - c->pairs[*at].offset_ns, c->pairs[*at].t_ns);
-        if (*at + 1 < c->n && distance(realtime_ns - c->pairs[*at + 1].offset_ns, c->pairs[*at + 1].t_ns) <= here)
+        int64_t here = time_apart(realtime_ns - c->pairs[*at].offset_ns, c->pairs[*at].t_ns);
+        if (*at + 1 < c->n && time_apart(realtime_ns - c->pairs[*at + 1].offset_ns, c->pairs[*at + 1].t_ns) <= here)
             ++*at;
-        else if (*at > 0 && distance(realtime_ns - c->pairs[*at - 1].offset_ns, c->pairs[*at - 1].t_ns) < here)
+        else if (*at > 0 && time_apart(realtime_ns - c->pairs[*at - 1].offset_ns, c->pairs[*at - 1].t_ns) < here)
             --*at;
         else
             return realtime_ns - c->pairs[*at].offset_ns;

@@ -19,6 +19,12 @@ static inline double time_s(int64_t ns)
     return (double)ns * 1e-9;
 }
 
+/* Without a sign. */
+static inline int64_t time_apart(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
+}
+
 static inline int64_t time_later(int64_t a_ns, int64_t b_ns)
 {
     return a_ns > b_ns ? a_ns : b_ns;

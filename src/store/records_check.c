@@ -22,11 +22,6 @@ void damage_add(struct damage *d, const char *format, ...)
     buf_byte(&d->lines, '\n');
 }
 
-static int64_t distance(int64_t x, int64_t y)
-{
-    return x > y ? x - y : y - x;
-}
-
 /* ---- GPUs ---- */
 
 static size_t place_in_plan(const struct plan *p, const char *uuid)
@@ -222,7 +217,7 @@ static void add_chunks(struct ledger *l, const struct rec_chunk *chunks, size_t 
 static bool clock_was_set(const struct records *r)
 {
     for (size_t i = 1; i < r->clock_count; i++)
-        if (distance(r->clocks[i].offset_ns, r->clocks[i - 1].offset_ns) > METHOD_CLOCK_STEP_NS)
+        if (time_apart(r->clocks[i].offset_ns, r->clocks[i - 1].offset_ns) > METHOD_CLOCK_STEP_NS)
             return true;
     return false;
 }
@@ -307,7 +302,7 @@ static void check_boundary(const struct records *r, enum boundary id, int64_t ev
                            struct damage *d)
 {
     int64_t t_ns = records_boundary(r, id);
-    if (t_ns != ABSENT_I64 && event_ns != ABSENT_I64 && distance(t_ns, event_ns) > METHOD_BOUNDARY_NS)
+    if (t_ns != ABSENT_I64 && event_ns != ABSENT_I64 && time_apart(t_ns, event_ns) > METHOD_BOUNDARY_NS)
         damage_add(d, "marks.csv: %s is at %.6f s, but %s at %.6f s", boundary_names[id], time_s(t_ns), event,
                    time_s(event_ns));
 }
