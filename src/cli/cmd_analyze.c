@@ -1,4 +1,5 @@
 #include <math.h>
+#include <unistd.h>
 #include "app/evaluate.h"
 #include "app/stat.h"
 #include "base/utf8.h"
@@ -81,8 +82,8 @@ static bool run_analyze(struct call *call, struct err *e)
     if (o->store && !evaluate_store(folder, &v->result, e))
         return false;
     call->code = result_standing(&v->result) != STANDING_EXCLUDED ? EXIT_OK : EXIT_EXCLUDED;
-    show_result(&v->result, o->format, which, &(struct report_options){.colour = show_colour(), .run = folder},
-                call->out);
+    show_result(&v->result, o->format, which,
+                &(struct report_options){.colour = show_colour(STDOUT_FILENO), .run = folder}, call->out);
     return true;
 }
 

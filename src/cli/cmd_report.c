@@ -1,3 +1,4 @@
+#include <unistd.h>
 #include "app/evaluate.h"
 #include "app/picture.h"
 #include "cli/command.h"
@@ -44,7 +45,7 @@ static bool run_report(struct call *call, struct err *e)
     if (!(o->unsealed ? evaluate_unsealed : evaluate_stored)(folder, call->arena, r, e))
         return false;
     const struct report_options look = {
-        .colour = show_colour(), .run = folder, .unsealed = o->unsealed && !archive_is_sealed(folder)};
+        .colour = show_colour(STDOUT_FILENO), .run = folder, .unsealed = o->unsealed && !archive_is_sealed(folder)};
     show_result(r, o->format, which, &look, call->out);
     return true;
 }

@@ -1,6 +1,7 @@
 #include "cli/life.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 #include "base/must.h"
 #include "cli/progress.h"
 #include "cli/show.h"
@@ -39,7 +40,8 @@ static void print_result(const struct result *r, const char *folder, enum format
 {
     struct err e = {0};
     struct buf text = {0};
-    show_result(r, format, SHOW_SCREEN, &(struct report_options){.colour = show_colour(), .run = folder}, &text);
+    show_result(r, format, SHOW_SCREEN, &(struct report_options){.colour = show_colour(STDOUT_FILENO), .run = folder},
+                &text);
     if (!show_write(&text, &e))
         exit_with(&e);
     buf_done(&text);

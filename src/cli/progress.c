@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/must.h"
 #include "base/utf8.h"
+#include "cli/show.h"
 
 static const char *const stage_texts[RUN_COUNT] = {
     "preparing",
@@ -28,11 +29,10 @@ static const char *const stage_texts[RUN_COUNT] = {
 
 void progress_init(struct progress *p, bool quiet)
 {
-    const char *term = getenv("TERM");
-    bool terminal = isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb") != 0);
-    const char *no_colour = getenv("NO_COLOR");
-    *p = (struct progress){
-        .terminal = terminal, .colour = terminal && !(no_colour && *no_colour), .quiet = quiet, .stage = RUN_COUNT};
+    *p = (struct progress){.terminal = show_is_terminal(STDERR_FILENO),
+                           .colour = show_colour(STDERR_FILENO),
+                           .quiet = quiet,
+                           .stage = RUN_COUNT};
 }
 
 void progress_done(struct progress *p)

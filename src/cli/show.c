@@ -74,10 +74,16 @@ void show_item(const char *text, struct buf *out)
     text_wrap(out, text, 4, 4, REPORT_COLUMNS);
 }
 
-bool show_colour(void)
+bool show_is_terminal(int fd)
 {
-    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !(no_colour && no_colour[0]) && !(term && strcmp(term, "dumb") == 0);
+    const char *term = getenv("TERM");
+    return isatty(fd) && !(term && strcmp(term, "dumb") == 0);
+}
+
+bool show_colour(int fd)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    return show_is_terminal(fd) && !(no_colour && no_colour[0]);
 }
 
 bool show_write(struct buf *out, struct err *e)

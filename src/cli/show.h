@@ -55,8 +55,10 @@ void show_list(const struct schema *s, const void *objects, size_t count, struct
 /* Appends a text as an item of a list, wrapped: "  - ...". */
 void show_item(const char *text, struct buf *out);
 
-/* Is stdout a terminal that wants colours (NO_COLOR not set, TERM not dumb)? */
-bool show_colour(void);
+/* Is this descriptor a terminal that can move its cursor (TERM is not dumb), and does it want colours (NO_COLOR is not
+ * set)? */
+bool show_is_terminal(int fd);
+bool show_colour(int fd);
 
 /* Writes all to stdout, made fit to be shown (base/utf8.h: no escape survives, to whatever stdout leads), and clears
  * the buffer. False with ERR_SYSTEM where stdout takes it no more (a full disk). */
