@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/file.h"
 #include "base/must.h"
 #include "schema/problems.h"
 #include "store/plan_yaml.h"
@@ -107,10 +108,10 @@ static bool make_plan(const struct demo_options *o, const char *scratch, struct 
 bool demo_open(const struct demo_options *o, struct arena *a, struct plan *plan, const char **ret_folder, struct err *e)
 {
     must(o->gpus >= 1 && o->gpus <= DEMO_GPUS_MAX && o->count >= 1);
-    const char *base = getenv("TMPDIR");
-    char *scratch = arena_format(a, "%s/jtok-demo-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(scratch))
-        return err_set_errno(e, ERR_SYSTEM, errno, "The demo's scratch folder %s can't be made", scratch);
+    struct path folder;
+    if (!file_scratch_folder("demo", &folder, e))
+        return false;
+    const char *scratch = arena_text(a, folder.text);
     if (!make_plan(o, scratch, a, plan, e)) {
         demo_close(scratch);
         return false;

@@ -1,6 +1,5 @@
 #include "app/stat.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/file.h"
@@ -111,25 +110,14 @@ static bool run_once(struct series *s)
 
 /* ---- all of them ---- */
 
-/* The scratch folder, or null with the reason. */
-static char *make_scratch(struct arena *a, struct err *e)
-{
-    const char *base = getenv("TMPDIR");
-    char *scratch = arena_format(a, "%s/jtok-stat-XXXXXX", base && *base ? base : "/tmp");
-    if (mkdtemp(scratch))
-        return scratch;
-    err_set_errno(e, ERR_SYSTEM, errno, "The scratch folder %s can't be made", scratch);
-    return NULL;
-}
-
 struct stat_report stat_measure(const struct stat_request *o, struct arena *a)
 {
     must(o->command && o->command[0] && o->repeat >= 1 && o->repeat <= STAT_REPEAT_MAX);
     struct series s = {.request = o, .arena = a, .report = {.status = ABSENT_I64}};
-    char *scratch = o->keep ? NULL : make_scratch(a, &s.report.failure);
-    if (!o->keep && !scratch)
+    struct path scratch;
+    if (!o->keep && !file_scratch_folder("stat", &scratch, &s.report.failure))
         return s.report;
-    s.plan = plan_of(o, o->keep ? o->keep : scratch, a);
+    s.plan = plan_of(o, o->keep ? o->keep : arena_text(a, scratch.text), a);
     s.runs = arena_array(a, (size_t)o->repeat, sizeof *s.runs);
     for (int64_t i = 1; i <= o->repeat; i++) {
         s.plan.stat.repetition = i;
@@ -138,8 +126,8 @@ struct stat_report stat_measure(const struct stat_request *o, struct arena *a)
     }
     if (s.count)
         s.report.result = stat_gather(s.first, s.runs, s.count, a);
-    if (scratch)
-        file_remove_folder(scratch);
+    if (!o->keep)
+        file_remove_folder(scratch.text);
     return s.report;
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/must.h"
@@ -54,6 +55,20 @@ struct path path_in(const char *folder, const char *name)
     if (snprintf(p.text, sizeof p.text, "%s/%s", folder, name) >= (int)sizeof p.text)
         p.text[0] = 0;
     return p;
+}
+
+bool file_scratch_folder(const char *what, struct path *ret_path, struct err *e)
+{
+    must(what && *what);
+    const char *base = getenv("TMPDIR");
+    struct path name;
+    snprintf(name.text, sizeof name.text, "jtok-%s-XXXXXX", what);
+    base = base && *base ? base : "/tmp";
+    struct path path = path_in(base, name.text);
+    if (!mkdtemp(path.text))
+        return err_set_errno(e, ERR_SYSTEM, errno, "A scratch folder %s can't be made in %s", name.text, base);
+    *ret_path = path;
+    return true;
 }
 
 mode_t path_mode(const char *folder, const char *name)

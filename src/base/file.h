@@ -35,6 +35,9 @@ int file_create(const char *path, struct err *e);
 bool file_write(int fd, const char *path, struct span bytes, struct err *e);
 bool file_finish(int fd, const char *path, bool good, struct err *e);
 
+/* A new folder for this user alone, "jtok-WHAT-" and six letters, below $TMPDIR or else /tmp. */
+bool file_scratch_folder(const char *what, struct path *ret_path, struct err *e);
+
 /* Removes a folder with all that is in it, as far as it can be removed; links are not followed, other file systems not
  * entered. Nothing where it is not there. O(files). */
 void file_remove_folder(const char *path);

@@ -94,10 +94,33 @@ static void only_regular_files_are_opened(void **state)
     assert_int_equal(unlink(link.text), 0);
 }
 
+static void a_scratch_folder_is_new_and_the_users_own(void **state)
+{
+    struct path first, second;
+    struct err e = {0};
+    assert_int_equal(setenv("TMPDIR", *state, 1), 0);
+    assert_true(file_scratch_folder("test", &first, &e) && file_scratch_folder("test", &second, &e));
+    assert_string_not_equal(first.text, second.text);
+    struct path prefix = path_in(*state, "jtok-test-");
+    assert_int_equal(strncmp(first.text, prefix.text, strlen(prefix.text)), 0);
+    struct stat st;
+    assert_int_equal(stat(first.text, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    file_remove_folder(first.text);
+    file_remove_folder(second.text);
+    assert_int_equal(stat(first.text, &st), -1);
+    assert_int_equal(setenv("TMPDIR", "/no/such/folder", 1), 0);
+    assert_false(file_scratch_folder("test", &first, &e));
+    assert_string_equal(
+        e.text, "A scratch folder jtok-test-XXXXXX can't be made in /no/such/folder: No such file or directory.");
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_is_folder_and_name),
+        cmocka_unit_test_setup_teardown(a_scratch_folder_is_new_and_the_users_own, setup, teardown),
         cmocka_unit_test_setup_teardown(a_new_file_is_whole_or_not_there, setup, teardown),
         cmocka_unit_test(what_cannot_be_written_is_an_error),
         cmocka_unit_test_setup_teardown(only_regular_files_are_opened, setup, teardown),
