@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "analysis/analyze.h"
+#include "base/file.h"
 #include "base/must.h"
 #include "store/records.h"
 #include "schema/csv.h"
@@ -107,7 +108,7 @@ bool evaluate_store(const char *folder, const struct result *r, struct err *e)
 static const char *stored_name(const char *folder, struct arena *a)
 {
     const char *later = evaluate_later_name("result.json", a);
-    return access(arena_format(a, "%s/%s", folder, later), F_OK) == 0 ? later : "result.json";
+    return path_exists(folder, later) ? later : "result.json";
 }
 
 static bool read_stored(const char *folder, const char *name, struct span text, struct arena *a,

@@ -1,9 +1,9 @@
 #include "app/run_list.h"
 
 #include <string.h>
-#include <unistd.h>
 #include "app/evaluate.h"
 #include "text/file_read.h"
+#include "base/file.h"
 #include "base/must.h"
 #include "schema/json.h"
 #include "store/archive.h"
@@ -15,7 +15,7 @@ static bool read_sealed(const struct schema *s, const char *folder, const char *
 {
     const char *path = arena_format(a, "%s/%s", folder, name);
     *ret_object = NULL;
-    if (access(path, F_OK) != 0)
+    if (!path_exists(folder, name))
         return true;
     struct buf text = {0};
     void *object = arena_alloc(a, s->size);
