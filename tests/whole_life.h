@@ -213,17 +213,17 @@ static inline void life_side(struct records *r, struct arena *a)
             tokens += r->chunks[c].t_ns <= t_ns ? 2 : 0;
         for (size_t q = 0; q < r->request_count; q++)
             ended += r->requests[q].end_ns <= t_ns;
-        r->metrics[r->metrics_count++] = (struct rec_metrics){.t_ns = t_ns,
-                                                              .took_ns = 3 * LIFE_MS,
-                                                              .running = 58,
-                                                              .waiting = 0,
-                                                              .kv_cache_used = 0.2,
-                                                              .preemptions = 0,
-                                                              .prompt_tokens = 12000,
-                                                              .generation_tokens = tokens,
-                                                              .prefix_queries = NAN,
-                                                              .prefix_hits = NAN,
-                                                              .requests_ended = ended};
+        struct rec_metrics *m = &r->metrics[r->metrics_count++];
+        *m = rec_metrics_absent();
+        m->t_ns = t_ns;
+        m->took_ns = 3 * LIFE_MS;
+        m->running = 58;
+        m->waiting = 0;
+        m->kv_cache_used = 0.2;
+        m->preemptions = 0;
+        m->prompt_tokens = 12000;
+        m->generation_tokens = tokens;
+        m->requests_ended = ended;
     }
     static const struct rec_fact facts[] = {
         {0, "plan.requests_sha256", CHECK_PASSED, "aa", "aa"},

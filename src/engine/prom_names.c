@@ -8,7 +8,7 @@ static const double FIGURE_MAX = 9007199254740992.0; /* whole numbers are exact 
 
 /* The names of all rows, one list. */
 struct names {
-    const struct engine_metric *list[64];
+    const struct engine_metric *list[128];
     size_t n;
 };
 
@@ -24,29 +24,45 @@ static struct names all_names(void)
     return names;
 }
 
-static double *figure_of(struct rec_metrics *m, enum figure figure)
+/* Where each figure stands. */
+struct figures {
+    double *at[FIGURE_COUNT];
+};
+
+static struct figures figures_of(struct rec_metrics *m)
 {
-    switch (figure) {
-    case FIGURE_RUNNING:
-        return &m->running;
-    case FIGURE_WAITING:
-        return &m->waiting;
-    case FIGURE_KV_CACHE_USED:
-        return &m->kv_cache_used;
-    case FIGURE_PREEMPTIONS:
-        return &m->preemptions;
-    case FIGURE_PROMPT_TOKENS:
-        return &m->prompt_tokens;
-    case FIGURE_GENERATION_TOKENS:
-        return &m->generation_tokens;
-    case FIGURE_PREFIX_QUERIES:
-        return &m->prefix_queries;
-    case FIGURE_PREFIX_HITS:
-        return &m->prefix_hits;
-    case FIGURE_REQUESTS_ENDED:
-        break;
-    }
-    return &m->requests_ended;
+    return (struct figures){{[FIGURE_RUNNING] = &m->running,
+                             [FIGURE_WAITING] = &m->waiting,
+                             [FIGURE_KV_CACHE_USED] = &m->kv_cache_used,
+                             [FIGURE_PREEMPTIONS] = &m->preemptions,
+                             [FIGURE_PROMPT_TOKENS] = &m->prompt_tokens,
+                             [FIGURE_GENERATION_TOKENS] = &m->generation_tokens,
+                             [FIGURE_PREFIX_QUERIES] = &m->prefix_queries,
+                             [FIGURE_PREFIX_HITS] = &m->prefix_hits,
+                             [FIGURE_REQUESTS_ENDED] = &m->requests_ended,
+                             [FIGURE_TTFT_SUM] = &m->ttft_sum_s,
+                             [FIGURE_TTFT_COUNT] = &m->ttft_count,
+                             [FIGURE_QUEUE_SUM] = &m->queue_sum_s,
+                             [FIGURE_QUEUE_COUNT] = &m->queue_count,
+                             [FIGURE_PREFILL_SUM] = &m->prefill_sum_s,
+                             [FIGURE_PREFILL_COUNT] = &m->prefill_count,
+                             [FIGURE_TPOT_SUM] = &m->tpot_sum_s,
+                             [FIGURE_TPOT_COUNT] = &m->tpot_count,
+                             [FIGURE_ITL_SUM] = &m->itl_sum_s,
+                             [FIGURE_ITL_COUNT] = &m->itl_count,
+                             [FIGURE_E2E_SUM] = &m->e2e_sum_s,
+                             [FIGURE_E2E_COUNT] = &m->e2e_count,
+                             [FIGURE_DRAFTS] = &m->drafts,
+                             [FIGURE_DRAFTED_TOKENS] = &m->drafted_tokens,
+                             [FIGURE_ACCEPTED_TOKENS] = &m->accepted_tokens,
+                             [FIGURE_ACCEPTED_SHARE] = &m->accepted_share,
+                             [FIGURE_ACCEPTED_LENGTH] = &m->accepted_length}};
+}
+
+/* A share or a length does not add up over engines: it is their mean. */
+static bool is_mean(enum figure figure)
+{
+    return figure == FIGURE_KV_CACHE_USED || figure == FIGURE_ACCEPTED_SHARE || figure == FIGURE_ACCEPTED_LENGTH;
 }
 
 /* vLLM counts by what ended a request, and among its "successes" those that were aborted or failed. */
@@ -68,24 +84,14 @@ struct rec_metrics engine_read_metrics(struct span text)
                 sum[i] += s.value;
                 count[i]++;
             }
-    struct rec_metrics m = {.t_ns = ABSENT_I64,
-                            .took_ns = ABSENT_I64,
-                            .running = NAN,
-                            .waiting = NAN,
-                            .kv_cache_used = NAN,
-                            .preemptions = NAN,
-                            .prompt_tokens = NAN,
-                            .generation_tokens = NAN,
-                            .prefix_queries = NAN,
-                            .prefix_hits = NAN,
-                            .requests_ended = NAN};
+    struct rec_metrics m = rec_metrics_absent();
+    const struct figures figures = figures_of(&m);
     for (size_t i = 0; i < names.n; i++) {
         enum figure figure = names.list[i]->figure;
-        double *field = figure_of(&m, figure);
+        double *field = figures.at[figure];
         if (!count[i] || !isnan(*field))
             continue;
-        /* A share does not add up over engines: their mean. */
-        double value = figure == FIGURE_KV_CACHE_USED ? sum[i] / count[i] : sum[i];
+        double value = is_mean(figure) ? sum[i] / count[i] : sum[i];
         if (value >= 0 && value <= FIGURE_MAX)
             *field = value;
     }

@@ -62,6 +62,15 @@ static const struct engine_metric metrics[] = {
     {"sglang:prompt_tokens_total", FIGURE_PROMPT_TOKENS},
     {"sglang:generation_tokens_total", FIGURE_GENERATION_TOKENS},
     {"sglang:num_requests_total", FIGURE_REQUESTS_ENDED},
+    {"sglang:prompt_tokens_total", FIGURE_PREFIX_QUERIES}, /* each prompt is looked up whole */
+    {"sglang:cached_tokens_total", FIGURE_PREFIX_HITS}, /* a label says where they were kept: device, host, storage */
+    ENGINE_HISTOGRAM("sglang:time_to_first_token_seconds", FIGURE_TTFT),
+    ENGINE_HISTOGRAM("sglang:queue_time_seconds", FIGURE_QUEUE),
+    ENGINE_HISTOGRAM("sglang:inter_token_latency_seconds", FIGURE_ITL),
+    ENGINE_HISTOGRAM("sglang:time_per_output_token_seconds", FIGURE_ITL), /* its older name */
+    ENGINE_HISTOGRAM("sglang:e2e_request_latency_seconds", FIGURE_E2E),
+    {"sglang:spec_accept_rate", FIGURE_ACCEPTED_SHARE},
+    {"sglang:spec_accept_length", FIGURE_ACCEPTED_LENGTH},
     {NULL, FIGURE_RUNNING},
 };
 

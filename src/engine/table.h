@@ -88,12 +88,37 @@ enum figure {
     FIGURE_PREFIX_QUERIES,
     FIGURE_PREFIX_HITS,
     FIGURE_REQUESTS_ENDED,
+    FIGURE_TTFT_SUM, /* of a histogram: NAME_sum and NAME_count are two names */
+    FIGURE_TTFT_COUNT,
+    FIGURE_QUEUE_SUM,
+    FIGURE_QUEUE_COUNT,
+    FIGURE_PREFILL_SUM,
+    FIGURE_PREFILL_COUNT,
+    FIGURE_TPOT_SUM, /* an observation a request: its own mean. One a token or a step is ITL, whatever its name */
+    FIGURE_TPOT_COUNT,
+    FIGURE_ITL_SUM,
+    FIGURE_ITL_COUNT,
+    FIGURE_E2E_SUM,
+    FIGURE_E2E_COUNT,
+    FIGURE_DRAFTS,
+    FIGURE_DRAFTED_TOKENS,
+    FIGURE_ACCEPTED_TOKENS,
+    FIGURE_ACCEPTED_SHARE, /* a gauge, of an engine that keeps no counts */
+    FIGURE_ACCEPTED_LENGTH,
+    FIGURE_COUNT
 };
 
 struct engine_metric {
     const char *name;
     enum figure figure;
 };
+
+/* The two rows of a histogram. */
+#define ENGINE_HISTOGRAM(name, figure)                                                                                 \
+    {name "_sum", figure##_SUM},                                                                                       \
+    {                                                                                                                  \
+        name "_count", figure##_COUNT                                                                                  \
+    }
 
 /* What to do when /metrics answers with this status, as a phrase: "start SGLang with --enable-metrics". */
 struct engine_metrics_hint {

@@ -148,6 +148,16 @@ static const struct engine_metric metrics[] = {
     {"vllm:prefix_cache_hits_total", FIGURE_PREFIX_HITS},
     {"vllm:gpu_prefix_cache_hits_total", FIGURE_PREFIX_HITS},
     {"vllm:request_success_total", FIGURE_REQUESTS_ENDED},
+    ENGINE_HISTOGRAM("vllm:time_to_first_token_seconds", FIGURE_TTFT),
+    ENGINE_HISTOGRAM("vllm:request_queue_time_seconds", FIGURE_QUEUE),
+    ENGINE_HISTOGRAM("vllm:request_prefill_time_seconds", FIGURE_PREFILL),
+    ENGINE_HISTOGRAM("vllm:request_time_per_output_token_seconds", FIGURE_TPOT), /* 0 for a request of one token */
+    ENGINE_HISTOGRAM("vllm:inter_token_latency_seconds", FIGURE_ITL),            /* of a step, whatever it brought */
+    ENGINE_HISTOGRAM("vllm:time_per_output_token_seconds", FIGURE_ITL),          /* its name before 0.11 */
+    ENGINE_HISTOGRAM("vllm:e2e_request_latency_seconds", FIGURE_E2E),
+    {"vllm:spec_decode_num_drafts_total", FIGURE_DRAFTS},
+    {"vllm:spec_decode_num_draft_tokens_total", FIGURE_DRAFTED_TOKENS},
+    {"vllm:spec_decode_num_accepted_tokens_total", FIGURE_ACCEPTED_TOKENS},
     {NULL, FIGURE_RUNNING},
 };
 

@@ -249,6 +249,10 @@ static const struct field rec_chunk_fields[] = {
 };
 const struct schema rec_chunk_schema = SCHEMA(rec_chunk, "One line for each event of a formal request's stream.");
 
+/* Of a histogram, since the engine began. */
+#define SUM(s, m, d)   F64(s, m, d, UNIT("s"), FIGURE, FLAGS(FIELD_LATER))
+#define COUNT(s, m, d) F64(s, m, d, FIGURE, FLAGS(FIELD_LATER))
+
 static const struct field rec_metrics_fields[] = {
     I64(rec_metrics, t_ns, "The scrape's request was sent.", TIME, NEEDED),
     I64(rec_metrics, took_ns, "Until its answer; empty: none within the limit.", DURATION),
@@ -261,6 +265,25 @@ static const struct field rec_metrics_fields[] = {
     F64(rec_metrics, prefix_queries, "Of the prefix cache, so far.", UNIT("tokens"), FIGURE),
     F64(rec_metrics, prefix_hits, "Of the prefix cache, so far.", UNIT("tokens"), FIGURE),
     F64(rec_metrics, requests_ended, "That ended well, so far.", UNIT("requests"), FIGURE, FLAGS(FIELD_LATER)),
+    SUM(rec_metrics, ttft_sum_s, "Times to first token, as the engine sums them."),
+    COUNT(rec_metrics, ttft_count, "Of them."),
+    SUM(rec_metrics, queue_sum_s, "Times that requests waited in its queue."),
+    COUNT(rec_metrics, queue_count, "Of them."),
+    SUM(rec_metrics, prefill_sum_s, "Times from the queue to the first token."),
+    COUNT(rec_metrics, prefill_count, "Of them."),
+    SUM(rec_metrics, tpot_sum_s, "Times per output token, each the mean of a request."),
+    COUNT(rec_metrics, tpot_count, "Of them."),
+    SUM(rec_metrics, itl_sum_s, "Times between tokens, or between a request's steps."),
+    COUNT(rec_metrics, itl_count, "Of them."),
+    SUM(rec_metrics, e2e_sum_s, "Times from a request's arrival to its end."),
+    COUNT(rec_metrics, e2e_count, "Of them."),
+    COUNT(rec_metrics, drafts, "Speculative decoding: drafts."),
+    F64(rec_metrics, drafted_tokens, "In them, so far.", UNIT("tokens"), FIGURE, FLAGS(FIELD_LATER)),
+    F64(rec_metrics, accepted_tokens, "Of them, so far.", UNIT("tokens"), FIGURE, FLAGS(FIELD_LATER)),
+    F64(rec_metrics, accepted_share, "Of drafted tokens, lately, where the engine keeps no count.", RANGE(0, 1),
+        FLAGS(FIELD_LATER)),
+    F64(rec_metrics, accepted_length, "Tokens a step, lately, where the engine keeps no count.", UNIT("tokens"), FIGURE,
+        FLAGS(FIELD_LATER)),
 };
 const struct schema rec_metrics_schema = SCHEMA(rec_metrics, "The engine's own figures, one line for each scrape.");
 
@@ -343,4 +366,11 @@ struct rec_request rec_request_absent(void)
     r.body_bytes = r.text_bytes = r.received_bytes = 0;
     r.events = r.token_chunks = r.shared_stamps = r.comments = 0;
     return r;
+}
+
+struct rec_metrics rec_metrics_absent(void)
+{
+    struct rec_metrics m = {0};
+    schema_absent_as(&rec_metrics_schema, &m, 0, NULL);
+    return m;
 }

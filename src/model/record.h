@@ -302,6 +302,11 @@ struct rec_metrics {
     int64_t t_ns, took_ns;
     double running, waiting, kv_cache_used, preemptions, prompt_tokens, generation_tokens, prefix_queries, prefix_hits,
         requests_ended;
+    /* The engine's own histograms: what was summed, and how often it was observed, so far. */
+    double ttft_sum_s, ttft_count, queue_sum_s, queue_count, prefill_sum_s, prefill_count;
+    double tpot_sum_s, tpot_count, itl_sum_s, itl_count, e2e_sum_s, e2e_count;
+    /* Speculative decoding: counts so far, and of an engine that keeps none its gauges. */
+    double drafts, drafted_tokens, accepted_tokens, accepted_share, accepted_length;
 };
 
 /* ---- all of it, in memory ---- */
@@ -345,5 +350,8 @@ int64_t records_boundary(const struct records *r, enum boundary id);
 
 /* A request with every time, count and text absent. */
 struct rec_request rec_request_absent(void);
+
+/* A scrape that says nothing. */
+struct rec_metrics rec_metrics_absent(void);
 
 #endif

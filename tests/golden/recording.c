@@ -374,16 +374,14 @@ static bool load_metrics(const char *dir, struct arena *a, struct records *r, st
     size_t room = 0;
     while (ok && table_next(&t)) {
         double took_ms = real(&t, "took_ms", "");
-        struct rec_metrics m = {.t_ns = time_ns(&t, "t_us"),
-                                .running = real(&t, "running", "num_running_reqs"),
-                                .waiting = real(&t, "waiting", "num_queue_reqs"),
-                                .kv_cache_used = real(&t, "kv_cache", "token_usage"),
-                                .preemptions = real(&t, "preemptions", "num_retracted_reqs"),
-                                .prompt_tokens = real(&t, "prompt_tokens", "prompt_tokens_total"),
-                                .generation_tokens = real(&t, "generation_tokens", "generation_tokens_total"),
-                                .prefix_queries = __builtin_nan(""),
-                                .prefix_hits = __builtin_nan(""),
-                                .requests_ended = __builtin_nan("")};
+        struct rec_metrics m = rec_metrics_absent();
+        m.t_ns = time_ns(&t, "t_us");
+        m.running = real(&t, "running", "num_running_reqs");
+        m.waiting = real(&t, "waiting", "num_queue_reqs");
+        m.kv_cache_used = real(&t, "kv_cache", "token_usage");
+        m.preemptions = real(&t, "preemptions", "num_retracted_reqs");
+        m.prompt_tokens = real(&t, "prompt_tokens", "prompt_tokens_total");
+        m.generation_tokens = real(&t, "generation_tokens", "generation_tokens_total");
         bool answered = m.running == m.running || m.generation_tokens == m.generation_tokens;
         m.took_ns = answered && took_ms == took_ms ? (int64_t)(took_ms * 1e6) : ABSENT_I64;
         PUSH(a, r->metrics, r->metrics_count, room, m);

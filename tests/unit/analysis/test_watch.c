@@ -19,12 +19,14 @@ struct made {
 static struct rec_metrics scrape(int64_t t_ns, int64_t took_ns, double tokens, double prompts, double ended,
                                  double running)
 {
-    return (struct rec_metrics){.t_ns = t_ns,
-                                .took_ns = took_ns,
-                                .running = running,
-                                .generation_tokens = tokens,
-                                .prompt_tokens = prompts,
-                                .requests_ended = ended};
+    struct rec_metrics m = rec_metrics_absent();
+    m.t_ns = t_ns;
+    m.took_ns = took_ns;
+    m.running = running;
+    m.generation_tokens = tokens;
+    m.prompt_tokens = prompts;
+    m.requests_ended = ended;
+    return m;
 }
 
 /* 20 s from 10.02 s to 30.02 s: 4000 tokens, 10 requests, 8000 J with 4 J of doubt. */
