@@ -252,6 +252,7 @@ static inline struct records life_with_power(struct arena *a, size_t gpus, struc
     plan_defaults(&r.plan);
     r.plan.name = "a test life";
     r.plan.scenario = "chat";
+    r.plan.engine.kind = ENGINE_VLLM;
     r.plan.model.id = "example/Model-8B";
     r.plan.model.revision = "0123456789abcdef0123456789abcdef01234567";
     r.plan.model.precision = "bf16";

@@ -11,23 +11,39 @@ static const struct engine_option common[] = {
     {NULL, ARGUMENT_MODEL},
 };
 
-/* argparse takes '_' for '-', but not in the two that begin an option. */
-static bool is_spelled(const char *argument, size_t n, const char *name)
+/* How many of an argument's n bytes an option's name begins with. argparse takes '_' for '-', but not in the two that
+ * begin an option. */
+static size_t common_bytes(const char *argument, size_t n, const char *name)
 {
     size_t k = 0;
     while (k < n && name[k] && (argument[k] == name[k] || (k > 1 && argument[k] == '_' && name[k] == '-')))
         k++;
-    return k == n && !name[k];
+    return k;
+}
+
+static bool is_spelled(const char *argument, size_t n, const char *name)
+{
+    return common_bytes(argument, n, name) == n && !name[n];
+}
+
+/* Is it the beginning of a long option? */
+static bool abbreviates(const char *argument, size_t n, const char *name)
+{
+    enum { SHORTEST = 4 }; /* "--tp" is a name of its own */
+    return n > SHORTEST && name[1] == '-' && common_bytes(argument, n, name) == n;
 }
 
 static const struct engine_option *find_option(const struct engine *g, const char *argument, size_t n)
 {
-    const struct engine_option *const lists[] = {g->options, common};
+    const struct engine_option *const lists[] = {g->options, common}, *shortened = NULL;
     for (size_t i = 0; i < 2; i++)
-        for (const struct engine_option *o = lists[i]; o && o->name; o++)
+        for (const struct engine_option *o = lists[i]; o && o->name; o++) {
             if (is_spelled(argument, n, o->name))
                 return o;
-    return NULL;
+            if (g->abbreviates && abbreviates(argument, n, o->name))
+                shortened = o;
+        }
+    return shortened;
 }
 
 const char *engine_option_name(const struct engine *g, enum argument sets)
@@ -56,19 +72,25 @@ static int64_t read_count(const char *text)
     return (int64_t)(value * scale);
 }
 
+/* Of jtok, or of a shell that jtok does not ask. */
 static bool is_placeholder(const char *text)
 {
-    return text[0] == '{';
+    return text[0] == '{' || strpbrk(text, "$`") != NULL;
 }
 
-/* Several values may follow; those given are the ones until the next option. */
-static void take_served(struct command *c, const char *first, const char *const *more, size_t n)
+/* Several values may follow; those given are the ones until the next option. Some engines want them in one word, with
+ * commas. */
+static void take_served(struct command *c, const char *first, const char *const *more, size_t n, struct arena *a)
 {
+    enum { MOST = sizeof c->served / sizeof *c->served };
     must(first);
     c->served_count = 0;
-    if (!is_placeholder(first))
-        c->served[c->served_count++] = first;
-    for (size_t i = 0; i < n && more[i][0] != '-' && c->served_count < 8; i++)
+    for (const char *at = is_placeholder(first) ? "" : first; *at && c->served_count < MOST; at += *at == ',') {
+        size_t length = strcspn(at, ",");
+        c->served[c->served_count++] = arena_copy(a, at, length);
+        at += length;
+    }
+    for (size_t i = 0; i < n && more[i][0] != '-' && c->served_count < MOST; i++)
         c->served[c->served_count++] = more[i];
 }
 
@@ -107,9 +129,13 @@ static void take_argument(struct command *c, enum argument sets, const char *val
     case ARGUMENT_QUANTIZATION:
         c->quantization = value;
         break;
+    case ARGUMENT_KV_CACHE_DTYPE:
+        c->kv_cache_dtype = value;
+        break;
     case ARGUMENT_REVISION:
         c->revision = value;
         break;
+    case ARGUMENT_DATA_WITHIN:
     case ARGUMENT_CACHE:
     case ARGUMENT_NO_CACHE:
     case ARGUMENT_SERVED:
@@ -117,38 +143,67 @@ static void take_argument(struct command *c, enum argument sets, const char *val
     }
 }
 
-struct command command_read(const struct plan *p)
+/* The spelling of the option that an argument begins with; *ret_value: what stands in the same word behind `=` or a
+ * short option's letters, or null. */
+static const struct engine_option *option_of(const struct engine *g, const char *argument, const char **ret_value)
 {
-    struct command c = {.port = ABSENT_I64,
-                        .context_length = ABSENT_I64,
-                        .tensor_parallel = ABSENT_I64,
-                        .pipeline_parallel = ABSENT_I64,
-                        .data_parallel = ABSENT_I64,
-                        .prefix_cache = -1};
-    must(p->engine.command || !p->engine.command_count);
+    const char *equals = argument[0] == '-' ? strchr(argument, '=') : NULL;
+    const struct engine_option *o = find_option(g, argument, equals ? (size_t)(equals - argument) : strlen(argument));
+    *ret_value = equals ? equals + 1 : NULL;
+    if (o || argument[0] != '-' || argument[1] == '-')
+        return o;
+    size_t letters = strcspn(argument, "0123456789");
+    bool joined = argument[letters] && !argument[letters + strspn(argument + letters, "0123456789")];
+    *ret_value = argument + letters;
+    return joined ? find_option(g, argument, letters) : NULL;
+}
+
+static struct command nothing_said(void)
+{
+    return (struct command){.port = ABSENT_I64,
+                            .context_length = ABSENT_I64,
+                            .tensor_parallel = ABSENT_I64,
+                            .pipeline_parallel = ABSENT_I64,
+                            .data_parallel = ABSENT_I64,
+                            .prefix_cache = -1};
+}
+
+/* An option that takes no value. */
+static bool take_switch(struct command *c, enum argument sets)
+{
+    if (sets == ARGUMENT_CACHE || sets == ARGUMENT_NO_CACHE)
+        c->prefix_cache = sets == ARGUMENT_CACHE;
+    else if (sets == ARGUMENT_DATA_WITHIN)
+        c->data_within = true;
+    else
+        return false;
+    return true;
+}
+
+struct command command_read(const struct plan *p, struct arena *a)
+{
+    struct command c = nothing_said();
+    must(a && (p->engine.command || !p->engine.command_count));
     const struct engine *g = engine_of(p);
-    const char *const *argv = (const char *const *)p->engine.command;
-    size_t argc = p->engine.command_count;
-    for (size_t i = 0; i < argc; i++) {
-        const char *argument = argv[i];
-        if (g->model_word && strcmp(argument, g->model_word) == 0 && i + 1 < argc && argv[i + 1][0] != '-') {
-            take_argument(&c, ARGUMENT_MODEL, argv[++i]);
+    struct command_words w = command_words(p, a);
+    size_t first = 0;
+    command_engine(&w, &first);
+    c.in_shell = w.in_shell;
+    for (size_t i = first; i < w.n; i++) {
+        const char *argument = w.list[i], *value;
+        if (g->model_word && strcmp(argument, g->model_word) == 0 && i + 1 < w.n && w.list[i + 1][0] != '-') {
+            take_argument(&c, ARGUMENT_MODEL, w.list[++i]);
             continue;
         }
-        const char *equals = argument[0] == '-' ? strchr(argument, '=') : NULL;
-        const struct engine_option *o =
-            find_option(g, argument, equals ? (size_t)(equals - argument) : strlen(argument));
-        if (!o)
+        const struct engine_option *o = option_of(g, argument, &value);
+        if (!o || take_switch(&c, o->sets))
             continue;
-        if (o->sets == ARGUMENT_CACHE || o->sets == ARGUMENT_NO_CACHE) {
-            c.prefix_cache = o->sets == ARGUMENT_CACHE;
-            continue;
-        }
-        if (!equals && i + 1 == argc)
+        bool own_word = !value;
+        if (own_word && i + 1 == w.n)
             break;
-        const char *value = equals ? equals + 1 : argv[++i];
+        value = own_word ? w.list[++i] : value;
         if (o->sets == ARGUMENT_SERVED)
-            take_served(&c, value, argv + i + 1, equals ? 0 : argc - i - 1);
+            take_served(&c, value, w.list + i + 1, own_word ? w.n - i - 1 : 0, a);
         else
             take_argument(&c, o->sets, value);
     }

@@ -133,6 +133,24 @@ static bool complete_numbers(struct completing *c)
            complete_number(c, &g->data_parallel, 1, k->data_parallel, "engine.data_parallel", ARGUMENT_DATA);
 }
 
+/* A kind that stands for any server may be said of each; another than the command's is a mistake. */
+static bool complete_kind(struct completing *c)
+{
+    struct plan *p = c->plan;
+    size_t first;
+    struct command_words w = command_words(p, c->arena);
+    enum engine_kind kind = engine_kind_of(p);
+    const struct engine *started = command_engine(&w, &first);
+    p->engine.kind = kind;
+    if (!started || engine_of(p)->any_server || started == engine_of(p))
+        return true;
+    return err_set(c->err, ERR_PLAN,
+                   "The plan says engine.kind: %s, but the engine's command starts %s (%s). Make them agree, or leave "
+                   "engine.kind out.",
+                   engine_kind_names[kind], started->name,
+                   strcmp(w.list[first], "-m") == 0 ? w.list[first + 1] : w.list[first]);
+}
+
 bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e)
 {
     must(a);
@@ -140,7 +158,11 @@ bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e)
         return err_set(e, ERR_PLAN,
                        "The plan has no command that starts the engine. Write it after --, as in `jtok run -- vllm "
                        "serve MODEL`, or set engine.command.");
-    struct completing c = {.plan = p, .engine = engine_of(p), .command = command_read(p), .arena = a, .err = e};
+    struct completing c = {.plan = p, .arena = a, .err = e};
+    if (!complete_kind(&c))
+        return false;
+    c.engine = engine_of(p);
+    c.command = command_read(p, a);
     return complete_model(&c) && complete_served(&c) && complete_host(&c) && complete_numbers(&c);
 }
 
@@ -149,12 +171,21 @@ bool engine_port_is_free(const struct plan *p)
     for (size_t i = 0; i < p->engine.command_count; i++)
         if (strstr(p->engine.command[i], "{port}"))
             return true;
-    return engine_of(p)->takes_address && !command_read(p).has_port;
+    for (size_t i = 0; i < p->engine.env_count; i++)
+        if (strstr(p->engine.env[i].value, "{port}"))
+            return true;
+    struct arena a = {0};
+    struct command c = command_read(p, &a);
+    arena_done(&a);
+    return engine_of(p)->takes_address && !c.has_port && !c.in_shell;
 }
 
 int engine_prefix_cache_argument(const struct plan *p)
 {
-    return command_read(p).prefix_cache;
+    struct arena a = {0};
+    struct command c = command_read(p, &a);
+    arena_done(&a);
+    return c.prefix_cache;
 }
 
 bool engine_states_sizes(const struct plan *p)

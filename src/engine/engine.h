@@ -22,17 +22,24 @@ struct engine_identity;
 
 /* ---- command ---- */
 
-/* Completes a plan from its engine command, before it is frozen. What the plan left open is taken from the command: of
- * any server --model, --host, --port, --uds and --served-model-name, of others what their rows list beside (for vLLM
- * the context length, the parallel sizes, --dtype, --quantization, --revision); in the forms `--x y`, `--x=y` and with
- * `_` for `-`; the last of several counts, as argparse has it. Open means: null, 0 for the port, ABSENT_I64, 1 or 0 for
+/* The kind of engine that a plan names or, where it names none, that its command starts: behind `env`, `numactl` and
+ * others, by an absolute path, as a module of Python, or in the text of `sh -c`; ENGINE_OPENAI where that is none of
+ * the table. */
+enum engine_kind engine_kind_of(const struct plan *p);
+
+/* Completes a plan from its engine command, before it is frozen. What the plan left open is taken from the command: its
+ * kind; of any server --model, --host, --port, --uds and --served-model-name, of others what their rows list beside
+ * (for vLLM the context length, the parallel sizes, --dtype, --quantization, --revision); in the forms `--x y`,
+ * `--x=y`,
+ * `-x2`, with `_` for `-`, and shortened where the engine takes that; the last of several counts, as argparse has it.
+ * Open means: null, 0 for the port, ABSENT_I64, 1 or 0 for
  * a parallel size, and the default 127.0.0.1 for the host. A snapshot is taken where the model is an absolute path, a
  * revision from .../snapshots/<40 hex digits>; served_model becomes the id. A command that contradicts the plan is an
  * error that names both values. */
 bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e);
 
-/* Can jtok choose the port, because the command has {port}, or lacks a port and the engine takes one as an option? Also
- * of an uncompleted plan. */
+/* Can jtok choose the port, because the command or a variable of engine.env has {port}, or the command lacks a port and
+ * the engine takes one as an option? Also of an uncompleted plan. */
 bool engine_port_is_free(const struct plan *p);
 
 /* Does the command say that prefix caching is on (1) or off (0); -1: it does not say. */
@@ -67,9 +74,10 @@ struct engine_launch {
 };
 
 /* The final command and environment of a completed plan whose port and GPUs are resolved. "{port}", "{host}", "{model}"
- * (the served name), "{snapshot}" in arguments are replaced; an engine that takes them as options (vLLM) gets --host,
- * --port (--uds for a host "unix:PATH") and --served-model-name where missing. Set: the
- * site's GPU variables, the cold-start folders of METHOD section 3 below cache_folder, HF_HUB_OFFLINE and
+ * (the served name), "{snapshot}" in arguments and in engine.env are replaced; an engine that takes them as options
+ * (vLLM, SGLang) gets --host, --port (a socket's option for a host "unix:PATH") and its option for the served name
+ * where they are missing, but for a command in a shell's text. Set: the site's GPU variables, the cold-start folders of
+ * METHOD section 3 below cache_folder, where models lie that were below XDG_CACHE_HOME, HF_HUB_OFFLINE and
  * TRANSFORMERS_OFFLINE=1, VLLM_NO_USAGE_STATS, DO_NOT_TRACK=1, PYTHONUNBUFFERED=1. Of the inherited variables, proxies
  * and those that preset a GPU choice go. A plan's variable that fights METHOD (another choice of GPUs, offline
  * switched off) is an error. */
@@ -155,9 +163,11 @@ struct engine_identity {
     double weights_s, model_loading_s, compile_s, graphs_s, init_s; /* as the log tells them; NaN */
     double model_gib;
     int64_t kv_cache_tokens;
-    const char *fingerprint;  /* system_fingerprint of a stream, set by the caller */
-    const char *name;         /* of an engine whose output names it where the plan's kind does not: "sglang" */
-    int64_t own_requests_max; /* that it makes to warm itself up in its whole life, as its output says */
+    const char *fingerprint;         /* system_fingerprint of a stream, set by the caller */
+    const char *name;                /* of an engine whose output names it where the plan's kind does not: "sglang" */
+    int64_t own_requests_max;        /* that it makes to warm itself up in its whole life, as its output says */
+    int64_t own_fronts;              /* front ends that do so, each by itself; ABSENT_I64: it does not say */
+    int64_t own_answered, own_ready; /* of them: whose request was answered; who said that they are ready */
 };
 
 void engine_identity_init(struct engine_identity *id, struct arena *a);
@@ -191,7 +201,10 @@ bool engine_identity_judge(const struct rec_fact *facts, size_t n, struct err *e
 /* ---- what an engine does by itself ---- */
 
 /* Tokens that one request of its own warm-up generates, for engines and versions of which that was seen; ABSENT_I64. */
-int64_t engine_own_request_tokens(const struct engine_identity *id);
+int64_t engine_own_request_tokens(const struct plan *p, const struct engine_identity *id);
+
+/* How many of its front ends have not yet warmed themselves up, as its output says; 0: none, or it does not tell. */
+int64_t engine_own_pending(const struct engine_identity *id);
 
 /* The milestone (enum milestone) of a start that this line of output tells; -1: none. A few comparisons. */
 int engine_milestone(struct span line);

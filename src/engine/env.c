@@ -97,16 +97,32 @@ static void inherit(struct growing *v, const char *const *environment)
     }
 }
 
-/* Moving XDG_CACHE_HOME would hide the models that lie in the Hugging Face cache below it. */
+/* What lies below XDG_CACHE_HOME and is no cache of compiled code: models, and the programs themselves. Moving that
+ * folder would hide them, so that they would be downloaded anew within a measured start. */
+static const struct engine_variable kept[] = {
+    {"HF_HOME", "huggingface"}, {"TORCH_HOME", "torch"}, {"UV_CACHE_DIR", "uv"}, {"PIP_CACHE_DIR", "pip"}, {NULL, NULL},
+};
+
+static void keep(struct growing *v, const struct engine_variable *list)
+{
+    const char *cache = variable_value(v, "XDG_CACHE_HOME"), *home = variable_value(v, "HOME");
+    for (; list && list->name; list++) {
+        if (variable_value(v, list->name))
+            continue;
+        if (cache && *cache)
+            put(v, list->name, arena_format(v->arena, "%s/%s", cache, list->value));
+        else if (home)
+            put(v, list->name, arena_format(v->arena, "%s/.cache/%s", home, list->value));
+    }
+}
+
+/* Of all engines: which one a command starts is not always known. */
 static void keep_models(struct growing *v)
 {
-    if (variable_value(v, "HF_HOME"))
-        return;
-    const char *cache = variable_value(v, "XDG_CACHE_HOME"), *home = variable_value(v, "HOME");
-    if (cache && *cache)
-        put(v, "HF_HOME", arena_format(v->arena, "%s/huggingface", cache));
-    else if (home)
-        put(v, "HF_HOME", arena_format(v->arena, "%s/.cache/huggingface", home));
+    const struct engine *g;
+    keep(v, kept);
+    for (size_t i = 0; (g = engine_row(i)); i++)
+        keep(v, g->model_caches);
 }
 
 /* ---- caches ---- */
@@ -161,17 +177,20 @@ static const char *why_not_another(const struct engine_site *site, const char *n
     return is_cache(name) ? "each run starts cold, with compile caches of its own" : NULL;
 }
 
-static bool put_plan_variable(struct growing *v, const struct engine_site *site, const struct field_pair *f,
-                              struct err *e)
+static bool put_plan_variable(struct growing *v, const struct plan *p, const struct engine_site *site,
+                              const struct field_pair *f, struct err *e)
 {
     if (!*f->name || strchr(f->name, '='))
         return err_set(e, ERR_PLAN, "engine.env has a variable named \"%s\". A name can't be empty or contain '='.",
                        f->name);
-    const char *have = variable_value(v, f->name), *why = why_not_another(site, f->name);
-    if (why && have && strcmp(have, f->value) != 0)
+    const char *have = variable_value(v, f->name), *why = why_not_another(site, f->name), *value;
+    const char *where = arena_format(v->arena, "The variable %s of engine.env", f->name);
+    if (!fill_placeholders(p, f->value, where, v->arena, &value, e))
+        return false;
+    if (why && have && strcmp(have, value) != 0)
         return err_set(e, ERR_PLAN, "engine.env sets %s, which jtok sets itself: %s. Take it out of the plan.", f->name,
                        why);
-    put(v, f->name, f->value);
+    put(v, f->name, value);
     return true;
 }
 
@@ -195,7 +214,7 @@ bool environment_make(const struct plan *p, const struct engine_site *site, stru
     for (size_t i = 0; i < site->gpu_variable_count; i++)
         put(&v, site->gpu_variables[i].name, site->gpu_variables[i].value);
     for (size_t i = 0; i < p->engine.env_count; i++)
-        if (!put_plan_variable(&v, site, &p->engine.env[i], e))
+        if (!put_plan_variable(&v, p, site, &p->engine.env[i], e))
             return false;
     append(&v, NULL); /* the end, which is not counted */
     v.n--;

@@ -21,7 +21,8 @@ void engine_identity_init(struct engine_identity *id, struct arena *a)
                                    .init_s = NAN,
                                    .model_gib = NAN,
                                    .kv_cache_tokens = ABSENT_I64,
-                                   .own_requests_max = ABSENT_I64};
+                                   .own_requests_max = ABSENT_I64,
+                                   .own_fronts = ABSENT_I64};
 }
 
 /* ---- answers ---- */
@@ -248,7 +249,7 @@ static bool same_path(const char *a, const char *b)
 static void check_root(struct facts *f, const struct plan *p)
 {
     const char *seen = f->id->root ? f->id->root : f->id->log_model;
-    const char *expected = engine_of(p)->root_is_model ? command_read(p).model : NULL;
+    const char *expected = engine_of(p)->root_is_model ? command_read(p, f->id->arena).model : NULL;
     if (expected && strchr(expected, '{'))
         expected = NULL;
     /* Offline, vLLM puts the folder in its cache in the place of the repository that the command names. */

@@ -3,7 +3,8 @@
 #include "engine/env.h"
 #include "engine/table.h"
 
-static bool fill_argument(const struct plan *p, const char *text, struct arena *a, const char **ret_text, struct err *e)
+bool fill_placeholders(const struct plan *p, const char *text, const char *where, struct arena *a,
+                       const char **ret_text, struct err *e)
 {
     const char *port = arena_format(a, "%lld", (long long)p->engine.port);
     const char *const names[][2] = {{"{port}", port},
@@ -24,9 +25,8 @@ static bool fill_argument(const struct plan *p, const char *text, struct arena *
             buf_byte(&b, *text++);
             continue;
         }
-        ok = names[i][1] ||
-             err_set(e, ERR_PLAN, "The engine's command uses %s, but the plan doesn't say what that is. Set %s.",
-                     names[i][0], i == 3 ? "model.snapshot" : "engine.served_model");
+        ok = names[i][1] || err_set(e, ERR_PLAN, "%s uses %s, but the plan doesn't say what that is. Set %s.", where,
+                                    names[i][0], i == 3 ? "model.snapshot" : "engine.served_model");
         if (ok)
             buf_str(&b, names[i][1]);
         text += strlen(names[i][0]);
@@ -46,19 +46,29 @@ static size_t add_argument(const struct engine *g, enum argument sets, const cha
     return 2;
 }
 
+/* Of a host "unix:PATH"; null: it is an address. */
+static const char *socket_path(const struct plan *p)
+{
+    return strncmp(p->engine.host, "unix:", 5) == 0 ? p->engine.host + 5 : NULL;
+}
+
 /* What the command leaves open of where the engine listens and what it calls the model. */
 static size_t add_address(const struct plan *p, struct arena *a, const char **argv)
 {
     const struct engine *g = engine_of(p);
-    struct command c = command_read(p);
-    const char *uds = strncmp(p->engine.host, "unix:", 5) == 0 ? p->engine.host + 5 : NULL;
+    struct command c = command_read(p, a);
+    const char *uds = socket_path(p);
     size_t n = 0;
+    if (c.in_shell)
+        return 0; /* a word behind the text of `sh -c` is no argument of the engine */
     if (!c.has_host && !uds)
         n += add_argument(g, ARGUMENT_HOST, p->engine.host, argv + n);
     if (!c.has_port && !uds)
         n += add_argument(g, ARGUMENT_PORT, arena_format(a, "%lld", (long long)p->engine.port), argv + n);
-    if (!c.uds)
-        n += add_argument(g, ARGUMENT_UDS, uds, argv + n);
+    if (uds && !c.uds && !c.has_host) {
+        argv[n++] = g->socket_option;
+        argv[n++] = uds;
+    }
     if (!c.served_count)
         n += add_argument(g, ARGUMENT_SERVED, p->engine.served_model, argv + n);
     return n;
@@ -67,11 +77,18 @@ static size_t add_address(const struct plan *p, struct arena *a, const char **ar
 static bool make_argv(const struct plan *p, struct arena *a, struct engine_launch *l, struct err *e)
 {
     enum { ADDED_MAX = 8 }; /* four options and their values */
+    const struct engine *g = engine_of(p);
+    if (g->takes_address && socket_path(p) && !g->socket_option)
+        return err_set(
+            e, ERR_PLAN,
+            "The plan's engine.host is %s, but %s can't listen on a Unix socket. Give it an address, such as "
+            "127.0.0.1.",
+            p->engine.host, g->name);
     l->argv = arena_array(a, p->engine.command_count + ADDED_MAX + 1, sizeof *l->argv);
     for (size_t i = 0; i < p->engine.command_count; i++)
-        if (!fill_argument(p, p->engine.command[i], a, &l->argv[l->argc++], e))
+        if (!fill_placeholders(p, p->engine.command[i], "The engine's command", a, &l->argv[l->argc++], e))
             return false;
-    if (engine_of(p)->takes_address)
+    if (g->takes_address)
         l->argc += add_address(p, a, l->argv + l->argc);
     must(l->argc <= p->engine.command_count + ADDED_MAX);
     return true;

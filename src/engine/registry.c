@@ -6,21 +6,44 @@
 #define ROW_OF(KIND, name, keeps_count, doc) [ENGINE_##KIND] = &engine_##name,
 static const struct engine *const kinds[] = {ENGINE_KINDS(ROW_OF)};
 
-/* Recognised by what they write; a plan calls them any server. */
-static const struct engine *const recognised[] = {&engine_sglang};
-enum { RECOGNISED = sizeof recognised / sizeof *recognised };
-
 const struct engine *engine_row(size_t i)
 {
-    if (i < ENGINE_KIND_COUNT)
-        return kinds[i];
-    return i - ENGINE_KIND_COUNT < RECOGNISED ? recognised[i - ENGINE_KIND_COUNT] : NULL;
+    return i < ENGINE_KIND_COUNT ? kinds[i] : NULL;
+}
+
+/* A program of another name that takes a known engine's words: `my-vllm serve MODEL`. */
+static const struct engine *of_this_form(const struct command_words *w)
+{
+    const struct engine *g;
+    for (size_t k = 0; (g = engine_row(k)); k++)
+        for (size_t i = 0; g->model_word && i + 1 < w->n; i++)
+            if (strcmp(w->list[i], g->model_word) == 0 && w->list[i + 1][0] != '-')
+                return g;
+    return NULL;
+}
+
+enum engine_kind engine_kind_of(const struct plan *p)
+{
+    if (!ENUM_ABSENT(p->engine.kind)) {
+        must((size_t)p->engine.kind < ENGINE_KIND_COUNT);
+        return p->engine.kind;
+    }
+    struct arena a = {0};
+    struct command_words w = command_words(p, &a);
+    size_t first;
+    const struct engine *g = command_engine(&w, &first);
+    if (!g)
+        g = of_this_form(&w);
+    arena_done(&a);
+    for (size_t i = 0; i < ENGINE_KIND_COUNT; i++)
+        if (kinds[i] == g)
+            return (enum engine_kind)i;
+    return ENGINE_OPENAI;
 }
 
 const struct engine *engine_of(const struct plan *p)
 {
-    must(!ENUM_ABSENT(p->engine.kind) && (size_t)p->engine.kind < ENGINE_KIND_COUNT);
-    return kinds[p->engine.kind];
+    return kinds[engine_kind_of(p)];
 }
 
 const struct engine *engine_named(const char *name)
@@ -101,13 +124,19 @@ int engine_milestone(struct span line)
     return -1;
 }
 
-int64_t engine_own_request_tokens(const struct engine_identity *id)
+int64_t engine_own_request_tokens(const struct plan *p, const struct engine_identity *id)
 {
-    const struct engine *g = engine_named(id->name); /* null: nothing named itself */
+    const struct engine *g = id->name ? engine_named(id->name) : engine_of(p);
     for (const struct engine_own_tokens *t = g ? g->own_tokens : NULL; t && t->version && id->version; t++)
         if (strcmp(id->version, t->version) == 0)
             return t->tokens;
     return ABSENT_I64;
+}
+
+int64_t engine_own_pending(const struct engine_identity *id)
+{
+    int64_t done = id->own_answered > id->own_ready ? id->own_answered : id->own_ready;
+    return id->own_fronts == ABSENT_I64 || done >= id->own_fronts ? 0 : id->own_fronts - done;
 }
 
 /* ---- readiness ---- */

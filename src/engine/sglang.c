@@ -1,8 +1,35 @@
-/* SGLang, as its version 0.5.16 was recorded on an H200. A plan can't name it yet: it is run as any server, and
- * recognised by what it writes when it starts. */
+/* SGLang, as its version 0.5.16 was recorded on an H200. */
 #include <string.h>
 #include "base/num.h"
 #include "engine/table.h"
+
+/* ---- command ---- */
+
+static const struct engine_start starts[] = {
+    {"sglang", "serve"}, {"-m", "sglang.launch_server"}, {"-m", "sglang"}, {"sglang/launch_server.py", NULL},
+    {NULL, NULL},
+};
+
+static const struct engine_option options[] = {
+    {"--model-path", ARGUMENT_MODEL},
+    {"--context-length", ARGUMENT_CONTEXT},
+    {"--tensor-parallel-size", ARGUMENT_TENSOR},
+    {"--tp-size", ARGUMENT_TENSOR},
+    {"--tp", ARGUMENT_TENSOR},
+    {"--pipeline-parallel-size", ARGUMENT_PIPELINE},
+    {"--pp-size", ARGUMENT_PIPELINE},
+    {"--pp", ARGUMENT_PIPELINE},
+    {"--data-parallel-size", ARGUMENT_DATA},
+    {"--dp-size", ARGUMENT_DATA},
+    {"--dp", ARGUMENT_DATA},
+    {"--enable-dp-attention", ARGUMENT_DATA_WITHIN},
+    {"--dtype", ARGUMENT_DTYPE},
+    {"--quantization", ARGUMENT_QUANTIZATION},
+    {"--kv-cache-dtype", ARGUMENT_KV_CACHE_DTYPE},
+    {"--revision", ARGUMENT_REVISION},
+    {"--disable-radix-cache", ARGUMENT_NO_CACHE},
+    {NULL, ARGUMENT_MODEL},
+};
 
 /* ---- output ---- */
 
@@ -26,16 +53,91 @@ static int64_t warmup_requests(struct span arguments)
                                                                                                      : ABSENT_I64;
 }
 
+/* What its settings say of that. Each front end answers its own request and then says that it is ready; its access log
+ * may be off, or the request may go to another path, so either sign counts. */
+static void read_own_requests(struct engine_identity *id, struct span arguments)
+{
+    struct span skipped = log_setting(arguments, "skip_server_warmup");
+    id->own_requests_max = warmup_requests(arguments);
+    id->own_fronts = span_is(skipped, "False") ? positive_setting(arguments, "tokenizer_worker_num") : ABSENT_I64;
+}
+
+static void count_own_requests(struct engine_identity *id, struct span line)
+{
+    enum { LONGEST = 300 }; /* bytes of such a line */
+    if (line.n > LONGEST || id->own_fronts == ABSENT_I64)
+        return;
+    struct span asked = span_behind(line, "\"POST /generate HTTP");
+    if (asked.p && span_behind(asked, "200 OK").p)
+        id->own_answered++;
+    if (span_behind(line, "The server is fired up and ready to roll").p)
+        id->own_ready++;
+}
+
+static const char ARGUMENTS[] = "server_args=ServerArgs(";
+
 /* Its name, and how many requests it makes to warm itself up. */
 static void recognise(struct engine_identity *id, struct span line)
 {
-    static const char phrase[] = "server_args=ServerArgs(";
-    struct span arguments = span_behind(line, phrase);
-    if (!arguments.p || id->name)
-        return;
-    id->name = "sglang";
-    id->own_requests_max = warmup_requests(arguments);
+    struct span arguments = span_behind(line, ARGUMENTS);
+    if (arguments.p && !id->name) {
+        id->name = "sglang";
+        read_own_requests(id, arguments);
+    }
+    count_own_requests(id, line);
 }
+
+static const char *text_setting(struct engine_identity *id, struct span arguments, const char *name)
+{
+    struct span s = log_setting(arguments, name);
+    return s.p ? arena_copy(id->arena, s.p, s.n) : NULL;
+}
+
+/* "auto" is what was asked for, not what it is. */
+static const char *decided_setting(struct engine_identity *id, struct span arguments, const char *name)
+{
+    const char *value = text_setting(id, arguments, name);
+    return value && strcmp(value, "auto") != 0 ? value : NULL;
+}
+
+static void read_settings(struct engine_identity *id, struct span arguments)
+{
+    id->log_model = text_setting(id, arguments, "model_path");
+    id->dtype = decided_setting(id, arguments, "dtype");
+    id->kv_cache_dtype = decided_setting(id, arguments, "kv_cache_dtype");
+    id->revision = text_setting(id, arguments, "revision");
+    if (span_behind(arguments, " quantization=").p) {
+        const char *quantization = text_setting(id, arguments, "quantization");
+        id->quantization = quantization ? quantization : "none";
+    }
+    id->tensor_parallel = positive_setting(arguments, "tp_size");
+    id->pipeline_parallel = positive_setting(arguments, "pp_size");
+    id->data_parallel = positive_setting(arguments, "dp_size");
+    struct span cache = log_setting(arguments, "disable_radix_cache");
+    if (span_is(cache, "True") || span_is(cache, "False"))
+        id->prefix_cache = span_is(cache, "False");
+}
+
+static void read_log(struct engine_identity *id, struct span line)
+{
+    struct span arguments = span_behind(line, ARGUMENTS);
+    if (arguments.p) {
+        read_own_requests(id, arguments);
+        read_settings(id, arguments);
+    }
+    count_own_requests(id, line);
+}
+
+static const char *const progress[] = {"Init torch distributed begin",
+                                       "Load weight begin",
+                                       "Load weight end",
+                                       "KV Cache is allocated",
+                                       "Capture target prefill CUDA graph begin",
+                                       "Capture target decode CUDA graph begin",
+                                       "Capture target decode CUDA graph end",
+                                       "Application startup complete",
+                                       "The server is fired up and ready to roll",
+                                       NULL};
 
 /* It says that it serves by the same words as vLLM, and warms itself up after that. */
 static const struct engine_milestone_phrase milestones[] = {
@@ -90,8 +192,14 @@ const struct engine engine_sglang = {
     .name = "sglang",
     .process_names = process_names,
     .command_parts = command_parts,
+    .starts = starts,
+    .options = options,
+    .abbreviates = true,
+    .takes_address = true,
+    .states_sizes = true,
     .key_options = key_options,
     .caches = caches,
+    .forces_lengths = true, /* the recorded warm-up of 8 has 8 times 64 tokens */
     .put_length = put_length_min_tokens,
     .health_path = "/health", /* it runs a generation of one token, when nothing else runs */
     .metrics_path = "/metrics",
@@ -100,7 +208,9 @@ const struct engine engine_sglang = {
     .metrics = metrics,
     .metrics_hints = metrics_hints,
     .counts_at_end = true, /* the count stood 61 % low over 41 s of a recorded burst */
+    .read_log = read_log,
     .recognise = recognise,
+    .progress = progress,
     .milestones = milestones,
     .own_tokens = own_tokens,
 };

@@ -14,6 +14,27 @@ struct engine;
 
 /* ---- command lines ---- */
 
+/* How a command that starts an engine is recognised. `program`: the end of a word's path ("vllm",
+ * "sglang/launch_server.py"), or "-m" for a module of Python. `next`: the word behind it, or with a dot at its end how
+ * that begins; null: any. */
+struct engine_start {
+    const char *program, *next;
+};
+
+/* The words of a plan's command as the programs get them: the text behind `sh -c` is split as the shell does. Words of
+ * the plan and of the arena. */
+struct command_words {
+    const char *const *list;
+    size_t n;
+    bool in_shell;
+};
+
+struct command_words command_words(const struct plan *p, struct arena *a);
+
+/* The engine that these words start, and the first word that is its own: what stands in front (env, numactl, a shell)
+ * has options of its own. Null: none that the table knows. O(words x rows). */
+const struct engine *command_engine(const struct command_words *w, size_t *ret_first);
+
 /* What an option of a command line sets. */
 enum argument {
     ARGUMENT_MODEL,
@@ -25,8 +46,10 @@ enum argument {
     ARGUMENT_TENSOR,
     ARGUMENT_PIPELINE,
     ARGUMENT_DATA,
+    ARGUMENT_DATA_WITHIN, /* data parallel ranks share the tensor parallel GPUs; takes no value */
     ARGUMENT_DTYPE,
     ARGUMENT_QUANTIZATION,
+    ARGUMENT_KV_CACHE_DTYPE,
     ARGUMENT_REVISION,
     ARGUMENT_CACHE,    /* the prefix cache is on; takes no value */
     ARGUMENT_NO_CACHE, /* and off */
@@ -40,17 +63,20 @@ struct engine_option {
 
 /* What a command line says. Null, ABSENT_I64 and -1: nothing. */
 struct command {
-    const char *model, *host, *uds, *dtype, *quantization, *revision;
+    const char *model, *host, *uds, *dtype, *quantization, *kv_cache_dtype, *revision;
     const char *served[8]; /* an option for served names may take several */
     size_t served_count;
     int64_t port, context_length, tensor_parallel, pipeline_parallel, data_parallel;
     int prefix_cache;
     bool has_port, has_host; /* also as a placeholder */
+    bool data_within;
+    bool in_shell; /* what stands behind `sh -c` can't be added to */
 };
 
 /* Reads a plan's command by its engine's options, and by those that nearly every server has (the model, host, port,
- * socket and served name). Placeholders like {port} set nothing. O(words x options). */
-struct command command_read(const struct plan *p);
+ * socket and served name). Placeholders like {port}, and a shell's like $PORT, set nothing. Texts are the plan's or of
+ * the arena. O(words x options). */
+struct command command_read(const struct plan *p, struct arena *a);
 
 /* The spelling of an option of this engine, for errors and launches; null: it has none. */
 const char *engine_option_name(const struct engine *g, enum argument sets);
@@ -60,6 +86,11 @@ const char *engine_option_name(const struct engine *g, enum argument sets);
 struct engine_variable {
     const char *name, *value;
 };
+
+/* A text of a completed plan with {port}, {host}, {model} and {snapshot} filled in; other braces stay. `where` begins
+ * the error's sentence: "The engine's command". Of the plan or the arena. */
+bool fill_placeholders(const struct plan *p, const char *text, const char *where, struct arena *a,
+                       const char **ret_text, struct err *e);
 
 /* ---- output ---- */
 
@@ -138,16 +169,20 @@ struct engine {
     const char *const *command_parts; /* parts of a command line that starts it */
 
     /* The command. */
+    const struct engine_start *starts;
     const struct engine_option *options; /* beside those that nearly every server has */
     const char *model_word;              /* the model stands behind this word: "serve" */
+    bool abbreviates;                    /* takes the beginning of a long option for it, as Python's argparse does */
     bool takes_address;                  /* host, port, socket and served name are added where the command lacks them */
+    const char *socket_option;           /* of a Unix socket's path; null: it can't listen on one */
     bool states_sizes;                   /* a parallel size that the command does not state is 1 */
     const char *const *key_options;      /* of the key that it asks its clients for, as `--x KEY` or `--x=KEY` */
     const char *const *key_variables;    /* the same as an environment variable */
 
     /* The environment, of every launch: a variable that an engine does not know harms nobody. */
-    const struct engine_variable *caches;    /* NAME, folder below the run's cold cache */
-    const struct engine_variable *variables; /* NAME, value */
+    const struct engine_variable *caches;       /* NAME, folder below the run's cold cache */
+    const struct engine_variable *variables;    /* NAME, value */
+    const struct engine_variable *model_caches; /* NAME, folder below XDG_CACHE_HOME that holds models: stays there */
 
     /* Requests. */
     bool forces_lengths; /* known to keep to an exact length when it is asked to */
@@ -174,12 +209,11 @@ struct engine {
 
 #define ENGINE_ROW(KIND, name, keeps_count, doc) extern const struct engine engine_##name;
 ENGINE_KINDS(ENGINE_ROW)
-extern const struct engine engine_sglang; /* no kind of a plan yet */
 
-/* The row of a plan's kind. */
+/* The row of a plan's kind; of a plan that leaves it open, of what its command starts. */
 const struct engine *engine_of(const struct plan *p);
 
-/* The row of this name, also of an engine that no plan can name yet; null: none. */
+/* The row of this name; null: none. */
 const struct engine *engine_named(const char *name);
 
 /* Row i of the table, null behind the last: what may hold for a plan is looked up in all of them. */

@@ -17,12 +17,19 @@ static const struct engine_option options[] = {
     {"--dtype", ARGUMENT_DTYPE},
     {"--quantization", ARGUMENT_QUANTIZATION},
     {"-q", ARGUMENT_QUANTIZATION},
+    {"--kv-cache-dtype", ARGUMENT_KV_CACHE_DTYPE},
     {"--revision", ARGUMENT_REVISION},
     {"--enable-prefix-caching", ARGUMENT_CACHE},
     {"--no-enable-prefix-caching", ARGUMENT_NO_CACHE},
     {NULL, ARGUMENT_MODEL},
 };
 
+static const struct engine_start starts[] = {
+    {"vllm", "serve"},
+    {"-m", "vllm.entrypoints."},
+    {"vllm/entrypoints/openai/api_server.py", NULL},
+    {NULL, NULL},
+};
 static const char *const process_names[] = {"VLLM::", NULL};
 static const char *const command_parts[] = {"vllm serve", "vllm.entrypoints.", NULL};
 static const char *const key_options[] = {"--api-key", NULL};
@@ -167,9 +174,12 @@ const struct engine engine_vllm = {
     .name = "vllm",
     .process_names = process_names,
     .command_parts = command_parts,
+    .starts = starts,
     .options = options,
     .model_word = "serve",
+    .abbreviates = true,
     .takes_address = true,
+    .socket_option = "--uds",
     .states_sizes = true,
     .key_options = key_options,
     .key_variables = key_variables,

@@ -10,6 +10,7 @@
 
 #define ENGINE_KINDS(ROW)                                                                                              \
     ROW(VLLM, vllm, true, "jtok knows its arguments and checks its identity")                                          \
+    ROW(SGLANG, sglang, true, "SGLang, likewise")                                                                      \
     ROW(OPENAI, openai, false, "any server with the OpenAI API")
 
 #define ENGINE_KIND_ENUMERATOR(KIND, name, keeps_count, doc) ENGINE_##KIND,

@@ -52,7 +52,10 @@ static const struct field plan_model_fields[] = {
 static const struct schema plan_model_schema = SCHEMA(plan_model, "The model that is served.");
 
 static const struct field plan_engine_fields[] = {
-    ENUM(plan_engine, kind, engine_kind, "What the engine is." ENGINE_KINDS(ENGINE_DOC), DEFAULT(ENGINE_VLLM)),
+    ENUM(plan_engine, kind, engine_kind,
+         "What the engine is; null: found from the command, and openai where it names no engine that jtok "
+         "knows." ENGINE_KINDS(ENGINE_DOC),
+         FLAGS(FIELD_OPEN)),
     TEXTS(plan_engine, command, command_count,
           "Program and arguments that start the engine: a list, or one text that is split into words as a shell does.",
           FLAGS(FIELD_REQUIRED)),

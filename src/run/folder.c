@@ -160,7 +160,7 @@ void folder_note_engine(struct folder *f, const struct engine_identity *id, int6
     record->engine_fingerprint = id->fingerprint;
     record->engine_name = id->name;
     record->engine_exit_status = exit_status;
-    record->own_request_tokens = engine_own_request_tokens(id);
+    record->own_request_tokens = engine_own_request_tokens(f->resolved->plan, id);
     record->own_requests_max = id->own_requests_max;
     if (id->prefix_cache >= 0)
         record->prefix_cache = id->prefix_cache;

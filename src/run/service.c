@@ -285,7 +285,7 @@ void service_take_fingerprint(struct service *s, const char *fingerprint)
 
 struct usage_own service_own_usage(const struct service *s)
 {
-    return (struct usage_own){engine_own_request_tokens(&s->identity), s->identity.own_requests_max};
+    return (struct usage_own){engine_own_request_tokens(s->plan, &s->identity), s->identity.own_requests_max};
 }
 
 /* ---- stopping ---- */

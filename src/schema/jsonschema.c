@@ -92,7 +92,7 @@ static void put_values(struct json_writer *w, const struct field *f, enum field_
             put_type(w, "string", true);
         break;
     case FIELD_ENUM:
-        put_names(w, f->names, !for_user);
+        put_names(w, f->names, !for_user || f->flags & FIELD_OPEN);
         break;
     case FIELD_QUANTITY:
         json_put_key(w, "$ref");

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include "base/must.h"
 #include "text/nearest.h"
+#include "text/words.h"
 
 /* ---- what is allowed ---- */
 
@@ -218,40 +219,9 @@ bool parse_words(struct span text, const char ***ret_words, size_t *ret_count, c
                  struct problems *p)
 {
     must(ret_words && ret_count);
-    struct buf word = {0};
-    void *words = NULL;
-    size_t count = 0;
-    char quote = 0;
-    bool inside = false;
-    for (size_t i = 0; i <= text.n; i++) {
-        char c = i < text.n ? text.p[i] : ' ';
-        if (i == text.n && quote)
-            break;
-        if (quote ? c == quote : (c == '\'' || c == '"')) {
-            quote = quote ? 0 : c;
-            inside = true;
-        } else if (c == '\\' && quote != '\'' && i + 1 < text.n &&
-                   (!quote || text.p[i + 1] == '"' || text.p[i + 1] == '\\')) {
-            buf_byte(&word, text.p[++i]);
-            inside = true;
-        } else if (!quote && (c == ' ' || c == '\t' || c == '\n')) {
-            if (inside)
-                *(const char **)list_push(p->arena, &words, &count, sizeof(char *)) =
-                    arena_copy(p->arena, word.p, word.n);
-            buf_clear(&word);
-            inside = false;
-        } else {
-            buf_byte(&word, c);
-            inside = true;
-        }
-    }
-    buf_done(&word);
-    if (quote) {
+    char quote = words_split(text, p->arena, ret_words, ret_count);
+    if (quote)
         problems_add_at(p, SPOT_ARG(at), "A %c quote is not closed. Close it, or write a list with one word per item.",
                         quote);
-        return false;
-    }
-    *ret_words = (const char **)words;
-    *ret_count = count;
-    return true;
+    return !quote;
 }

@@ -39,7 +39,8 @@ enum field_flags {
     FIELD_NEEDED = 256,          /* it can't be absent: null is refused, and a line of CSV without it is none */
     FIELD_LATER = 512,           /* of a CSV column: older versions did not write it at all */
     FIELD_ASIDE = 1024,          /* of a CSV column: a U32 that stands beside the struct (schema/csv.h) */
-    FIELD_LENIENT = 2048         /* a value that can't be right may be read as absent */
+    FIELD_LENIENT = 2048,        /* a value that can't be right may be read as absent */
+    FIELD_OPEN = 4096            /* of an ENUM: a plan may leave it open, as null */
 };
 
 struct field_pair {

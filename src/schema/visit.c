@@ -109,6 +109,7 @@ bool field_may_be_absent(const struct field *f, enum field_type type)
     case FIELD_MAP:
         return true;
     case FIELD_ENUM:
+        return f->flags & FIELD_OPEN;
     case FIELD_BOOL:
     case FIELD_OBJECT:
     case FIELD_QUANTITY:

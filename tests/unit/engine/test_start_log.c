@@ -191,7 +191,8 @@ static void tokens_are_known_by_engine_and_version(void **state)
                  {"sglang", "0.5.16.post1", ABSENT_I64}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct engine_identity id = {.name = cases[i].name, .version = cases[i].version};
-        assert_int_equal(engine_own_request_tokens(&id), cases[i].expected);
+        struct plan p = any_server();
+        assert_int_equal(engine_own_request_tokens(&p, &id), cases[i].expected);
     }
 }
 
@@ -207,7 +208,7 @@ static void sglang_tells_its_version(void **state)
     read_file("sglang-0.5.16/http/get_v1_loads.body", &answer);
     assert_ok(engine_read_about(&p, &id, 200, buf_span(&answer), &e), e);
     assert_string_equal(id.version, "0.5.16");
-    assert_int_equal(engine_own_request_tokens(&id), 8);
+    assert_int_equal(engine_own_request_tokens(&p, &id), 8);
     struct engine_identity other = identity_of(span_of("vLLM is ready"), &a);
     assert_null(engine_about_path(&p, &other));
     buf_done(&b);
@@ -262,7 +263,8 @@ static void one_request_of_its_own_has_eight_tokens(void **state)
     assert_true(next_line(&text, &line) && next_line(&text, &line)); /* the header, the first reading */
     const char *last = memrchr(line.p, ',', line.n);
     struct engine_identity id = {.name = "sglang", .version = "0.5.16"};
-    assert_int_equal(strtoll(last + 1, NULL, 10), tokens + engine_own_request_tokens(&id));
+    struct plan p = any_server();
+    assert_int_equal(strtoll(last + 1, NULL, 10), tokens + engine_own_request_tokens(&p, &id));
     buf_done(&b);
     /* Probes there were: two of /health and one of /health_generate were answered well. */
     read_file("sglang-0.5.16/engine.log", &b);

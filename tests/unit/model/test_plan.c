@@ -83,6 +83,7 @@ static void a_visit_names_every_value(void **state)
 
     (void)state;
     plan_defaults(&p);
+    p.engine.kind = ENGINE_VLLM;
     p.engine.command = command;
     p.engine.command_count = 2;
     p.engine.env = env;

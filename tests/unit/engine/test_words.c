@@ -1,0 +1,283 @@
+/* Commands as people write them: which engine they start, and the odd forms of its options. */
+#include "check.h"
+
+#include "engine/table.h"
+
+enum { WORDS = 24 };
+
+static struct plan plan_of(const char *const *words)
+{
+    struct plan p;
+    plan_defaults(&p);
+    p.engine.command = (const char **)(uintptr_t)words;
+    while (words[p.engine.command_count])
+        p.engine.command_count++;
+    return p;
+}
+
+/* In front of an engine's own words stand any that start it, also with options that it has itself. */
+static const char *const in_front[][8] = {
+    {NULL},
+    {"env", "HF_HOME=/x", NULL},
+    {"numactl", "-N", "0", "-m", "0", NULL},
+    {"taskset", "-c", "0-15", NULL},
+    {"nice", "-n", "5", "stdbuf", "-oL", NULL},
+    {"nohup", NULL},
+};
+
+static const struct {
+    const char *kind, *words[WORDS];
+    size_t named; /* the word that tells it */
+} starts[] = {
+    {"vllm", {"vllm", "serve", "org/m"}, 0},
+    {"vllm", {"/opt/venv/bin/vllm", "serve", "org/m"}, 0},
+    {"vllm", {"python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "org/m"}, 2},
+    {"vllm", {"python", "-mvllm.entrypoints.openai.api_server", "--model", "org/m"}, 1},
+    {"vllm", {"python", "/site/vllm/entrypoints/openai/api_server.py", "--model=org/m"}, 1},
+    {"sglang", {"sglang", "serve", "--model-path", "org/m"}, 0},
+    {"sglang", {"python3", "-m", "sglang.launch_server", "--model-path", "org/m"}, 2},
+    {"sglang", {"/usr/bin/python3.12", "-u", "-m", "sglang.launch_server", "--model", "org/m"}, 3},
+    {"sglang", {"python3", "-m", "sglang", "serve", "--model-path", "org/m"}, 2},
+};
+
+static struct plan in_front_of(size_t front, const char *const *words, const char *ret_words[2 * WORDS])
+{
+    size_t n = 0;
+    for (const char *const *w = in_front[front]; *w; w++)
+        ret_words[n++] = *w;
+    for (; *words; words++)
+        ret_words[n++] = *words;
+    ret_words[n] = NULL;
+    return plan_of(ret_words);
+}
+
+static const char *quoted(const char *const *words, struct arena *a)
+{
+    const char *text = "exec";
+    for (; *words; words++)
+        text = arena_format(a, "%s '%s'", text, *words);
+    return text;
+}
+
+static void engines_are_found_behind_what_starts_them(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < sizeof starts / sizeof *starts; s++)
+        for (size_t f = 0; f < sizeof in_front / sizeof *in_front; f++) {
+            struct arena a = {0};
+            struct err e = {0};
+            const char *words[2 * WORDS];
+            struct plan p = in_front_of(f, starts[s].words, words);
+            assert_ok(engine_complete_plan(&p, &a, &e), e);
+            assert_string_equal(plan_engine_name(&p), starts[s].kind);
+            assert_string_equal(p.model.id, "org/m");
+            /* The same in a shell's text, also of a shell in a shell; jtok can't add to it. */
+            const char *inner[] = {"bash", "-o", "pipefail", "-lc", quoted(words, &a), NULL};
+            const char *outer[] = {"/bin/sh", "-c", quoted(inner, &a), NULL};
+            for (int nested = 0; nested < 2; nested++) {
+                p = plan_of(nested ? outer : inner);
+                assert_ok(engine_complete_plan(&p, &a, &e), e);
+                if (strcmp(plan_engine_name(&p), starts[s].kind) != 0 || strcmp(p.model.id, "org/m") != 0)
+                    fail_msg("%s: %s, %s", inner[4], plan_engine_name(&p), p.model.id);
+                assert_false(engine_port_is_free(&p));
+            }
+            arena_done(&a);
+        }
+}
+
+static void other_commands_are_any_servers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[WORDS];
+        enum engine_kind kind;
+    } cases[] = {
+        {{"ollama", "serve"}, ENGINE_OPENAI},
+        {{"my-server", "--name", "vllm"}, ENGINE_OPENAI},
+        {{"python3", "-m", "sglang_router.launch_router"}, ENGINE_OPENAI},
+        {{"vllm", "bench", "serve"}, ENGINE_OPENAI},
+        {{"bash", "-c", "echo 'not closed"}, ENGINE_OPENAI},
+        {{"bash", "-c"}, ENGINE_OPENAI},
+        {{"bash", "serve.sh", "-c"}, ENGINE_OPENAI},
+        {{"./like-vllm", "serve", "org/m", "--port", "{port}"}, ENGINE_VLLM}, /* its words, under another name */
+        {{NULL}, ENGINE_OPENAI},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan p = plan_of(cases[i].words);
+        if (engine_kind_of(&p) != cases[i].kind)
+            fail_msg("case %zu: %s", i, engine_kind_names[engine_kind_of(&p)]);
+    }
+}
+
+static void a_plans_kind_must_be_the_commands(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < sizeof starts / sizeof *starts; s++)
+        for (size_t k = 0; k < ENGINE_KIND_COUNT; k++) {
+            struct arena a = {0};
+            struct err e = {0};
+            struct plan p = plan_of(starts[s].words);
+            p.engine.kind = (enum engine_kind)k;
+            bool good = k == ENGINE_OPENAI || strcmp(engine_kind_names[k], starts[s].kind) == 0;
+            if (k == ENGINE_OPENAI)
+                p.model.id = "org/m";
+            assert_int_equal(engine_complete_plan(&p, &a, &e), good);
+            assert_int_equal(p.engine.kind, k);
+            if (!good)
+                assert_string_equal(
+                    e.text, arena_format(&a,
+                                         "The plan says engine.kind: %s, but the engine's command starts %s "
+                                         "(%s). Make them agree, or leave engine.kind out.",
+                                         engine_kind_names[k], starts[s].kind, starts[s].words[starts[s].named]));
+            arena_done(&a);
+        }
+}
+
+/* Each spelling of an option with a number, in each form in which a parser of its kind takes it. */
+static void options_are_read_in_every_form(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *start, *next, *options[8];
+    } engines[] = {
+        {"vllm",
+         "serve",
+         {"--tensor-parallel-size", "-tp", "--tensor-parallel", "--tensor_parallel_size", "--tensor-p"}},
+        {"sglang", "serve", {"--tensor-parallel-size", "--tp-size", "--tp", "--tp_size", "--tensor-par"}},
+    };
+    for (size_t g = 0; g < sizeof engines / sizeof *engines; g++)
+        for (const char *const *o = engines[g].options; *o; o++) {
+            struct arena a = {0};
+            const char *forms[][3] = {{*o, "2", NULL},
+                                      {arena_format(&a, "%s=2", *o), NULL, NULL},
+                                      {(*o)[1] == '-' ? *o : arena_format(&a, "%s2", *o), NULL, NULL}};
+            if ((*o)[1] == '-')
+                forms[2][1] = "2";
+            for (size_t f = 0; f < 3; f++) {
+                const char *words[] = {engines[g].start, engines[g].next, "--model", "org/m", "--x", "1",
+                                       forms[f][0],      forms[f][1],     NULL};
+                struct plan p = plan_of(words);
+                struct err e = {0};
+                assert_ok(engine_complete_plan(&p, &a, &e), e);
+                if (p.engine.tensor_parallel != 2)
+                    fail_msg("%s %s: %lld", forms[f][0], forms[f][1] ? forms[f][1] : "",
+                             (long long)p.engine.tensor_parallel);
+            }
+            arena_done(&a);
+        }
+}
+
+/* What only begins like an option, or is another's value, sets nothing. */
+static void other_words_set_nothing(void **state)
+{
+    (void)state;
+    static const char *const cases[][WORDS] = {
+        {"vllm", "serve", "org/m", "--tensor-parallel-size-x", "2"},
+        {"vllm", "serve", "org/m", "-tp=x"},
+        {"vllm", "serve", "org/m", "-tpx2"},
+        {"vllm", "serve", "org/m", "--t", "2"},
+        {"vllm", "serve", "org/m", "-tp", "$N"},
+        {"numactl", "-tp", "2", "vllm", "serve", "org/m"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct err e = {0};
+        struct plan p = plan_of(cases[i]);
+        assert_ok(engine_complete_plan(&p, &a, &e), e);
+        if (p.engine.tensor_parallel != 1)
+            fail_msg("case %zu: %lld", i, (long long)p.engine.tensor_parallel);
+        arena_done(&a);
+    }
+}
+
+/* In a variable of the plan as in the command: an engine may take its address from there alone. */
+static void placeholders_are_filled_in_variables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value, *filled; /* null: an error */
+    } cases[] = {{"{host}:{port}", "127.0.0.1:4321"},
+                 {"{port}", "4321"},
+                 {"x{model}y", "xorg/my"},
+                 {"{\"a\": 1}", "{\"a\": 1}"},
+                 {"{other}", "{other}"},
+                 {"{snapshot}", NULL},
+                 {"", ""}};
+    static const char *const words[] = {"my-server", NULL};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct err e = {0};
+        struct plan p = plan_of(words);
+        p.model.id = "org/m";
+        p.engine.env = (struct field_pair[]){{"ADDRESS", cases[i].value}};
+        p.engine.env_count = 1;
+        assert_ok(engine_complete_plan(&p, &a, &e), e);
+        assert_int_equal(engine_port_is_free(&p), strstr(cases[i].value, "{port}") != NULL);
+        p.engine.port = 4321;
+        struct engine_launch l;
+        assert_int_equal(engine_launch_make(&p, &(struct engine_site){0}, &a, &l, &e), cases[i].filled != NULL);
+        if (!cases[i].filled)
+            assert_string_equal(e.text, "The variable ADDRESS of engine.env uses {snapshot}, but the plan doesn't say "
+                                        "what that is. Set model.snapshot.");
+        for (size_t v = 0; cases[i].filled && v < l.env_count; v++)
+            if (strncmp(l.env[v], "ADDRESS=", 8) == 0)
+                assert_string_equal(l.env[v] + 8, cases[i].filled);
+        arena_done(&a);
+    }
+}
+
+/* Folders that hold models stay where they were when the caches of compiled code move; a user's own word stands. */
+static void models_are_found_where_they_were(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *environment[4], *folder; /* null: nothing can be said */
+    } cases[] = {
+        {{"HOME=/home/u"}, "/home/u/.cache"},
+        {{"HOME=/home/u", "XDG_CACHE_HOME=/data/c"}, "/data/c"},
+        {{"HOME=/home/u", "XDG_CACHE_HOME="}, "/home/u/.cache"},
+        {{"X=1"}, NULL},
+    };
+    static const char *const names[][2] = {
+        {"HF_HOME", "huggingface"}, {"TORCH_HOME", "torch"}, {"UV_CACHE_DIR", "uv"}, {"PIP_CACHE_DIR", "pip"}};
+    static const char *const words[] = {"my-server", NULL};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < 4; k++)
+            for (int own = 0; own < 2; own++) {
+                struct arena a = {0};
+                struct err e = {0};
+                struct plan p = plan_of(words);
+                p.model.id = "org/m";
+                assert_ok(engine_complete_plan(&p, &a, &e), e);
+                p.engine.port = 1;
+                const char *environment[] = {own ? arena_format(&a, "%s=/own", names[k][0]) : "Y=1",
+                                             cases[i].environment[0], cases[i].environment[1], NULL};
+                struct engine_site site = {.cache_folder = "/run", .environment = environment};
+                struct engine_launch l;
+                assert_ok(engine_launch_make(&p, &site, &a, &l, &e), e);
+                const char *seen = NULL;
+                for (size_t v = 0; v < l.env_count; v++)
+                    if (strncmp(l.env[v], names[k][0], strlen(names[k][0])) == 0)
+                        seen = strchr(l.env[v], '=') + 1;
+                const char *wanted = own               ? "/own"
+                                     : cases[i].folder ? arena_format(&a, "%s/%s", cases[i].folder, names[k][1])
+                                                       : NULL;
+                if (wanted ? !seen || strcmp(seen, wanted) != 0 : seen != NULL)
+                    fail_msg("%s: %s, not %s", names[k][0], seen ? seen : "nothing", wanted ? wanted : "nothing");
+                arena_done(&a);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engines_are_found_behind_what_starts_them),
+        cmocka_unit_test(other_commands_are_any_servers),
+        cmocka_unit_test(a_plans_kind_must_be_the_commands),
+        cmocka_unit_test(options_are_read_in_every_form),
+        cmocka_unit_test(other_words_set_nothing),
+        cmocka_unit_test(placeholders_are_filled_in_variables),
+        cmocka_unit_test(models_are_found_where_they_were),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
