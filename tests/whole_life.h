@@ -226,10 +226,10 @@ static inline void life_side(struct records *r, struct arena *a)
         m->requests_ended = ended;
     }
     static const struct rec_fact facts[] = {
-        {0, "plan.requests_sha256", CHECK_PASSED, "aa", "aa"},
-        {0, "preflight.disk", CHECK_PASSED, NULL, "812 GB free"},
-        {40 * LIFE_S, "identity.model", CHECK_PASSED, "m", "m"},
-        {40 * LIFE_S, "gpu.no_other", CHECK_PASSED, NULL, "none"},
+        {0, "plan.requests_sha256", CHECK_PASSED, "aa", "aa", NULL},
+        {0, "preflight.disk", CHECK_PASSED, NULL, "812 GB free", NULL},
+        {40 * LIFE_S, "identity.model", CHECK_PASSED, "m", "m", NULL},
+        {40 * LIFE_S, "gpu.no_other", CHECK_PASSED, NULL, "none", NULL},
     };
     r->fact_count = sizeof facts / sizeof *facts;
     r->facts = arena_array(a, r->fact_count + 6, sizeof *r->facts);

@@ -21,7 +21,7 @@ static size_t common_bytes(const char *argument, size_t n, const char *name)
     return k;
 }
 
-static bool is_spelled(const char *argument, size_t n, const char *name)
+bool option_is(const char *argument, size_t n, const char *name)
 {
     return common_bytes(argument, n, name) == n && !name[n];
 }
@@ -38,7 +38,7 @@ static const struct engine_option *find_option(const struct engine *g, const cha
     const struct engine_option *const lists[] = {g->options, common}, *shortened = NULL;
     for (size_t i = 0; i < 2; i++)
         for (const struct engine_option *o = lists[i]; o && o->name; o++) {
-            if (is_spelled(argument, n, o->name))
+            if (option_is(argument, n, o->name))
                 return o;
             if (g->abbreviates && abbreviates(argument, n, o->name))
                 shortened = o;

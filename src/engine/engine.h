@@ -96,6 +96,11 @@ const char *snapshot_revision(const char *path, struct arena *a);
 /* The "org/name" of a path in the Hugging Face cache (.../models--org--name/...), of the arena; null. */
 const char *hub_model_id(const char *path, struct arena *a);
 
+/* Are two versions the same, as engines and people write them? Zeros at the end of a release, letters' case, a "v" in
+ * front and separators say nothing (0.24 is v0.24.0, 1.0-rc1 is 1.0rc1); what is built from it (0.24.0+cu130,
+ * b9465-1a2b3c) counts only where `stated` says it; development builds and candidates are versions of their own. */
+bool version_same(const char *stated, const char *seen);
+
 /* ---- requests ---- */
 
 struct engine_request {
@@ -148,18 +153,46 @@ enum engine_answer engine_health_answer(const struct plan *p, int status, struct
 
 /* ---- identity ---- */
 
-/* What an engine says of itself. Null, ABSENT_I64 and -1: it did not say. Text is of the arena. */
+/* What an engine is, property by property: the row of each is in identity.c. */
+enum engine_property {
+    PROPERTY_MODEL,
+    PROPERTY_ROOT,
+    PROPERTY_SNAPSHOT,
+    PROPERTY_REVISION,
+    PROPERTY_VERSION,
+    PROPERTY_IMAGE,
+    PROPERTY_CONTEXT,
+    PROPERTY_TENSOR,
+    PROPERTY_PIPELINE,
+    PROPERTY_DATA,
+    PROPERTY_EXPERT,
+    PROPERTY_PRECISION,
+    PROPERTY_DTYPE,
+    PROPERTY_QUANTIZATION,
+    PROPERTY_KV_DTYPE,
+    PROPERTY_ATTENTION,
+    PROPERTY_PREFIX_CACHE,
+    PROPERTY_CHUNKED_PREFILL,
+    PROPERTY_MAX_RUNNING,
+    PROPERTY_THINKING,
+    PROPERTY_COUNT
+};
+
+/* What was found of a property, and where; null: nothing was. The other: what a place that is trusted less says
+ * otherwise. */
+struct engine_finding {
+    const char *value, *source;
+    int trust; /* private: less is better */
+    const char *other, *other_source;
+};
+
+/* What an engine says of itself. Null, ABSENT_I64 and NaN: it did not say. Text is of the arena. */
 struct engine_identity {
     struct arena *arena;
     bool models_answered;
     const char *model;  /* the id among /v1/models that requests will carry, else the first */
-    const char *models; /* all ids, joined by ", " */
-    const char *root;   /* what it is served from: a path or a repository */
-    int64_t context_length;
-    const char *version;
-    const char *dtype, *quantization, *kv_cache_dtype, *revision, *log_model; /* quantization "none": said to be none */
-    int64_t tensor_parallel, pipeline_parallel, data_parallel;
-    int prefix_cache;                                               /* 1, 0, -1 */
+    const char *models; /* all ids, joined by ", "; of many the first */
+    struct engine_finding found[PROPERTY_COUNT];
     double weights_s, model_loading_s, compile_s, graphs_s, init_s; /* as the log tells them; NaN */
     double model_gib;
     int64_t kv_cache_tokens;
@@ -172,6 +205,9 @@ struct engine_identity {
 
 void engine_identity_init(struct engine_identity *id, struct arena *a);
 
+/* What was found of a property; null: nothing. */
+const char *engine_says(const struct engine_identity *id, enum engine_property property);
+
 /* One line of the engine's output. Lines without news cost a few comparisons. */
 void engine_read_log(const struct plan *p, struct engine_identity *id, struct span line);
 
@@ -181,18 +217,30 @@ const char *engine_progress(const struct plan *p, const char *line);
 /* The answer of /v1/models. False with an error that names the path and what was wrong with the answer. */
 bool engine_read_models(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e);
 
-/* Where the engine says more of itself, such as its version; it may be known by its output alone, so after its log was
- * read. Null: nowhere. */
-const char *engine_about_path(const struct plan *p, const struct engine_identity *id);
+/* The paths where the engine says more of itself, in their order; it may be known by its output alone, so after its log
+ * was read. Null behind the last. *ret_older: what to ask where the path is not there (404); null: nothing. */
+const char *engine_question(const struct plan *p, const struct engine_identity *id, size_t i, const char **ret_older);
 
-/* The answer of that path, which must not be null. A status other than 200 counts as "did not say". */
-bool engine_read_about(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e);
+/* The answer of question i, `asked` by its path or the older one. A status other than 200 counts as "did not say", and
+ * so does an answer that says nothing known. False with an error: the engine of the plan's kind can't have given this
+ * answer. O(bytes), whatever they are. */
+bool engine_read_answer(const struct plan *p, struct engine_identity *id, size_t i, const char *asked, int status,
+                        struct span body, struct err *e);
 
-/* The checks: identity.model, .root, .snapshot, .context_length, .version, .precision, .parallel, .revision,
- * .prefix_cache. Passed: equal, or the plan does not state it (`expected` null). Not recorded: the plan states it and
- * the engine gives no way to see it. Not .snapshot's content: that is preflight's. */
+/* Do labels of its /metrics say something of it? */
+bool engine_has_labels(const struct plan *p, const struct engine_identity *id);
+void engine_read_labels(const struct plan *p, struct engine_identity *id, struct span metrics);
+
+/* The checks, one a property: identity.model, .root, .snapshot, .revision ... in the order of enum engine_property.
+ * Passed (verified): what the plan or its command states was seen. Failed (wrong): something else was. Not stated: the
+ * plan says nothing; `seen` is what the engine says. Not judged (not verifiable): the plan states it, and the engine
+ * gives no way to see it. `source`: where it was seen, and what another place says otherwise. Not .snapshot's content:
+ * that is preflight's. */
 void engine_identity_facts(const struct plan *p, const struct engine_identity *id, int64_t t_ns,
                            struct rec_fact **ret_facts, size_t *ret_n);
+
+/* A property's name for people ("KV-cache precision") by its fact's name; null: it is none of them. */
+const char *engine_property_label(const char *fact);
 
 /* All facts that failed, as one error for a person: what was seen, what the plan says, what to do. True when none did.
  */

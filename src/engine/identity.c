@@ -9,11 +9,6 @@ void engine_identity_init(struct engine_identity *id, struct arena *a)
 {
     must(a);
     *id = (struct engine_identity){.arena = a,
-                                   .context_length = ABSENT_I64,
-                                   .tensor_parallel = ABSENT_I64,
-                                   .pipeline_parallel = ABSENT_I64,
-                                   .data_parallel = ABSENT_I64,
-                                   .prefix_cache = -1,
                                    .weights_s = NAN,
                                    .model_loading_s = NAN,
                                    .compile_s = NAN,
@@ -28,6 +23,7 @@ void engine_identity_init(struct engine_identity *id, struct arena *a)
 /* ---- answers ---- */
 
 enum { SHOWN = 300 }; /* bytes of an answer in an error */
+#define MODELS_PATH "/v1/models"
 
 struct span span_behind(struct span line, const char *phrase)
 {
@@ -68,13 +64,15 @@ const char *body_beginning(struct span body, size_t most, struct arena *a)
     utf8_show(&b, span_trim((struct span){body.p, body.n < most ? body.n : most}), false);
     if (body.n > most)
         buf_str(&b, "...");
+    if (b.n == 0)
+        buf_str(&b, "(nothing)");
     const char *text = arena_text(a, buf_text(&b));
     buf_done(&b);
     return text;
 }
 
 struct model_entry {
-    const char *id, *root;
+    const char *id, *root, *owner;
     int64_t context_length;
 };
 
@@ -82,17 +80,23 @@ struct model_entry {
 static bool read_model_entry(struct json *j, struct arena *a, struct model_entry *m)
 {
     *m = (struct model_entry){.context_length = ABSENT_I64};
+    const struct {
+        const char *key, **text;
+    } texts[] = {{"id", &m->id}, {"root", &m->root}, {"owned_by", &m->owner}};
     enum json_kind k;
     while ((k = json_next(j)) == JSON_KEY) {
-        bool is_id = json_is(j, "id"), is_root = json_is(j, "root"), is_length = json_is(j, "max_model_len");
-        if (!is_id && !is_root && !is_length) {
+        const char **text = NULL;
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            text = json_is(j, texts[i].key) ? texts[i].text : text;
+        bool is_length = json_is(j, "max_model_len");
+        if (!text && !is_length) {
             if (json_skip(j) == JSON_ERROR)
                 return false;
             continue;
         }
         k = json_next(j);
-        if (k == JSON_STRING && (is_id || is_root))
-            *(is_id ? &m->id : &m->root) = json_copy(j, a);
+        if (k == JSON_STRING && text)
+            *text = json_copy(j, a);
         else if (k == JSON_NUMBER && is_length)
             json_i64(j, &m->context_length);
         else if ((k == JSON_OBJECT || k == JSON_ARRAY) && json_skip(j) == JSON_ERROR)
@@ -103,22 +107,30 @@ static bool read_model_entry(struct json *j, struct arena *a, struct model_entry
     return k == JSON_OBJECT_END;
 }
 
+/* What a list of models has been found to hold. */
+struct models {
+    struct model_entry entry; /* that requests will carry, else the first */
+    size_t count;
+    bool wanted;
+};
+
+enum { MODELS_LISTED = 16 };
+
 /* A LoRA adapter is an entry of its own; the one that requests name counts. */
-static void take_entry(const struct plan *p, struct engine_identity *id, const struct model_entry *m)
+static void take_entry(const struct plan *p, struct engine_identity *id, const struct model_entry *m,
+                       struct models *all)
 {
     if (!m->id)
         return;
     bool wanted = p->engine.served_model && strcmp(m->id, p->engine.served_model) == 0;
-    id->models = id->models ? arena_format(id->arena, "%s, %s", id->models, m->id) : m->id;
-    if (id->model && !wanted)
-        return;
-    id->model = m->id;
-    id->root = m->root;
-    if (m->context_length != ABSENT_I64)
-        id->context_length = m->context_length;
+    if (all->count < MODELS_LISTED)
+        id->models = id->models ? arena_format(id->arena, "%s, %s", id->models, m->id) : m->id;
+    if (all->count++ == 0 || (wanted && !all->wanted))
+        all->entry = *m;
+    all->wanted = all->wanted || wanted;
 }
 
-static bool read_entries(const struct plan *p, struct json *j, struct engine_identity *id)
+static bool read_entries(const struct plan *p, struct json *j, struct engine_identity *id, struct models *all)
 {
     enum json_kind k = json_next(j);
     if (k != JSON_ARRAY)
@@ -127,9 +139,22 @@ static bool read_entries(const struct plan *p, struct json *j, struct engine_ide
         struct model_entry m;
         if (!read_model_entry(j, id->arena, &m))
             return false;
-        take_entry(p, id, &m);
+        take_entry(p, id, &m, all);
     }
     return k == JSON_ARRAY_END;
+}
+
+static void take_models(struct engine_identity *id, const struct models *all)
+{
+    const struct model_entry *m = &all->entry;
+    const char *length = m->context_length > 0 ? arena_format(id->arena, "%lld", (long long)m->context_length) : "";
+    id->models_answered = true;
+    id->model = m->id;
+    if (all->count > MODELS_LISTED)
+        id->models = arena_format(id->arena, "%s and %zu more", id->models, all->count - MODELS_LISTED);
+    property_found(id, PROPERTY_MODEL, SOURCE_ANSWER, span_of(m->id), MODELS_PATH ", id");
+    property_found(id, PROPERTY_ROOT, SOURCE_ANSWER, span_of(m->root ? m->root : ""), MODELS_PATH ", root");
+    property_found(id, PROPERTY_CONTEXT, SOURCE_ANSWER, span_of(length), MODELS_PATH ", max_model_len");
 }
 
 bool engine_read_models(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e)
@@ -142,95 +167,41 @@ bool engine_read_models(const struct plan *p, struct engine_identity *id, int st
                        status, status == 401 ? " It asks for an API key: give it in JTOK_API_KEY." : "");
     struct json j;
     json_init(&j, body);
+    struct models all = {.count = 0};
     bool found = false, ok = json_next(&j) == JSON_OBJECT;
     while (ok && json_next(&j) == JSON_KEY) {
         if (json_is(&j, "data"))
-            ok = found = read_entries(p, &j, id);
+            ok = found = read_entries(p, &j, id, &all);
         else
             ok = json_skip(&j) != JSON_ERROR;
     }
-    if (!ok || j.kind != JSON_OBJECT_END || !found || !id->model)
+    if (!ok || j.kind != JSON_OBJECT_END || !found || all.count == 0)
         return err_set(e, ERR_ENGINE,
                        "The engine's answer to /v1/models is not a list of models. Is another server on the engine's "
                        "port? It answers: %s",
                        body_beginning(body, SHOWN, id->arena));
-    id->models_answered = true;
+    take_models(id, &all);
+    if (!id->name && engine_of(p)->any_server && engine_named(all.entry.owner))
+        id->name = all.entry.owner;
     return true;
 }
 
-/* The row that says where more can be asked: the plan's, or that of an engine which its output named. */
-static const struct engine *about_row(const struct plan *p, const struct engine_identity *id)
-{
-    const struct engine *own = engine_of(p);
-    return own->about_path ? own : engine_named(id->name);
-}
+/* ---- properties: what is stated, what is seen, and whether they agree ---- */
 
-const char *engine_about_path(const struct plan *p, const struct engine_identity *id)
-{
-    const struct engine *g = about_row(p, id);
-    return g ? g->about_path : NULL;
-}
-
-bool read_about_version(struct engine_identity *id, struct span body)
-{
-    struct json j;
-    json_init(&j, body);
-    if (json_next(&j) != JSON_OBJECT)
-        return false;
-    while (json_next(&j) == JSON_KEY) {
-        if (json_is(&j, "version") && json_next(&j) == JSON_STRING) {
-            id->version = json_copy(&j, id->arena);
-            return true;
-        }
-        if (json_skip(&j) == JSON_ERROR)
-            break;
-    }
-    return false;
-}
-
-bool engine_read_about(const struct plan *p, struct engine_identity *id, int status, struct span body, struct err *e)
-{
-    const struct engine *g = about_row(p, id);
-    must(id->arena && g && g->read_about);
-    if (status != 200 || g->read_about(id, body))
-        return true; /* another status: it does not say */
-    return err_set(e, ERR_ENGINE,
-                   "The engine's answer to %s doesn't tell its version. Is another server on the engine's port? It "
-                   "answers: %s",
-                   g->about_path, body_beginning(body, SHOWN, id->arena));
-}
-
-/* ---- checks ---- */
-
-struct facts {
-    const struct engine_identity *id;
-    int64_t t_ns;
-    struct rec_fact *list;
-    size_t n;
+/* A value that was seen, and where; null: it was not. */
+struct said {
+    const char *value, *source;
 };
-enum { FACTS_MAX = 16 };
 
-/* Expectation null: the plan states nothing, so nothing was compared. Seen null: the engine gives no way to see it. */
-static void check(struct facts *f, const char *name, const char *expected, const char *seen, bool equal)
-{
-    must(f->n < FACTS_MAX);
-    enum check_outcome outcome = !expected ? CHECK_NOT_STATED
-                                 : equal   ? CHECK_PASSED
-                                 : seen    ? CHECK_FAILED
-                                           : CHECK_NOT_JUDGED;
-    f->list[f->n++] =
-        (struct rec_fact){.t_ns = f->t_ns, .name = name, .outcome = outcome, .expected = expected, .seen = seen};
-}
-
-static void check_text(struct facts *f, const char *name, const char *expected, const char *seen)
-{
-    check(f, name, expected, seen, expected && seen && strcmp(expected, seen) == 0);
-}
-
-static const char *number_or_null(const struct facts *f, int64_t value)
-{
-    return value == ABSENT_I64 ? NULL : arena_format(f->id->arena, "%lld", (long long)value);
-}
+/* One property. What is stated and seen is by default what the command's places and the engine's say. */
+struct property_row {
+    const char *fact;                                             /* its name in the records */
+    const char *label;                                            /* for people */
+    bool (*alike)(struct arena *a, const char *x, const char *y); /* null: the same text */
+    const char *(*stated)(const struct plan *p, const struct engine_identity *id);
+    struct said (*seen)(const struct plan *p, const struct engine_identity *id);
+    bool (*agrees)(const struct plan *p, const struct engine_identity *id, const char *stated, const char *seen);
+};
 
 static size_t without_slash(const char *path)
 {
@@ -245,122 +216,340 @@ static bool same_path(const char *a, const char *b)
     return a && b && without_slash(a) == without_slash(b) && memcmp(a, b, without_slash(a)) == 0;
 }
 
+/* Offline, vLLM puts the folder in its cache in the place of the repository that the command names. */
+static bool alike_root(struct arena *a, const char *x, const char *y)
+{
+    const char *hub_x = hub_model_id(x, a), *hub_y = hub_model_id(y, a);
+    return same_path(x, y) || (hub_x && strcmp(hub_x, y) == 0) || (hub_y && strcmp(hub_y, x) == 0);
+}
+
+static bool alike_path(struct arena *a, const char *x, const char *y)
+{
+    (void)a;
+    return same_path(x, y);
+}
+
+static bool alike_version(struct arena *a, const char *x, const char *y)
+{
+    (void)a;
+    return version_same(x, y);
+}
+
+static bool alike_dtype(struct arena *a, const char *x, const char *y)
+{
+    (void)a;
+    return strcasecmp(precision_name(x), precision_name(y)) == 0;
+}
+
+/* An engine makes the method that a command names more precise: awq is awq_marlin, mxfp4 is gpt_oss_mxfp4. */
+static bool alike_quantization(struct arena *a, const char *x, const char *y)
+{
+    return alike_dtype(a, x, y) || strcasestr(x, y) || strcasestr(y, x);
+}
+
+/* On NVIDIA's GPUs fp8 alone is e4m3. */
+static const char *kv_dtype_name(const char *text)
+{
+    static const char *const names[][2] = {{"fp8", "fp8_e4m3"},
+                                           {"float8_e4m3fn", "fp8_e4m3"},
+                                           {"float8_e4m3", "fp8_e4m3"},
+                                           {"float8_e5m2", "fp8_e5m2"},
+                                           {"float4_e2m1fn_x2", "fp4_e2m1"}};
+    text = precision_name(text);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(text, names[i][0]) == 0)
+            return names[i][1];
+    return text;
+}
+
+static bool alike_kv_dtype(struct arena *a, const char *x, const char *y)
+{
+    (void)a;
+    return strcasecmp(kv_dtype_name(x), kv_dtype_name(y)) == 0;
+}
+
+/* FLASH_ATTN is flash-attn. */
+static bool alike_word(struct arena *a, const char *x, const char *y)
+{
+    (void)a;
+    for (; *x && *y; x++, y++) {
+        bool both_join = (*x == '_' || *x == '-') && (*y == '_' || *y == '-');
+        char pair[2][2] = {{*x, 0}, {*y, 0}};
+        if (!both_join && strcasecmp(pair[0], pair[1]) != 0)
+            return false;
+    }
+    return *x == *y;
+}
+
+/* ---- each property's own ways ---- */
+
+static struct said found_of(const struct engine_identity *id, enum engine_property property)
+{
+    return (struct said){id->found[property].value, id->found[property].source};
+}
+
+static const char *text_of_number(const struct engine_identity *id, int64_t value)
+{
+    return value == ABSENT_I64 ? NULL : arena_format(id->arena, "%lld", (long long)value);
+}
+
+static const char *stated_model(const struct plan *p, const struct engine_identity *id)
+{
+    (void)id;
+    return p->engine.served_model;
+}
+
+static struct said seen_model(const struct plan *p, const struct engine_identity *id)
+{
+    (void)p;
+    return (struct said){id->models, id->found[PROPERTY_MODEL].source};
+}
+
+static bool agrees_model(const struct plan *p, const struct engine_identity *id, const char *stated, const char *seen)
+{
+    (void)p, (void)seen;
+    return id->model && strcmp(id->model, stated) == 0;
+}
+
 /* What is served must be what the command names: an id can be given to anything. */
-static void check_root(struct facts *f, const struct plan *p)
+static const char *stated_root(const struct plan *p, const struct engine_identity *id)
 {
-    const char *seen = f->id->root ? f->id->root : f->id->log_model;
-    const char *expected = engine_of(p)->root_is_model ? command_read(p, f->id->arena).model : NULL;
-    if (expected && strchr(expected, '{'))
-        expected = NULL;
-    /* Offline, vLLM puts the folder in its cache in the place of the repository that the command names. */
-    const char *hub = seen ? hub_model_id(seen, f->id->arena) : NULL;
-    bool equal = same_path(expected, seen) || (expected && hub && strcmp(expected, hub) == 0) ||
-                 (expected && expected[0] != '/' && same_path(seen, p->model.snapshot));
-    check(f, "identity.root", expected, seen, equal);
+    const char *model = engine_found(p, id)->root_is_model ? command_read(p, id->arena).model : NULL;
+    return model && !strchr(model, '{') ? model : NULL;
 }
 
-static void check_snapshot(struct facts *f, const struct plan *p)
+static bool agrees_root(const struct plan *p, const struct engine_identity *id, const char *stated, const char *seen)
 {
-    const char *seen = f->id->root ? f->id->root : f->id->log_model;
-    const char *expected = p->model.snapshot;
-    if (seen && seen[0] != '/')
-        seen = NULL; /* the name of a repository, not the folder that it was read from */
-    check(f, "identity.snapshot", expected, seen, same_path(expected, seen));
+    return alike_root(id->arena, stated, seen) || (stated[0] != '/' && same_path(seen, p->model.snapshot));
 }
 
-/* "int4" is what both AWQ and GPTQ give; compressed-tensors does not say which format it holds. */
-static void check_precision(struct facts *f, const struct plan *p)
+static const char *stated_snapshot(const struct plan *p, const struct engine_identity *id)
 {
-    const struct engine_identity *id = f->id;
-    const char *expected = p->model.precision, *seen = NULL;
-    bool quantized = id->quantization && strcmp(id->quantization, "none") != 0;
-    if (quantized)
-        seen = precision_name(id->quantization);
-    else if (id->dtype)
-        seen = precision_name(id->dtype);
-    bool equal = expected && seen && strcasecmp(precision_name(expected), seen) == 0;
-    if (expected && seen && quantized && (strcmp(seen, "awq") == 0 || strcmp(seen, "gptq") == 0))
-        equal = equal || strcasecmp(expected, "int4") == 0;
-    if (expected && seen && !equal && quantized && strcmp(seen, "compressed-tensors") == 0)
-        seen = NULL;
-    check(f, "identity.precision", expected, seen, equal);
+    (void)id;
+    return p->model.snapshot;
 }
 
-static const char *parallel_text(struct arena *a, int64_t tensor, int64_t pipeline, int64_t data)
+/* Not the name of a repository, but the folder that it was read from. */
+static struct said seen_snapshot(const struct plan *p, const struct engine_identity *id)
 {
-    return arena_format(a, "tensor %lld, pipeline %lld, data %lld", (long long)tensor, (long long)pipeline,
-                        (long long)data);
+    (void)p;
+    const struct engine_finding *root = &id->found[PROPERTY_ROOT];
+    if (root->value && root->value[0] == '/')
+        return (struct said){root->value, root->source};
+    bool other = root->other && root->other[0] == '/';
+    return (struct said){other ? root->other : NULL, other ? root->other_source : NULL};
 }
 
-static void check_parallel(struct facts *f, const struct plan *p)
+static const char *stated_revision(const struct plan *p, const struct engine_identity *id)
 {
-    const struct engine_identity *id = f->id;
-    const struct plan_engine *g = &p->engine;
-    const char *expected = parallel_text(id->arena, g->tensor_parallel, g->pipeline_parallel, g->data_parallel);
-    const char *seen = NULL;
-    if (id->tensor_parallel != ABSENT_I64 && id->pipeline_parallel != ABSENT_I64)
-        seen = parallel_text(id->arena, id->tensor_parallel, id->pipeline_parallel,
-                             id->data_parallel == ABSENT_I64 ? 1 : id->data_parallel);
-    check_text(f, "identity.parallel", engine_states_sizes(p) ? expected : NULL, seen);
+    (void)id;
+    return p->model.revision;
 }
 
-static void check_revision(struct facts *f, const struct plan *p)
+static struct said seen_revision(const struct plan *p, const struct engine_identity *id)
 {
-    const struct engine_identity *id = f->id;
-    const char *seen = id->revision ? id->revision : snapshot_revision(id->root, id->arena);
-    if (!seen)
-        seen = snapshot_revision(id->log_model, id->arena);
-    check_text(f, "identity.revision", p->model.revision, seen);
+    struct said own = found_of(id, PROPERTY_REVISION), folder = seen_snapshot(p, id);
+    const char *commit = folder.value ? snapshot_revision(folder.value, id->arena) : NULL;
+    return own.value || !commit ? own : (struct said){commit, folder.source};
 }
 
-/* The digest of an image as a command names it: NAME@sha256:<64 hex digits>. */
-static const char *image_digest_in(const struct plan *p, struct arena *a)
+static const char *stated_version(const struct plan *p, const struct engine_identity *id)
+{
+    (void)id;
+    return p->engine.version;
+}
+
+static const char *stated_image(const struct plan *p, const struct engine_identity *id)
+{
+    (void)id;
+    return p->engine.image_digest;
+}
+
+/* The digest of an image as a command names it: NAME@sha256:<64 hex digits>. What a container runs can't be seen from
+ * outside it; a command that pins the image is held to it by its runtime. */
+static struct said seen_image(const struct plan *p, const struct engine_identity *id)
 {
     static const char ALGORITHM[] = "@sha256:";
     for (size_t i = 0; i < p->engine.command_count; i++) {
         const char *at = strstr(p->engine.command[i], ALGORITHM);
         if (at && strspn(at + strlen(ALGORITHM), "0123456789abcdefABCDEF") == 64)
-            return arena_copy(a, at + 1, strlen(ALGORITHM) - 1 + 64);
+            return (struct said){arena_copy(id->arena, at + 1, strlen(ALGORITHM) - 1 + 64), "command, held by the "
+                                                                                            "container's runtime"};
     }
+    return found_of(id, PROPERTY_IMAGE);
+}
+
+/* With or without "sha256:" before the digits. */
+static bool alike_digest(struct arena *a, const char *x, const char *y)
+{
+    (void)a;
+    x += strncasecmp(x, "sha256:", 7) == 0 ? 7 : 0;
+    y += strncasecmp(y, "sha256:", 7) == 0 ? 7 : 0;
+    return strcasecmp(x, y) == 0;
+}
+
+static const char *stated_context(const struct plan *p, const struct engine_identity *id)
+{
+    return text_of_number(id, p->engine.context_length);
+}
+
+static const char *stated_tensor(const struct plan *p, const struct engine_identity *id)
+{
+    return engine_states_sizes(p) ? text_of_number(id, p->engine.tensor_parallel) : NULL;
+}
+
+static const char *stated_pipeline(const struct plan *p, const struct engine_identity *id)
+{
+    return engine_states_sizes(p) ? text_of_number(id, p->engine.pipeline_parallel) : NULL;
+}
+
+static const char *stated_data(const struct plan *p, const struct engine_identity *id)
+{
+    return engine_states_sizes(p) ? text_of_number(id, p->engine.data_parallel) : NULL;
+}
+
+static const char *stated_precision(const struct plan *p, const struct engine_identity *id)
+{
+    (void)id;
+    return p->model.precision;
+}
+
+static bool is_quantized(const struct engine_identity *id)
+{
+    const char *quantization = engine_says(id, PROPERTY_QUANTIZATION);
+    return quantization && strcmp(quantization, "none") != 0;
+}
+
+/* "int4" is what both AWQ and GPTQ give. */
+static bool agrees_precision(const struct plan *p, const struct engine_identity *id, const char *stated,
+                             const char *seen)
+{
+    (void)p;
+    bool four_bits = is_quantized(id) && (strcmp(seen, "awq") == 0 || strcmp(seen, "gptq") == 0);
+    return strcasecmp(precision_name(stated), seen) == 0 || (four_bits && strcasecmp(stated, "int4") == 0);
+}
+
+/* The quantization's, where there is one: compressed-tensors does not say which format it holds. */
+static struct said seen_precision(const struct plan *p, const struct engine_identity *id)
+{
+    bool quantized = is_quantized(id);
+    struct said from = found_of(id, quantized ? PROPERTY_QUANTIZATION : PROPERTY_DTYPE);
+    if (!from.value || (!quantized && !engine_says(id, PROPERTY_QUANTIZATION) && engine_found(p, id)->hides_formats))
+        return (struct said){0};
+    from.value = precision_name(from.value);
+    const char *stated = p->model.precision;
+    bool unclear = quantized && strcmp(from.value, "compressed-tensors") == 0;
+    return unclear && stated && !agrees_precision(p, id, stated, from.value) ? (struct said){0} : from;
+}
+
+static const char *stated_dtype(const struct plan *p, const struct engine_identity *id)
+{
+    (void)id;
+    return command_read(p, id->arena).dtype;
+}
+
+static const char *stated_quantization(const struct plan *p, const struct engine_identity *id)
+{
+    (void)id;
+    return command_read(p, id->arena).quantization;
+}
+
+static const char *stated_kv_dtype(const struct plan *p, const struct engine_identity *id)
+{
+    const char *said = command_read(p, id->arena).kv_cache_dtype;
+    return said && strcmp(said, "auto") != 0 ? said : NULL;
+}
+
+static const char *stated_prefix_cache(const struct plan *p, const struct engine_identity *id)
+{
+    (void)id;
+    int said = engine_prefix_cache_argument(p);
+    return said < 0 ? NULL : said ? "on" : "off";
+}
+
+/* ---- the table ---- */
+
+static const struct property_row rows[PROPERTY_COUNT] = {
+    [PROPERTY_MODEL] = {"identity.model", "model", NULL, stated_model, seen_model, agrees_model},
+    [PROPERTY_ROOT] = {"identity.root", "served from", alike_root, stated_root, NULL, agrees_root},
+    [PROPERTY_SNAPSHOT] = {"identity.snapshot", "snapshot", alike_path, stated_snapshot, seen_snapshot, NULL},
+    [PROPERTY_REVISION] = {"identity.revision", "revision", NULL, stated_revision, seen_revision, NULL},
+    [PROPERTY_VERSION] = {"identity.version", "engine version", alike_version, stated_version, NULL, NULL},
+    [PROPERTY_IMAGE] = {"identity.image_digest", "image digest", alike_digest, stated_image, seen_image, NULL},
+    [PROPERTY_CONTEXT] = {"identity.context_length", "context length", NULL, stated_context, NULL, NULL},
+    [PROPERTY_TENSOR] = {"identity.tensor_parallel", "tensor parallel", NULL, stated_tensor, NULL, NULL},
+    [PROPERTY_PIPELINE] = {"identity.pipeline_parallel", "pipeline parallel", NULL, stated_pipeline, NULL, NULL},
+    [PROPERTY_DATA] = {"identity.data_parallel", "data parallel", NULL, stated_data, NULL, NULL},
+    [PROPERTY_EXPERT] = {"identity.expert_parallel", "expert parallel", NULL, NULL, NULL, NULL},
+    [PROPERTY_PRECISION] = {"identity.precision", "precision", alike_dtype, stated_precision, seen_precision,
+                            agrees_precision},
+    [PROPERTY_DTYPE] = {"identity.dtype", "computes in", alike_dtype, stated_dtype, NULL, NULL},
+    [PROPERTY_QUANTIZATION] = {"identity.quantization", "quantization", alike_quantization, stated_quantization, NULL,
+                               NULL},
+    [PROPERTY_KV_DTYPE] = {"identity.kv_cache_dtype", "KV-cache precision", alike_kv_dtype, stated_kv_dtype, NULL,
+                           NULL},
+    [PROPERTY_ATTENTION] = {"identity.attention_backend", "attention backend", alike_word, NULL, NULL, NULL},
+    [PROPERTY_PREFIX_CACHE] = {"identity.prefix_cache", "prefix cache", NULL, stated_prefix_cache, NULL, NULL},
+    [PROPERTY_CHUNKED_PREFILL] = {"identity.chunked_prefill", "chunked prefill", NULL, NULL, NULL, NULL},
+    [PROPERTY_MAX_RUNNING] = {"identity.max_running", "requests at once", NULL, NULL, NULL, NULL},
+    [PROPERTY_THINKING] = {"identity.thinking", "thinking", NULL, NULL, NULL, NULL},
+};
+
+bool property_alike(enum engine_property property, const char *a, const char *b, struct arena *arena)
+{
+    must(property < PROPERTY_COUNT && a && b);
+    const struct property_row *row = &rows[property];
+    return row->alike ? row->alike(arena, a, b) : strcmp(a, b) == 0;
+}
+
+const char *engine_property_label(const char *fact)
+{
+    must(fact);
+    for (size_t i = 0; i < PROPERTY_COUNT; i++)
+        if (strcmp(rows[i].fact, fact) == 0)
+            return rows[i].label;
     return NULL;
 }
 
-/* What a container runs can't be seen from outside it; a command that pins the image is held to it by its runtime. */
-static void check_image(struct facts *f, const struct plan *p)
+/* Where it was seen, and what a place that is trusted less says otherwise. */
+static const char *source_of(const struct engine_identity *id, enum engine_property property, const struct said *seen)
 {
-    const char *expected = p->engine.image_digest, *seen = image_digest_in(p, f->id->arena);
-    /* With or without "sha256:" before the digits. */
-    const char *digits = expected && strncasecmp(expected, "sha256:", 7) == 0 ? expected + 7 : expected;
-    check(f, "identity.image_digest", expected, seen, digits && seen && strcasecmp(digits, seen + 7) == 0);
+    const struct engine_finding *f = &id->found[property];
+    if (!f->other || !seen->value)
+        return seen->source;
+    return arena_format(id->arena, "%s; %s says %s", seen->source, f->other_source, f->other);
 }
 
-static void check_prefix_cache(struct facts *f, const struct plan *p)
+static struct rec_fact fact_of(const struct plan *p, const struct engine_identity *id, enum engine_property property)
 {
-    static const char *const names[] = {"off", "on"};
-    int said = engine_prefix_cache_argument(p), is = f->id->prefix_cache;
-    check_text(f, "identity.prefix_cache", said < 0 ? NULL : names[said], is < 0 ? NULL : names[is]);
+    const struct property_row *row = &rows[property];
+    const char *stated =
+        row->stated ? row->stated(p, id) : place_in_command(p, engine_found(p, id), property, id->arena);
+    struct said seen = row->seen ? row->seen(p, id) : found_of(id, property);
+    bool both = stated && seen.value;
+    bool equal = both && (row->agrees ? row->agrees(p, id, stated, seen.value)
+                                      : property_alike(property, stated, seen.value, id->arena));
+    return (struct rec_fact){.name = row->fact,
+                             .outcome = !stated       ? CHECK_NOT_STATED
+                                        : !seen.value ? CHECK_NOT_JUDGED
+                                        : equal       ? CHECK_PASSED
+                                                      : CHECK_FAILED,
+                             .expected = stated,
+                             .seen = seen.value,
+                             .source = source_of(id, property, &seen)};
 }
 
 void engine_identity_facts(const struct plan *p, const struct engine_identity *id, int64_t t_ns,
                            struct rec_fact **ret_facts, size_t *ret_n)
 {
     must(id->arena);
-    struct facts f = {.id = id, .t_ns = t_ns, .list = arena_array(id->arena, FACTS_MAX, sizeof *f.list)};
-    bool served = id->model && p->engine.served_model && strcmp(id->model, p->engine.served_model) == 0;
-    check(&f, "identity.model", p->engine.served_model, id->models, served);
-    check_root(&f, p);
-    check_snapshot(&f, p);
-    check_text(&f, "identity.context_length",
-               p->engine.context_length == ABSENT_I64 ? NULL : number_or_null(&f, p->engine.context_length),
-               number_or_null(&f, id->context_length));
-    check_text(&f, "identity.version", p->engine.version, id->version);
-    check_precision(&f, p);
-    check_parallel(&f, p);
-    check_revision(&f, p);
-    check_prefix_cache(&f, p);
-    check_image(&f, p);
-    *ret_facts = f.list;
-    *ret_n = f.n;
+    struct rec_fact *list = arena_array(id->arena, PROPERTY_COUNT, sizeof *list);
+    for (int i = 0; i < PROPERTY_COUNT; i++) {
+        list[i] = fact_of(p, id, (enum engine_property)i);
+        list[i].t_ns = t_ns;
+    }
+    *ret_facts = list;
+    *ret_n = PROPERTY_COUNT;
 }
 
 bool engine_identity_judge(const struct rec_fact *facts, size_t n, struct err *e)

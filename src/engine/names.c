@@ -58,3 +58,79 @@ const char *hub_model_id(const char *path, struct arena *a)
     buf_done(&b);
     return id;
 }
+
+/* ---- versions ---- */
+
+/* A version that is being read, part by part. */
+struct version {
+    const char *at, *end;
+    bool release; /* only numbers so far */
+};
+
+/* What stands behind '+', or behind '-' where a build's hash follows, is how it was built. */
+static struct version version_of(const char *text, struct span *ret_build)
+{
+    if ((*text == 'v' || *text == 'V' || *text == 'b') && text[1] >= '0' && text[1] <= '9')
+        text++;
+    const char *plus = strchr(text, '+'), *dash = strchr(text, '-');
+    if (!plus && dash && strspn(dash + 1, "0123456789abcdef") == strlen(dash + 1) && strlen(dash + 1) >= 7)
+        plus = dash;
+    *ret_build = plus ? span_of(plus + 1) : (struct span){0};
+    return (struct version){text, plus ? plus : text + strlen(text), true};
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The next run of digits or letters; empty at the end. Zeros that end a release, and those in front of a number, are no
+ * part of it. */
+static struct span next_part(struct version *v)
+{
+    while (v->at < v->end && !is_digit(*v->at) && !is_letter(*v->at))
+        v->at++;
+    const char *from = v->at;
+    bool digits = from < v->end && is_digit(*from);
+    while (v->at < v->end && (digits ? is_digit(*v->at) : is_letter(*v->at)))
+        v->at++;
+    v->release = v->release && digits;
+    while (digits && from + 1 < v->at && *from == '0')
+        from++;
+    return (struct span){from, (size_t)(v->at - from)};
+}
+
+static bool same_part(struct span x, struct span y)
+{
+    return x.n == y.n && (x.n == 0 || strncasecmp(x.p, y.p, x.n) == 0);
+}
+
+bool version_same(const char *stated, const char *seen)
+{
+    must(stated && seen);
+    struct span build_x, build_y;
+    struct version x = version_of(stated, &build_x), y = version_of(seen, &build_y);
+    struct span a = next_part(&x), b = next_part(&y);
+    while (a.n || b.n) {
+        if (!same_part(a, b)) {
+            /* 0.24 and 0.24.0: skip the zeros of the longer release. */
+            bool skip_a = x.release && span_is(a, "0") && !y.release,
+                 skip_b = y.release && span_is(b, "0") && !x.release;
+            if (!skip_a && !skip_b)
+                return false;
+            if (skip_a)
+                a = next_part(&x);
+            else
+                b = next_part(&y);
+            continue;
+        }
+        a = next_part(&x);
+        b = next_part(&y);
+    }
+    return !build_x.p || same_part(build_x, build_y);
+}

@@ -100,6 +100,8 @@ void engine_read_log(const struct plan *p, struct engine_identity *id, struct sp
     for (size_t i = 0; own->any_server && (g = engine_row(i)); i++)
         if (g->recognise)
             g->recognise(id, line);
+    for (size_t i = 0; (g = engine_candidate(p, i)); i++)
+        places_read_line(id, g, line);
 }
 
 const char *engine_progress(const struct plan *p, const char *line)
@@ -127,8 +129,9 @@ int engine_milestone(struct span line)
 int64_t engine_own_request_tokens(const struct plan *p, const struct engine_identity *id)
 {
     const struct engine *g = id->name ? engine_named(id->name) : engine_of(p);
-    for (const struct engine_own_tokens *t = g ? g->own_tokens : NULL; t && t->version && id->version; t++)
-        if (strcmp(id->version, t->version) == 0)
+    const char *version = engine_says(id, PROPERTY_VERSION);
+    for (const struct engine_own_tokens *t = g ? g->own_tokens : NULL; t && t->version && version; t++)
+        if (version_same(t->version, version))
             return t->tokens;
     return ABSENT_I64;
 }

@@ -74,7 +74,7 @@ static void count_own_requests(struct engine_identity *id, struct span line)
         id->own_ready++;
 }
 
-static const char ARGUMENTS[] = "server_args=ServerArgs(";
+#define ARGUMENTS "server_args=ServerArgs(" /* the line in which it tells all of it */
 
 /* Its name, and how many requests it makes to warm itself up. */
 static void recognise(struct engine_identity *id, struct span line)
@@ -87,44 +87,11 @@ static void recognise(struct engine_identity *id, struct span line)
     count_own_requests(id, line);
 }
 
-static const char *text_setting(struct engine_identity *id, struct span arguments, const char *name)
-{
-    struct span s = log_setting(arguments, name);
-    return s.p ? arena_copy(id->arena, s.p, s.n) : NULL;
-}
-
-/* "auto" is what was asked for, not what it is. */
-static const char *decided_setting(struct engine_identity *id, struct span arguments, const char *name)
-{
-    const char *value = text_setting(id, arguments, name);
-    return value && strcmp(value, "auto") != 0 ? value : NULL;
-}
-
-static void read_settings(struct engine_identity *id, struct span arguments)
-{
-    id->log_model = text_setting(id, arguments, "model_path");
-    id->dtype = decided_setting(id, arguments, "dtype");
-    id->kv_cache_dtype = decided_setting(id, arguments, "kv_cache_dtype");
-    id->revision = text_setting(id, arguments, "revision");
-    if (span_behind(arguments, " quantization=").p) {
-        const char *quantization = text_setting(id, arguments, "quantization");
-        id->quantization = quantization ? quantization : "none";
-    }
-    id->tensor_parallel = positive_setting(arguments, "tp_size");
-    id->pipeline_parallel = positive_setting(arguments, "pp_size");
-    id->data_parallel = positive_setting(arguments, "dp_size");
-    struct span cache = log_setting(arguments, "disable_radix_cache");
-    if (span_is(cache, "True") || span_is(cache, "False"))
-        id->prefix_cache = span_is(cache, "False");
-}
-
 static void read_log(struct engine_identity *id, struct span line)
 {
     struct span arguments = span_behind(line, ARGUMENTS);
-    if (arguments.p) {
+    if (arguments.p)
         read_own_requests(id, arguments);
-        read_settings(id, arguments);
-    }
     count_own_requests(id, line);
 }
 
@@ -152,6 +119,65 @@ static const struct engine_milestone_phrase milestones[] = {
  * warm-up, 22 of seven single requests and 8 of its own; the three /health and /health_generate that were asked, of one
  * token each, are not in it. */
 static const struct engine_own_tokens own_tokens[] = {{"0.5.16", 8}, {NULL, 0}};
+
+/* ---- identity ---- */
+
+static const struct engine_question questions[] = {
+    {"/server_info", "/get_server_info", false},
+    {"/model_info", "/get_model_info", false},
+    {"/v1/loads", NULL, false},
+    {NULL, NULL, false},
+};
+
+/* The arguments are what was asked of it: what it made of them stands where it says "auto" or None. */
+static const struct engine_place places[] = {
+    {PROPERTY_VERSION, SOURCE_ANSWER, TAKE_TEXT, "/server_info", "version", NULL, false},
+    {PROPERTY_ROOT, SOURCE_ANSWER, TAKE_TEXT, "/server_info", "model_path", NULL, false},
+    {PROPERTY_REVISION, SOURCE_ANSWER, TAKE_TEXT, "/server_info", "revision", NULL, false},
+    {PROPERTY_CONTEXT, SOURCE_ANSWER, TAKE_COUNT, "/server_info", "context_length", NULL, false},
+    {PROPERTY_TENSOR, SOURCE_ANSWER, TAKE_COUNT, "/server_info", "tp_size", NULL, false},
+    {PROPERTY_PIPELINE, SOURCE_ANSWER, TAKE_COUNT, "/server_info", "pp_size", NULL, false},
+    {PROPERTY_DATA, SOURCE_ANSWER, TAKE_COUNT, "/server_info", "dp_size", NULL, false},
+    {PROPERTY_EXPERT, SOURCE_ANSWER, TAKE_COUNT, "/server_info", "ep_size", NULL, false},
+    {PROPERTY_DTYPE, SOURCE_ANSWER, TAKE_TEXT, "/server_info", "dtype", NULL, false},
+    {PROPERTY_QUANTIZATION, SOURCE_ANSWER, TAKE_TEXT, "/server_info", "quantization", NULL, false},
+    {PROPERTY_KV_DTYPE, SOURCE_ANSWER, TAKE_TEXT, "/server_info", "kv_cache_dtype", NULL, false},
+    {PROPERTY_ATTENTION, SOURCE_ANSWER, TAKE_TEXT, "/server_info", "attention_backend", NULL, false},
+    {PROPERTY_PREFIX_CACHE, SOURCE_ANSWER, TAKE_OFF, "/server_info", "disable_radix_cache", NULL, false},
+    {PROPERTY_CHUNKED_PREFILL, SOURCE_ANSWER, TAKE_SIZE, "/server_info", "chunked_prefill_size", NULL, false},
+    {PROPERTY_MAX_RUNNING, SOURCE_ANSWER, TAKE_COUNT, "/server_info", "max_running_requests", NULL, false},
+    {PROPERTY_THINKING, SOURCE_ANSWER, TAKE_ON, "/server_info", "default_chat_template_kwargs.enable_thinking", NULL,
+     false},
+    {PROPERTY_THINKING, SOURCE_ANSWER, TAKE_ON, "/server_info", "default_chat_template_kwargs.thinking", NULL, false},
+    {PROPERTY_THINKING, SOURCE_ANSWER, TAKE_ON, "/server_info", "default_chat_template_kwargs", "enable_thinking",
+     false},
+    {PROPERTY_ROOT, SOURCE_ANSWER, TAKE_TEXT, "/model_info", "model_path", NULL, false},
+    {PROPERTY_VERSION, SOURCE_ANSWER, TAKE_TEXT, "/v1/loads", "version", NULL, false},
+    {PROPERTY_MAX_RUNNING, SOURCE_ANSWER, TAKE_COUNT, "/v1/loads", "loads.max_running_requests", NULL, true},
+    {PROPERTY_ROOT, SOURCE_OUTPUT, TAKE_TEXT, ARGUMENTS, "model_path", NULL, false},
+    {PROPERTY_REVISION, SOURCE_OUTPUT, TAKE_TEXT, ARGUMENTS, "revision", NULL, false},
+    {PROPERTY_CONTEXT, SOURCE_OUTPUT, TAKE_COUNT, ARGUMENTS, "context_length", NULL, false},
+    {PROPERTY_TENSOR, SOURCE_OUTPUT, TAKE_COUNT, ARGUMENTS, "tp_size", NULL, false},
+    {PROPERTY_PIPELINE, SOURCE_OUTPUT, TAKE_COUNT, ARGUMENTS, "pp_size", NULL, false},
+    {PROPERTY_DATA, SOURCE_OUTPUT, TAKE_COUNT, ARGUMENTS, "dp_size", NULL, false},
+    {PROPERTY_EXPERT, SOURCE_OUTPUT, TAKE_COUNT, ARGUMENTS, "ep_size", NULL, false},
+    {PROPERTY_DTYPE, SOURCE_OUTPUT, TAKE_TEXT, ARGUMENTS, "dtype", NULL, false},
+    {PROPERTY_QUANTIZATION, SOURCE_OUTPUT, TAKE_TEXT, ARGUMENTS, "quantization", NULL, false},
+    {PROPERTY_KV_DTYPE, SOURCE_OUTPUT, TAKE_TEXT, ARGUMENTS, "kv_cache_dtype", NULL, false},
+    {PROPERTY_ATTENTION, SOURCE_OUTPUT, TAKE_TEXT, ARGUMENTS, "attention_backend", NULL, false},
+    {PROPERTY_PREFIX_CACHE, SOURCE_OUTPUT, TAKE_OFF, ARGUMENTS, "disable_radix_cache", NULL, false},
+    {PROPERTY_CHUNKED_PREFILL, SOURCE_OUTPUT, TAKE_SIZE, ARGUMENTS, "chunked_prefill_size", NULL, false},
+    {PROPERTY_MAX_RUNNING, SOURCE_OUTPUT, TAKE_COUNT, ARGUMENTS, "max_running_requests", NULL, false},
+    {PROPERTY_KV_DTYPE, SOURCE_OUTPUT, TAKE_TEXT, "KV Cache is allocated. dtype: ", NULL, ",", false},
+    {PROPERTY_ATTENTION, SOURCE_COMMAND, TAKE_TEXT, "--attention-backend", NULL, NULL, false},
+    {PROPERTY_CHUNKED_PREFILL, SOURCE_COMMAND, TAKE_SIZE, "--chunked-prefill-size", NULL, NULL, false},
+    {PROPERTY_MAX_RUNNING, SOURCE_COMMAND, TAKE_COUNT, "--max-running-requests", NULL, NULL, false},
+    {PROPERTY_EXPERT, SOURCE_COMMAND, TAKE_COUNT, "--ep-size", NULL, NULL, false},
+    {PROPERTY_EXPERT, SOURCE_COMMAND, TAKE_COUNT, "--expert-parallel-size", NULL, NULL, false},
+    {PROPERTY_EXPERT, SOURCE_COMMAND, TAKE_COUNT, "--ep", NULL, NULL, false},
+    {PROPERTY_THINKING, SOURCE_COMMAND, TAKE_ON, "--default-chat-template-kwargs", NULL, "enable_thinking", false},
+    {PROPERTY_MODEL, SOURCE_ANSWER, TAKE_TEXT, NULL, NULL, NULL, false},
+};
 
 /* ---- metrics ---- */
 
@@ -203,8 +229,9 @@ const struct engine engine_sglang = {
     .put_length = put_length_min_tokens,
     .health_path = "/health", /* it runs a generation of one token, when nothing else runs */
     .metrics_path = "/metrics",
-    .about_path = "/v1/loads",
-    .read_about = read_about_version,
+    .questions = questions,
+    .places = places,
+    .hides_formats = true,
     .metrics = metrics,
     .metrics_hints = metrics_hints,
     .counts_at_end = true, /* the count stood 61 % low over 41 s of a recorded burst */

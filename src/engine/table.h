@@ -157,6 +157,45 @@ struct engine_metrics_hint {
     const char *phrase;
 };
 
+/* ---- identity ---- */
+
+/* Where a property is said, in the order of trust: a server's answers tell what it is now, its output what it began as,
+ * its command what was asked of it. */
+enum engine_source {
+    SOURCE_ANSWER,  /* of a path */
+    SOURCE_METRICS, /* a label of a metric */
+    SOURCE_OUTPUT,
+    SOURCE_COMMAND, /* proves nothing: it is what the others are held against */
+};
+
+/* How a value becomes the property's text. "auto", "None" and nothing say nothing. */
+enum engine_take {
+    TAKE_TEXT,
+    TAKE_TEXT_OR_NONE, /* here None is an answer: "none" */
+    TAKE_COUNT,        /* a whole number above 0 */
+    TAKE_ON,           /* true is "on", false is "off"; an option of this kind has no value */
+    TAKE_OFF,          /* true is "off", false is "on" */
+    TAKE_SIZE,         /* above 0 is "on", else "off" */
+};
+
+/* One place where an engine says one property. */
+struct engine_place {
+    enum engine_property property;
+    enum engine_source source;
+    enum engine_take take;
+    const char *where; /* the path; the metric; a phrase of a line of output; the option */
+    const char *name;  /* members of the answer, joined by dots; the label; the setting behind the phrase (null: the
+                          value itself is behind it); null for an option */
+    const char *until; /* what ends a value that is behind its phrase; the member of a value that is itself JSON */
+    bool spare;        /* counts only where no other place says it */
+};
+
+/* A path that is asked once, beside /v1/models, and what it was called before. */
+struct engine_question {
+    const char *path, *older;
+    bool sure; /* an answer of 200 that tells nothing is another server's */
+};
+
 /* ---- the table ---- */
 
 /* One engine. Null, false and 0: it has nothing of the kind. Lists end with an empty entry (null, or a null name). */
@@ -189,12 +228,13 @@ struct engine {
     void (*put_length)(const struct engine_request *r, struct json_writer *w); /* members that force it */
 
     /* Answers. */
-    const char *health_path;  /* asked until it is ready */
-    const char *metrics_path; /* Prometheus text */
-    const char *about_path;   /* asked once, beside /v1/models: what it says of itself */
-    bool (*read_about)(struct engine_identity *id, struct span body); /* false: not the answer that was expected */
-    bool root_is_model;                  /* the root in /v1/models is the model as the command names it */
-    const struct engine_metric *metrics; /* new names before old: a server that still gives both counts once */
+    const char *health_path;                 /* asked until it is ready */
+    const char *metrics_path;                /* Prometheus text */
+    const struct engine_question *questions; /* what it says of itself */
+    const struct engine_place *places;       /* where it says what; those of one phrase, path or metric together */
+    bool hides_formats;                      /* no word of a quantization is no proof that there is none */
+    bool root_is_model;                      /* the root in /v1/models is the model as the command names it */
+    const struct engine_metric *metrics;     /* new names before old: a server that still gives both counts once */
     const struct engine_metrics_hint *metrics_hints;
     bool counts_at_end; /* its count of generated tokens takes a request's when the request ends */
 
@@ -228,8 +268,28 @@ const struct engine *engine_candidate(const struct plan *p, size_t i);
 /* min_tokens and ignore_eos, as vLLM and SGLang have them. */
 void put_length_min_tokens(const struct engine_request *r, struct json_writer *w);
 
-/* A JSON object with a "version". */
-bool read_about_version(struct engine_identity *id, struct span body);
+/* Takes what a place said (may be empty: nothing) as a property's value. `asked`: the path that was really asked. */
+void place_found(struct engine_identity *id, const struct engine_place *place, struct span text, const char *asked);
+
+/* Takes a value of a property, with where it was said; another value of a place trusted less is kept beside it. */
+void property_found(struct engine_identity *id, enum engine_property property, enum engine_source source,
+                    struct span text, const char *where);
+
+/* Are two values of a property the same? */
+bool property_alike(enum engine_property property, const char *a, const char *b, struct arena *arena);
+
+/* What a plan's command says of a property by the places of `g`; null: nothing. */
+const char *place_in_command(const struct plan *p, const struct engine *g, enum engine_property property,
+                             struct arena *a);
+
+/* Reads a line of output by the places of an engine. */
+void places_read_line(struct engine_identity *id, const struct engine *g, struct span line);
+
+/* The row of what runs: the plan's own, or where that stands for any server that which named itself; null: unknown. */
+const struct engine *engine_found(const struct plan *p, const struct engine_identity *id);
+
+/* Is this argument (n bytes) that option, '_' and '-' alike? */
+bool option_is(const char *argument, size_t n, const char *name);
 
 /* The beginning of a body for an error: at most so many bytes of it, nothing in it that a terminal would act on, "..."
  * where it goes on. */

@@ -64,51 +64,8 @@ static void take_number(struct span line, const char *phrase, double *field)
         number(at, field);
 }
 
-static const char *setting(struct span config, const char *name, struct arena *a)
-{
-    struct span value = log_setting(config, name);
-    return value.p ? arena_copy(a, value.p, value.n) : NULL;
-}
-
-static void take_setting(struct span config, const char *name, int64_t *field)
-{
-    struct span value = log_setting(config, name);
-    if (value.p)
-        num_i64(value, field);
-}
-
-static void read_configuration(struct engine_identity *id, struct span line)
-{
-    struct span version = span_behind(line, "LLM engine (v");
-    const char *close = version.p ? memchr(version.p, ')', version.n) : NULL;
-    if (close && !id->version)
-        id->version = arena_copy(id->arena, version.p, (size_t)(close - version.p));
-    struct span config = span_behind(line, "with config:");
-    if (!config.p)
-        return;
-    id->log_model = setting(config, "model", id->arena);
-    id->dtype = setting(config, "dtype", id->arena);
-    id->kv_cache_dtype = setting(config, "kv_cache_dtype", id->arena);
-    id->revision = setting(config, "revision", id->arena);
-    if (span_behind(config, " quantization=").p) {
-        const char *quantization = setting(config, "quantization", id->arena);
-        id->quantization = quantization ? quantization : "none";
-    }
-    take_setting(config, "max_seq_len", &id->context_length);
-    take_setting(config, "tensor_parallel_size", &id->tensor_parallel);
-    take_setting(config, "pipeline_parallel_size", &id->pipeline_parallel);
-    take_setting(config, "data_parallel_size", &id->data_parallel);
-    const char *cache = setting(config, "enable_prefix_caching", id->arena);
-    if (cache && (strcmp(cache, "True") == 0 || strcmp(cache, "False") == 0))
-        id->prefix_cache = strcmp(cache, "True") == 0;
-}
-
 static void read_log(struct engine_identity *id, struct span line)
 {
-    if (span_behind(line, "LLM engine (v").p) {
-        read_configuration(id, line);
-        return;
-    }
     if (line.n > LONGEST_NEWS)
         return;
     double tokens;
@@ -138,6 +95,41 @@ static const struct engine_milestone_phrase milestones[] = {
     {MILESTONE_WEIGHTS, "Loading weights took "},        {MILESTONE_WEIGHTS, "Model loading took "},
     {MILESTONE_COMPILED, "torch.compile took "},         {MILESTONE_GRAPHS, "Graph capturing finished in "},
     {MILESTONE_SERVING, "Application startup complete"}, {MILESTONE_WEIGHTS, NULL},
+};
+
+/* ---- identity ---- */
+
+#define CONFIGURATION "LLM engine (v" /* the line in which it tells all of it */
+
+static const struct engine_question questions[] = {{"/version", NULL, true}, {NULL, NULL, false}};
+
+static const struct engine_place places[] = {
+    {PROPERTY_VERSION, SOURCE_ANSWER, TAKE_TEXT, "/version", "version", NULL, false},
+    {PROPERTY_KV_DTYPE, SOURCE_METRICS, TAKE_TEXT, "vllm:cache_config_info", "cache_dtype", NULL, false},
+    {PROPERTY_PREFIX_CACHE, SOURCE_METRICS, TAKE_ON, "vllm:cache_config_info", "enable_prefix_caching", NULL, false},
+    {PROPERTY_VERSION, SOURCE_OUTPUT, TAKE_TEXT, CONFIGURATION, NULL, ")", false},
+    {PROPERTY_ROOT, SOURCE_OUTPUT, TAKE_TEXT, CONFIGURATION, "model", NULL, false},
+    {PROPERTY_REVISION, SOURCE_OUTPUT, TAKE_TEXT, CONFIGURATION, "revision", NULL, false},
+    {PROPERTY_DTYPE, SOURCE_OUTPUT, TAKE_TEXT, CONFIGURATION, "dtype", NULL, false},
+    {PROPERTY_QUANTIZATION, SOURCE_OUTPUT, TAKE_TEXT_OR_NONE, CONFIGURATION, "quantization", NULL, false},
+    {PROPERTY_KV_DTYPE, SOURCE_OUTPUT, TAKE_TEXT, CONFIGURATION, "kv_cache_dtype", NULL, false},
+    {PROPERTY_CONTEXT, SOURCE_OUTPUT, TAKE_COUNT, CONFIGURATION, "max_seq_len", NULL, false},
+    {PROPERTY_TENSOR, SOURCE_OUTPUT, TAKE_COUNT, CONFIGURATION, "tensor_parallel_size", NULL, false},
+    {PROPERTY_PIPELINE, SOURCE_OUTPUT, TAKE_COUNT, CONFIGURATION, "pipeline_parallel_size", NULL, false},
+    {PROPERTY_DATA, SOURCE_OUTPUT, TAKE_COUNT, CONFIGURATION, "data_parallel_size", NULL, false},
+    {PROPERTY_PREFIX_CACHE, SOURCE_OUTPUT, TAKE_ON, CONFIGURATION, "enable_prefix_caching", NULL, false},
+    {PROPERTY_CHUNKED_PREFILL, SOURCE_OUTPUT, TAKE_ON, CONFIGURATION, "enable_chunked_prefill", NULL, false},
+    {PROPERTY_ATTENTION, SOURCE_OUTPUT, TAKE_TEXT, "] Using ", NULL, " attention backend", false},
+    {PROPERTY_MAX_RUNNING, SOURCE_OUTPUT, TAKE_COUNT, "'max_num_seqs': ", NULL, NULL, false},
+    {PROPERTY_EXPERT, SOURCE_OUTPUT, TAKE_ON, "'enable_expert_parallel': ", NULL, NULL, false},
+    {PROPERTY_ATTENTION, SOURCE_COMMAND, TAKE_TEXT, "--attention-backend", NULL, NULL, false},
+    {PROPERTY_CHUNKED_PREFILL, SOURCE_COMMAND, TAKE_ON, "--enable-chunked-prefill", NULL, NULL, false},
+    {PROPERTY_CHUNKED_PREFILL, SOURCE_COMMAND, TAKE_OFF, "--no-enable-chunked-prefill", NULL, NULL, false},
+    {PROPERTY_MAX_RUNNING, SOURCE_COMMAND, TAKE_COUNT, "--max-num-seqs", NULL, NULL, false},
+    {PROPERTY_EXPERT, SOURCE_COMMAND, TAKE_ON, "--enable-expert-parallel", NULL, NULL, false},
+    {PROPERTY_THINKING, SOURCE_COMMAND, TAKE_ON, "--default-chat-template-kwargs", NULL, "enable_thinking", false},
+    {PROPERTY_THINKING, SOURCE_COMMAND, TAKE_ON, "--default-chat-template-kwargs", NULL, "thinking", false},
+    {PROPERTY_MODEL, SOURCE_ANSWER, TAKE_TEXT, NULL, NULL, NULL, false},
 };
 
 /* ---- metrics ---- */
@@ -189,8 +181,8 @@ const struct engine engine_vllm = {
     .put_length = put_length_min_tokens,
     .health_path = "/health",
     .metrics_path = "/metrics",
-    .about_path = "/version",
-    .read_about = read_about_version,
+    .questions = questions,
+    .places = places,
     .root_is_model = true,
     .metrics = metrics,
     .read_log = read_log,

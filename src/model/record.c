@@ -142,6 +142,8 @@ static const struct field rec_fact_fields[] = {
     ENUM(rec_fact, outcome, check_outcome, "What came of it."),
     TEXT(rec_fact, expected, "In words."),
     TEXT(rec_fact, seen, "In words."),
+    TEXT(rec_fact, source, "Where it was seen: a path, the output; and what another place says otherwise.",
+         FLAGS(FIELD_LATER)),
 };
 const struct schema rec_fact_schema = SCHEMA(rec_fact, "What the run looked at itself and can't be computed later.");
 

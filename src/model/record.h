@@ -82,6 +82,7 @@ struct rec_fact {
     const char *name;
     enum check_outcome outcome;
     const char *expected, *seen;
+    const char *source; /* of `seen`; null: its name says it */
 };
 
 /* What an engine's log says as it starts, at its first occurrence: a fact of this name, with the line as seen. */

@@ -156,14 +156,15 @@ void folder_note_residency(struct folder *f, struct stage_machine *m)
 void folder_note_engine(struct folder *f, const struct engine_identity *id, int64_t exit_status)
 {
     struct rec_run *record = &f->record;
-    record->engine_version = id->version;
+    record->engine_version = engine_says(id, PROPERTY_VERSION);
     record->engine_fingerprint = id->fingerprint;
     record->engine_name = id->name;
     record->engine_exit_status = exit_status;
     record->own_request_tokens = engine_own_request_tokens(f->resolved->plan, id);
     record->own_requests_max = id->own_requests_max;
-    if (id->prefix_cache >= 0)
-        record->prefix_cache = id->prefix_cache;
+    const char *cache = engine_says(id, PROPERTY_PREFIX_CACHE);
+    if (cache)
+        record->prefix_cache = strcmp(cache, "on") == 0;
     else if (engine_prefix_cache_argument(f->resolved->plan) >= 0)
         record->prefix_cache = engine_prefix_cache_argument(f->resolved->plan);
 }

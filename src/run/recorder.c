@@ -28,7 +28,7 @@ static const int64_t flush_default_ns = 500 * 1000 * 1000, open_limit_ns = 30ll 
 struct record_file {
     pthread_mutex_t lock;
     struct buf filling;
-    struct buf masked[2]; /* texts without their secrets; under lock */
+    struct buf masked[3]; /* texts without their secrets; under lock */
     struct buf writing;
     size_t written;
     struct rec_series taken; /* under lock */
@@ -243,6 +243,7 @@ static void take_fact(void *self, const struct rec_fact *fact)
     struct rec_series taken = nothing_taken(NULL);
     masked.expected = mask(r, f, 0, fact->expected);
     masked.seen = mask(r, f, 1, fact->seen);
+    masked.source = mask(r, f, 2, fact->source);
     put_record(f, CSV_FACTS, 0, &masked, &taken);
     end_rows(r, f, before, &taken);
 }
@@ -512,6 +513,7 @@ static void free_recorder(struct recorder *r)
         buf_done(&f->writing);
         buf_done(&f->masked[0]);
         buf_done(&f->masked[1]);
+        buf_done(&f->masked[2]);
         pthread_mutex_destroy(&f->lock);
     }
     pthread_cond_destroy(&r->asked);

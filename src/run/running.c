@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "base/time.h"
 #include "http/address.h"
+#include "run/identify.h"
 
 enum { WORDS_MAX = 128, COMMAND_BYTES = 4096 };
 
@@ -114,11 +115,15 @@ bool running_find(struct running *r, struct plan *p, struct arena *a, struct err
 
 /* ---- what it says ---- */
 
-/* Asks before there is a folder: an interrupt leaves nothing. */
+/* Before there is a folder an interrupt leaves nothing. */
+static bool refuse_interrupted(struct err *e)
+{
+    return err_set(e, ERR_INTERRUPTED, "Interrupted before anything was measured; nothing was written.");
+}
+
 static bool ask_before(struct ask *ask, const char *path, int64_t timeout_ns, struct answer *answer, struct err *e)
 {
-    return ask_wait(ask, path, timeout_ns, answer) ||
-           err_set(e, ERR_INTERRUPTED, "Interrupted before anything was measured; nothing was written.");
+    return ask_wait(ask, path, timeout_ns, answer) || refuse_interrupted(e);
 }
 
 static bool ask_models(struct running *r, struct plan *p, struct ask *ask, struct answer *answer, struct err *e)
@@ -152,23 +157,18 @@ static bool ask_metrics(struct running *r, struct plan *p, struct ask *ask, stru
 /* A plan can name some engines; any other is named by its own words. */
 static void take_kind(struct running *r, struct plan *p)
 {
-    int kind = r->source ? name_index(engine_kind_names, span_of(r->source)) : -1;
+    const char *name = r->source ? r->source : r->identity.name; /* who owns its models */
+    int kind = name ? name_index(engine_kind_names, span_of(name)) : -1;
     p->engine.kind = kind >= 0 ? (enum engine_kind)kind : ENGINE_OPENAI;
-    if (kind < 0)
+    if (kind < 0 && r->source)
         r->identity.name = r->source;
 }
 
-static bool ask_about(struct running *r, struct plan *p, struct ask *ask, struct answer *answer, struct err *e)
+/* An engine that does not tell all of it can be measured. */
+static bool ask_identity(struct running *r, struct plan *p, struct ask *ask, struct answer *answer, struct err *e)
 {
-    const char *path = engine_about_path(p, &r->identity);
-    if (!path)
-        return true;
-    if (!ask_before(ask, path, 5 * SECOND_NS, answer, e))
-        return false;
-    struct err ignored; /* an engine that does not tell its version can be measured */
-    if (answer_status(answer) == 200)
-        (void)engine_read_about(p, &r->identity, 200, buf_span(&answer->body), &ignored);
-    return true;
+    struct err ignored;
+    return identify_ask(ask, p, &r->identity, answer, &ignored) != IDENTIFY_BROKEN || refuse_interrupted(e);
 }
 
 bool running_ask(struct running *r, struct plan *p, struct ask *ask, struct err *e)
@@ -179,7 +179,7 @@ bool running_ask(struct running *r, struct plan *p, struct ask *ask, struct err 
     bool asked = ask_models(r, p, ask, &answer, e) && ask_metrics(r, p, ask, &answer, e);
     if (asked)
         take_kind(r, p);
-    asked = asked && ask_about(r, p, ask, &answer, e);
+    asked = asked && ask_identity(r, p, ask, &answer, e);
     buf_done(&answer.body);
     if (!asked)
         return false;
@@ -187,7 +187,8 @@ bool running_ask(struct running *r, struct plan *p, struct ask *ask, struct err 
         p->engine.served_model = r->identity.model;
     if (!p->model.id)
         p->model.id = r->identity.model;
-    p->engine.simulated = r->identity.version && strstr(r->identity.version, "simulated");
+    const char *version = engine_says(&r->identity, PROPERTY_VERSION);
+    p->engine.simulated = version && strstr(version, "simulated");
     return p->model.id || err_set(e, ERR_ENGINE,
                                   "%s names no model in /v1/models, so it does not look like an inference service with "
                                   "the OpenAI API. Correct the address.",

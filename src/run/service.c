@@ -7,6 +7,7 @@
 #include "base/must.h"
 #include "base/utf8.h"
 #include "rules/usage.h"
+#include "run/identify.h"
 
 enum { TAIL_SHOWN = 1400 }; /* bytes that an error's text has room for: the end of the output is what matters */
 
@@ -250,30 +251,20 @@ static bool read_models(struct service *s, struct ask *ask, struct answer *answe
             stage_fail_with(s->machine, &e));
 }
 
-static bool read_about(struct service *s, struct ask *ask, struct answer *answer)
-{
-    struct err e;
-    const char *path = engine_about_path(s->plan, &s->identity);
-    if (!path)
-        return true;
-    return ask_wait(ask, path, 10 * SECOND_NS, answer) &&
-           (engine_read_about(s->plan, &s->identity, answer_status(answer), buf_span(&answer->body), &e) ||
-            stage_fail_with(s->machine, &e));
-}
-
 bool service_identify(struct service *s, struct ask *ask)
 {
     struct answer answer = {0};
-    bool read = read_models(s, ask, &answer) && read_about(s, ask, &answer);
+    struct err e;
+    bool read = read_models(s, ask, &answer);
+    enum identified came = read ? identify_ask(ask, s->plan, &s->identity, &answer, &e) : IDENTIFY_BROKEN;
     buf_done(&answer.body);
-    if (!read)
-        return false;
+    if (came != IDENTIFIED)
+        return came == IDENTIFY_WRONG && stage_fail_with(s->machine, &e);
     struct rec_fact *facts;
     size_t n;
     engine_identity_facts(s->plan, &s->identity, stage_now_ns(s->machine), &facts, &n);
     for (size_t i = 0; i < n; i++)
         s->machine->records.fact(s->machine->records.self, &facts[i]);
-    struct err e;
     return engine_identity_judge(facts, n, &e) || stage_fail_with(s->machine, &e);
 }
 

@@ -25,7 +25,7 @@ static void set_mark(struct records *r, enum boundary id, int64_t t_ns)
 static void add_milestone(struct records *r, int milestone, int64_t t_ns)
 {
     r->facts[r->fact_count++] =
-        (struct rec_fact){t_ns, milestone_names[milestone], CHECK_NOT_JUDGED, NULL, "a line of the log"};
+        (struct rec_fact){t_ns, milestone_names[milestone], CHECK_NOT_JUDGED, NULL, "a line of the log", NULL};
 }
 
 /* ---- waits ---- */

@@ -346,7 +346,8 @@ static void slowdown(struct records *r, struct arena *a)
 static void silent_identity(struct records *r, struct arena *a)
 {
     (void)a;
-    r->facts[r->fact_count++] = (struct rec_fact){40 * LIFE_S, "identity.revision", CHECK_NOT_RECORDED, "x", NULL};
+    r->facts[r->fact_count++] =
+        (struct rec_fact){40 * LIFE_S, "identity.revision", CHECK_NOT_RECORDED, "x", NULL, NULL};
 }
 static void no_metrics(struct records *r, struct arena *a)
 {

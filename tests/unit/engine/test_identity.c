@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 #include <unistd.h>
-#include "engine/engine.h"
+#include "engine/table.h"
+#include "schema/set.h"
 #include "text/file_read.h"
 
 static struct plan vllm_plan(struct arena *a, const char **command, size_t n)
@@ -28,7 +29,7 @@ static void read_answer(const struct plan *p, struct engine_identity *id, const 
     if (models)
         assert_ok(engine_read_models(p, id, 200, buf_span(&b), &e), e);
     else
-        assert_ok(engine_read_about(p, id, 200, buf_span(&b), &e), e);
+        assert_ok(engine_read_answer(p, id, 0, "/version", 200, buf_span(&b), &e), e);
     buf_done(&b);
 }
 
@@ -86,17 +87,31 @@ static void test_recorded_logs(void **state)
         struct engine_identity id;
         engine_identity_init(&id, &a);
         read_log(&p, &id, logs[i].path);
-        assert_string_equal(id.version, "0.24.0");
-        assert_string_equal(id.log_model, "/srv/");
-        assert_string_equal(id.dtype, "torch.bfloat16");
-        assert_string_equal(id.kv_cache_dtype, "auto");
-        assert_string_equal(id.quantization, "none");
-        assert_null(id.revision);
-        assert_int_equal(id.context_length, 8192);
-        assert_int_equal(id.tensor_parallel, 1);
-        assert_int_equal(id.pipeline_parallel, 1);
-        assert_int_equal(id.data_parallel, 1);
-        assert_int_equal(id.prefix_cache, 1);
+        static const struct {
+            enum engine_property property;
+            const char *value;
+        } seen[] = {{PROPERTY_VERSION, "0.24.0"},
+                    {PROPERTY_ROOT, "/srv/"},
+                    {PROPERTY_DTYPE, "torch.bfloat16"},
+                    {PROPERTY_KV_DTYPE, NULL},
+                    {PROPERTY_QUANTIZATION, "none"},
+                    {PROPERTY_REVISION, NULL},
+                    {PROPERTY_CONTEXT, "8192"},
+                    {PROPERTY_TENSOR, "1"},
+                    {PROPERTY_PIPELINE, "1"},
+                    {PROPERTY_DATA, "1"},
+                    {PROPERTY_PREFIX_CACHE, "on"},
+                    {PROPERTY_CHUNKED_PREFILL, "on"},
+                    {PROPERTY_ATTENTION, "FLASH_ATTN"},
+                    {PROPERTY_MAX_RUNNING, NULL},
+                    {PROPERTY_EXPERT, NULL},
+                    {PROPERTY_THINKING, NULL}};
+        for (size_t k = 0; k < sizeof seen / sizeof *seen; k++) {
+            const char *value = engine_says(&id, seen[k].property);
+            assert_int_equal(value != NULL, seen[k].value != NULL);
+            if (value)
+                assert_string_equal(value, seen[k].value);
+        }
         assert_int_equal(id.kv_cache_tokens, 919824);
         assert_close(id.model_gib, 15.0, 1e-9);
         assert_close(id.weights_s, logs[i].weights, 1e-9);
@@ -131,8 +146,14 @@ static void test_recorded_identity(void **state)
     fact_is(facts, n, "identity.context_length", CHECK_PASSED, "8192", "8192");
     fact_is(facts, n, "identity.version", CHECK_PASSED, "0.24.0", "0.24.0");
     fact_is(facts, n, "identity.precision", CHECK_PASSED, "bf16", "bf16");
-    fact_is(facts, n, "identity.parallel", CHECK_PASSED, "tensor 1, pipeline 1, data 1",
-            "tensor 1, pipeline 1, data 1");
+    fact_is(facts, n, "identity.tensor_parallel", CHECK_PASSED, "1", "1");
+    fact_is(facts, n, "identity.pipeline_parallel", CHECK_PASSED, "1", "1");
+    fact_is(facts, n, "identity.data_parallel", CHECK_PASSED, "1", "1");
+    fact_is(facts, n, "identity.attention_backend", CHECK_NOT_STATED, NULL, "FLASH_ATTN");
+    assert_string_equal(fact(facts, n, "identity.context_length")->source, "/v1/models, max_model_len");
+    assert_string_equal(fact(facts, n, "identity.dtype")->source, "output, dtype");
+    /* The recorded log's paths were cut: another word of a place that is trusted less is told. */
+    assert_string_equal(fact(facts, n, "identity.root")->source, "/v1/models, root; output, model says /srv/");
     fact_is(facts, n, "identity.revision", CHECK_NOT_STATED, NULL, NULL);
     fact_is(facts, n, "identity.prefix_cache", CHECK_NOT_STATED, NULL, "on");
     assert_int_equal(facts[0].t_ns, 42);
@@ -153,10 +174,9 @@ static void test_recorded_identity(void **state)
     assert_string_equal(
         e.text,
         "The engine that runs is not the one in the plan. model: the plan says org/other, the engine says "
-        "jtok/llama-8b-shape. context_length: the plan says 4096, the engine says 8192. version: the plan says "
-        "0.25.0, the engine says 0.24.0. precision: the plan says fp8, the engine says bf16. parallel: the plan "
-        "says tensor 2, pipeline 1, data 1, the engine says tensor 1, pipeline 1, data 1. Change the command or the "
-        "plan so that they agree.");
+        "jtok/llama-8b-shape. version: the plan says 0.25.0, the engine says 0.24.0. context_length: the plan says "
+        "4096, the engine says 8192. tensor_parallel: the plan says 2, the engine says 1. precision: the plan says "
+        "fp8, the engine says bf16. Change the command or the plan so that they agree.");
     arena_done(&a);
 }
 
@@ -179,13 +199,13 @@ static void test_models_answer(void **state)
     assert_ok(engine_read_models(&p, &id, 200, span_of(body), &e), e);
     assert_string_equal(id.model, "org/name-x");
     assert_string_equal(id.models, "adapter, org/name-x");
-    assert_int_equal(id.context_length, 100);
+    assert_string_equal(engine_says(&id, PROPERTY_CONTEXT), "100");
     struct rec_fact *facts;
     size_t n;
     engine_identity_facts(&p, &id, 0, &facts, &n);
     assert_int_equal(fact(facts, n, "identity.root")->outcome, CHECK_PASSED);
     assert_int_equal(fact(facts, n, "identity.revision")->outcome, CHECK_PASSED);
-    assert_int_equal(fact(facts, n, "identity.parallel")->outcome, CHECK_NOT_JUDGED); /* no log was read */
+    assert_int_equal(fact(facts, n, "identity.tensor_parallel")->outcome, CHECK_NOT_JUDGED); /* no log was read */
     p.model.revision = "9123456789abcdef0123456789abcdef01234567";
     engine_identity_facts(&p, &id, 0, &facts, &n);
     assert_int_equal(fact(facts, n, "identity.revision")->outcome, CHECK_FAILED);
@@ -200,13 +220,15 @@ static void test_models_answer(void **state)
     assert_string_equal(
         e.text, "The engine answers /v1/models with status 401 instead of 200, so jtok can't see which model it "
                 "serves. It asks for an API key: give it in JTOK_API_KEY.");
-    assert_true(engine_read_about(&p, &id, 404, span_of("{}"), &e));
-    assert_null(id.version);
-    assert_ok(engine_read_about(&p, &id, 200, span_of("{\"a\":{\"version\":1},\"version\":\"1.2\"}"), &e), e);
-    assert_string_equal(id.version, "1.2");
-    assert_false(engine_read_about(&p, &id, 200, span_of("{\"versions\":[]}"), &e));
-    assert_string_equal(e.text, "The engine's answer to /version doesn't tell its version. Is another server on the "
-                                "engine's port? It answers: {\"versions\":[]}");
+    engine_identity_init(&id, &a);
+    assert_true(engine_read_answer(&p, &id, 0, "/version", 404, span_of("{}"), &e));
+    assert_null(engine_says(&id, PROPERTY_VERSION));
+    assert_ok(
+        engine_read_answer(&p, &id, 0, "/version", 200, span_of("{\"a\":{\"version\":1},\"version\":\"1.2\"}"), &e), e);
+    assert_string_equal(engine_says(&id, PROPERTY_VERSION), "1.2");
+    assert_false(engine_read_answer(&p, &id, 0, "/version", 200, span_of("{\"versions\":[]}"), &e));
+    assert_string_equal(e.text, "The engine's answer to /version is not what vllm answers there. Is another server on "
+                                "the engine's port? It answers: {\"versions\":[]}");
     arena_done(&a);
 }
 
@@ -247,81 +269,296 @@ static void test_quantized(void **state)
     }
 }
 
-/* METHOD section 8: every property of identity is passed when compared and equal, failed when it differs, not stated
- * when the plan is silent, not judged when the engine gives no way to see it. */
-static void set_property(struct plan *p, const char *name, bool other)
+/* METHOD section 8, for each property and each engine: verified where it was stated and the same is seen, wrong where
+ * another is, not stated where the plan is silent, not verifiable where the engine gives no way to see it. Where it is
+ * stated: a key of the plan, or an option of the command. */
+struct property_case {
+    enum engine_property property;
+    const char *fact;
+    const char *plan; /* "key=value" for --set; null: by the command */
+    const char *option, *value;
+    const char *same[2], *other; /* what an engine may say of that */
+};
+
+#define DIGEST_A "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+#define COMMIT_A "0123456789abcdef0123456789abcdef01234567"
+
+static const struct property_case of_any[] = {
+    {PROPERTY_SNAPSHOT, "identity.snapshot", "model.snapshot=/srv/m", NULL, NULL, {"/srv/m", "/srv/m/"}, "/srv/n"},
+    {PROPERTY_REVISION, "identity.revision", "model.revision=" COMMIT_A, NULL, NULL, {COMMIT_A}, "main"},
+    {PROPERTY_VERSION, "identity.version", "engine.version=0.24.0", NULL, NULL, {"0.24.0", "0.24.0+cu130"}, "0.24.1"},
+    {PROPERTY_IMAGE, "identity.image_digest", "engine.image_digest=" DIGEST_A, NULL, NULL, {DIGEST_A}, "sha256:11"},
+    {PROPERTY_CONTEXT, "identity.context_length", "engine.context_length=8192", NULL, NULL, {"8192"}, "4096"},
+    {PROPERTY_TENSOR, "identity.tensor_parallel", "engine.tensor_parallel=2", NULL, NULL, {"2"}, "1"},
+    {PROPERTY_PIPELINE, "identity.pipeline_parallel", "engine.pipeline_parallel=2", NULL, NULL, {"2"}, "1"},
+    {PROPERTY_DATA, "identity.data_parallel", "engine.data_parallel=2", NULL, NULL, {"2"}, "1"},
+};
+
+static const struct property_case of_vllm[] = {
+    {PROPERTY_ROOT, "identity.root", NULL, "--model", "/srv/m", {"/srv/m", "/srv/m/"}, "/srv/n"},
+    {PROPERTY_DTYPE, "identity.dtype", NULL, "--dtype", "half", {"torch.float16", "float16"}, "torch.bfloat16"},
+    {PROPERTY_QUANTIZATION, "identity.quantization", NULL, "--quantization", "awq", {"awq", "awq_marlin"}, "none"},
+    {PROPERTY_KV_DTYPE, "identity.kv_cache_dtype", NULL, "--kv-cache-dtype", "fp8", {"fp8", "fp8_e4m3"}, "bfloat16"},
+    {PROPERTY_ATTENTION,
+     "identity.attention_backend",
+     NULL,
+     "--attention-backend",
+     "flash_attn",
+     {"FLASH_ATTN"},
+     "TRITON_ATTN"},
+    {PROPERTY_PREFIX_CACHE, "identity.prefix_cache", NULL, "--enable-prefix-caching", NULL, {"on"}, "off"},
+    {PROPERTY_PREFIX_CACHE, "identity.prefix_cache", NULL, "--no-enable-prefix-caching", NULL, {"off"}, "on"},
+    {PROPERTY_CHUNKED_PREFILL, "identity.chunked_prefill", NULL, "--enable-chunked-prefill", NULL, {"on"}, "off"},
+    {PROPERTY_CHUNKED_PREFILL, "identity.chunked_prefill", NULL, "--no-enable-chunked-prefill", NULL, {"off"}, "on"},
+    {PROPERTY_MAX_RUNNING, "identity.max_running", NULL, "--max-num-seqs", "64", {"64"}, "256"},
+    {PROPERTY_EXPERT, "identity.expert_parallel", NULL, "--enable-expert-parallel", NULL, {"on"}, "off"},
+    {PROPERTY_THINKING,
+     "identity.thinking",
+     NULL,
+     "--default-chat-template-kwargs",
+     "{\"enable_thinking\":false}",
+     {"off"},
+     "on"},
+};
+
+static const struct property_case of_sglang[] = {
+    {PROPERTY_KV_DTYPE, "identity.kv_cache_dtype", NULL, "--kv_cache_dtype", "fp8_e5m2", {"torch.float8_e5m2"}, "fp8"},
+    {PROPERTY_ATTENTION, "identity.attention_backend", NULL, "--attention-backend", "triton", {"triton"}, "fa3"},
+    {PROPERTY_PREFIX_CACHE, "identity.prefix_cache", NULL, "--disable-radix-cache", NULL, {"off"}, "on"},
+    {PROPERTY_CHUNKED_PREFILL, "identity.chunked_prefill", NULL, "--chunked-prefill-size", "-1", {"off"}, "on"},
+    {PROPERTY_CHUNKED_PREFILL, "identity.chunked_prefill", NULL, "--chunked-prefill-size", "4096", {"on"}, "off"},
+    {PROPERTY_MAX_RUNNING, "identity.max_running", NULL, "--max-running-requests", "64", {"64"}, "256"},
+    {PROPERTY_EXPERT, "identity.expert_parallel", NULL, "--ep-size", "8", {"8"}, "1"},
+    {PROPERTY_THINKING,
+     "identity.thinking",
+     NULL,
+     "--default-chat-template-kwargs",
+     "{\"enable_thinking\":true}",
+     {"on"},
+     "off"},
+};
+
+static const struct engine_kind_cases {
+    enum engine_kind kind;
+    const char *name; /* that it gave itself */
+    const struct property_case *list;
+    size_t n;
+} kinds_tried[] = {
+    {ENGINE_VLLM, NULL, of_any, sizeof of_any / sizeof *of_any},
+    {ENGINE_VLLM, NULL, of_vllm, sizeof of_vllm / sizeof *of_vllm},
+    {ENGINE_OPENAI, NULL, of_any, sizeof of_any / sizeof *of_any},
+    {ENGINE_SGLANG, NULL, of_any, sizeof of_any / sizeof *of_any},
+    {ENGINE_SGLANG, NULL, of_sglang, sizeof of_sglang / sizeof *of_sglang},
+};
+
+static enum engine_property said_as(enum engine_property property)
 {
-    if (strcmp(name, "identity.model") == 0)
-        p->engine.served_model = other ? "org/other" : "org/m";
-    else if (strcmp(name, "identity.snapshot") == 0)
-        p->model.snapshot = other ? "/srv/other" : "/srv/m/";
-    else if (strcmp(name, "identity.context_length") == 0)
-        p->engine.context_length = other ? 4096 : 8192;
-    else if (strcmp(name, "identity.version") == 0)
-        p->engine.version = other ? "0.25.0" : "0.24.0";
-    else if (strcmp(name, "identity.precision") == 0)
-        p->model.precision = other ? "fp8" : "bfloat16";
-    else if (strcmp(name, "identity.parallel") == 0)
-        p->engine.pipeline_parallel = other ? 3 : 2;
-    else if (strcmp(name, "identity.revision") == 0)
-        p->model.revision = other ? "abd" : "abc";
+    return property == PROPERTY_SNAPSHOT ? PROPERTY_ROOT : property; /* a folder that is served from */
 }
 
-static void see_property(struct engine_identity *id, const char *name)
+static void try_property(const struct engine_kind_cases *kind, const struct property_case *c, bool stated,
+                         const char *seen, enum check_outcome wanted)
 {
-    if (strcmp(name, "identity.model") == 0)
-        id->model = id->models = "org/m";
-    else if (strcmp(name, "identity.snapshot") == 0)
-        id->root = "/srv/m";
-    else if (strcmp(name, "identity.context_length") == 0)
-        id->context_length = 8192;
-    else if (strcmp(name, "identity.version") == 0)
-        id->version = "0.24.0";
-    else if (strcmp(name, "identity.precision") == 0)
-        id->dtype = "torch.bfloat16";
-    else if (strcmp(name, "identity.parallel") == 0) {
-        id->tensor_parallel = 1;
-        id->pipeline_parallel = 2;
-    } else if (strcmp(name, "identity.revision") == 0)
-        id->revision = "abc";
+    struct arena a = {0};
+    struct plan p;
+    struct problems problems;
+    const char *command[] = {"server", c->option, c->value};
+    plan_defaults(&p);
+    problems_init(&problems, &a, NULL);
+    p.engine.kind = kind->kind;
+    p.engine.command = command;
+    p.engine.command_count = !stated || c->plan ? 1 : c->value ? 3 : 2;
+    if (stated && c->plan)
+        assert_true(schema_set_argument(&plan_schema, &p, c->plan, &problems));
+    struct engine_identity id;
+    engine_identity_init(&id, &a);
+    id.name = kind->name;
+    if (seen)
+        property_found(&id, said_as(c->property), SOURCE_ANSWER, span_of(seen), "a path, a name");
+    struct rec_fact *facts;
+    size_t n;
+    engine_identity_facts(&p, &id, 0, &facts, &n);
+    assert_int_equal(n, PROPERTY_COUNT);
+    const struct rec_fact *f = fact(facts, n, c->fact);
+    /* Of vLLM the plan's sizes are its word: a size that a command does not state is 1. */
+    bool size = c->property >= PROPERTY_TENSOR && c->property <= PROPERTY_DATA && engine_states_sizes(&p);
+    if (f->outcome != wanted && !(size && !stated))
+        fail_msg("%s %s %s: %s, seen %s: outcome %s", engine_kind_names[kind->kind], kind->name ? kind->name : "",
+                 c->fact, stated ? "stated" : "silent", seen ? seen : "nothing", check_outcome_names[f->outcome]);
+    assert_int_equal(f->seen != NULL, seen != NULL);
+    assert_int_equal(f->source != NULL, seen != NULL);
+    assert_int_equal(engine_identity_judge(f, 1, NULL), f->outcome != CHECK_FAILED);
+    assert_non_null(engine_property_label(c->fact));
+    arena_done(&a);
 }
 
 static void test_stated_and_seen(void **state)
 {
     (void)state;
-    static const char *const names[] = {"identity.model",   "identity.snapshot",  "identity.context_length",
-                                        "identity.version", "identity.precision", "identity.parallel",
-                                        "identity.revision"};
-    enum { SILENT, EQUAL, OTHER };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (int stated = SILENT; stated <= OTHER; stated++)
-            for (int sees = 0; sees < 2; sees++) {
-                struct arena a = {0};
-                struct plan p;
-                plan_defaults(&p);
-                p.engine.kind = ENGINE_OPENAI; /* states nothing by itself */
-                if (stated)
-                    set_property(&p, names[i], stated == OTHER);
-                struct engine_identity id;
-                engine_identity_init(&id, &a);
-                if (sees)
-                    see_property(&id, names[i]);
-                struct rec_fact *facts;
-                size_t n;
-                engine_identity_facts(&p, &id, 0, &facts, &n);
-                enum check_outcome wanted = !stated           ? CHECK_NOT_STATED
-                                            : !sees           ? CHECK_NOT_JUDGED
-                                            : stated == OTHER ? CHECK_FAILED
-                                                              : CHECK_PASSED;
-                if (fact(facts, n, names[i])->outcome != wanted)
-                    fail_msg("%s: stated %d, seen %d: outcome %d", names[i], stated, sees,
-                             fact(facts, n, names[i])->outcome);
-                assert_int_equal(engine_identity_judge(facts, n, NULL), wanted != CHECK_FAILED);
-                for (size_t f = 0; f < n; f++)
-                    if (strcmp(facts[f].name, names[i]) != 0)
-                        assert_true(facts[f].outcome == CHECK_NOT_STATED || facts[f].outcome == CHECK_PASSED);
-                arena_done(&a);
+    for (size_t k = 0; k < sizeof kinds_tried / sizeof *kinds_tried; k++)
+        for (size_t i = 0; i < kinds_tried[k].n; i++) {
+            const struct property_case *c = &kinds_tried[k].list[i];
+            for (size_t s = 0; s < 2 && c->same[s]; s++) {
+                try_property(&kinds_tried[k], c, true, c->same[s], CHECK_PASSED);
+                try_property(&kinds_tried[k], c, false, c->same[s], CHECK_NOT_STATED);
             }
+            try_property(&kinds_tried[k], c, true, c->other, CHECK_FAILED);
+            try_property(&kinds_tried[k], c, true, NULL, CHECK_NOT_JUDGED);
+            try_property(&kinds_tried[k], c, false, NULL, CHECK_NOT_STATED);
+        }
+}
+
+/* As engines and people write them (PEP 440, llama.cpp's builds). */
+static void test_versions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *stated, *seen;
+        bool same;
+    } cases[] = {{"0.24.0", "0.24.0", true},
+                 {"v0.24.0", "0.24.0", true},
+                 {"0.24", "0.24.0", true},
+                 {"0.24.0", "0.24", true},
+                 {"0.24.0.0", "0.24", true},
+                 {"0.24", "0.24.1", false},
+                 {"0.24.0", "0.24.0.1", false},
+                 {"0.24.1", "0.24.10", false},
+                 {"0.5.1", "0.5.16", false},
+                 {"1.0", "10", false},
+                 {"0.24.0", "0.24.0+cu130", true},
+                 {"0.24.0+cu130", "0.24.0+cu130", true},
+                 {"0.24.0+cu130", "0.24.0+cu129", false},
+                 {"0.24.0+cu130", "0.24.0", false},
+                 {"0.24.0rc1", "0.24.0", false},
+                 {"0.24.0", "0.24.0rc1", false},
+                 {"0.24.0rc1", "0.24.0-rc1", true},
+                 {"0.24rc1", "0.24.0.RC1", true},
+                 {"0.24.0rc1", "0.24.0rc2", false},
+                 {"0.5.16", "0.5.16.post1", false},
+                 {"0.5.16.post1", "0.5.16.post1", true},
+                 {"0.24.1.dev7", "0.24.1", false},
+                 {"0.24.1.dev7", "0.24.1.dev7+g1a2b3c4d5", true},
+                 {"0.24.1.dev7+g1a2b3c4d5", "0.24.1.dev7+g1a2b3c4d5.d20261201", false},
+                 {"b9465", "b9465-1a2b3c4d5", true},
+                 {"9465", "b9465-1a2b3c4d5", true},
+                 {"b9465", "b9466-1a2b3c4d5", false},
+                 {"b9465-1a2b3c4d5", "b9465-ffffffff5", false},
+                 {"0.24.0", "0.24.0-simulated", false},
+                 {"", "", true},
+                 {"", "0", true},
+                 {"", "1", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (version_same(cases[i].stated, cases[i].seen) != cases[i].same)
+            fail_msg("'%s' and '%s'", cases[i].stated, cases[i].seen);
+}
+
+/* SGLang 0.5.16 as recorded: what its output and its paths say, each with its place. */
+static void test_recorded_sglang(void **state)
+{
+    (void)state;
+    if (access(JTOK_SHARED "/h200", R_OK) != 0)
+        skip();
+    struct arena a = {0};
+    struct plan p;
+    struct engine_identity id;
+    plan_defaults(&p);
+    p.engine.kind = ENGINE_OPENAI;
+    engine_identity_init(&id, &a);
+    read_log(&p, &id, JTOK_SHARED "/h200/sglang-0.5.16/engine.log");
+    read_answer(&p, &id, JTOK_SHARED "/h200/sglang-0.5.16/http/get_v1_models.body", true);
+    static const char *const answers[] = {NULL, "get_model_info.body", "get_v1_loads.body"};
+    for (size_t i = 1; i < 3; i++) {
+        struct buf b = {0};
+        struct err e = {0};
+        const char *older, *path = engine_question(&p, &id, i, &older);
+        assert_ok(file_read(arena_format(&a, JTOK_SHARED "/h200/sglang-0.5.16/http/%s", answers[i]), 1 << 20, &b, &e),
+                  e);
+        assert_ok(engine_read_answer(&p, &id, i, path, 200, buf_span(&b), &e), e);
+        buf_done(&b);
+    }
+    static const struct {
+        enum engine_property property;
+        const char *value, *source;
+    } seen[] = {{PROPERTY_MODEL, "jtok/llama-8b-shape", "/v1/models, id"},
+                {PROPERTY_VERSION, "0.5.16", "/v1/loads, version"},
+                {PROPERTY_CONTEXT, "8192", "/v1/models, max_model_len"},
+                {PROPERTY_TENSOR, "1", "output, tp_size"},
+                {PROPERTY_PIPELINE, "1", "output, pp_size"},
+                {PROPERTY_DATA, "1", "output, dp_size"},
+                {PROPERTY_EXPERT, "1", "output, ep_size"},
+                {PROPERTY_DTYPE, NULL, NULL},        /* "auto" */
+                {PROPERTY_QUANTIZATION, NULL, NULL}, /* None is what was asked of it */
+                {PROPERTY_KV_DTYPE, "torch.bfloat16", "output"},
+                {PROPERTY_ATTENTION, "triton", "output, attention_backend"},
+                {PROPERTY_PREFIX_CACHE, "on", "output, disable_radix_cache"},
+                {PROPERTY_CHUNKED_PREFILL, "on", "output, chunked_prefill_size"},
+                {PROPERTY_MAX_RUNNING, "4096", "/v1/loads, loads.max_running_requests"},
+                {PROPERTY_REVISION, NULL, NULL}};
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        const struct engine_finding *f = &id.found[seen[i].property];
+        assert_int_equal(f->value != NULL, seen[i].value != NULL);
+        if (f->value && (strcmp(f->value, seen[i].value) != 0 || strcmp(f->source, seen[i].source) != 0))
+            fail_msg("%zu: %s (%s)", i, f->value, f->source);
+    }
+    arena_done(&a);
+}
+
+/* Answers of a server that means no good: nothing is taken of them, and nothing breaks. */
+static void test_hostile_answers(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct buf deep = {0}, many = {0}, keys = {0};
+    for (int i = 0; i < 100000; i++)
+        buf_str(&deep, "{\"a\":[");
+    buf_str(&many, "{\"data\":[");
+    for (int i = 0; i < 100000; i++)
+        buf_fmt(&many, "%s{\"id\":\"model-%d\"}", i ? "," : "", i);
+    buf_str(&many, "]}");
+    buf_str(&keys, "{\"");
+    for (int i = 0; i < 100000; i++)
+        buf_str(&keys, "tp_size.");
+    buf_str(&keys, "\":{\"tp_size\":3},\"tp_size\":[[[[2]]],{\"tp_size\":9}]}");
+    static const char zeros[] = "{\"version\":\"0.2\0004\"}";
+    static const char words[] = "{\"version\":\"\\u0000\\ud800\\u001b[31m\",\"version\":{\"version\":\"7\"}}";
+    const struct span bodies[] = {buf_span(&deep),
+                                  buf_span(&keys),
+                                  {zeros, sizeof zeros - 1},
+                                  span_of(words),
+                                  span_of("[]"),
+                                  span_of("\"version\""),
+                                  span_of(""),
+                                  span_of("{\"version\":\"1\"} x"),
+                                  span_of("{\"version\":\"1\""),
+                                  span_of("\x7f\x45LF\x02\x01")};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+        for (int kind = 0; kind < 2; kind++)
+            for (size_t q = 0; q < (kind ? 3U : 1U); q++) {
+                struct plan p;
+                struct engine_identity id;
+                struct err e = {0};
+                plan_defaults(&p);
+                p.engine.kind = kind ? ENGINE_OPENAI : ENGINE_VLLM;
+                engine_identity_init(&id, &a);
+                id.name = kind ? "sglang" : NULL;
+                bool taken = engine_read_answer(&p, &id, q, "/x", 200, bodies[i], &e);
+                assert_true(taken || (e.kind == ERR_ENGINE && strstr(e.text, "Is another server")));
+                assert_true(!engine_says(&id, PROPERTY_VERSION) || (q != 1 && i == 3));
+            }
+    struct plan p;
+    struct engine_identity id;
+    struct err e = {0};
+    plan_defaults(&p);
+    p.engine.served_model = "model-99999";
+    engine_identity_init(&id, &a);
+    assert_ok(engine_read_models(&p, &id, 200, buf_span(&many), &e), e);
+    assert_string_equal(id.model, "model-99999");
+    assert_true(strlen(id.models) < 400);
+    assert_true(a.used_bytes < (32 << 20));
+    buf_done(&deep);
+    buf_done(&many);
+    buf_done(&keys);
+    arena_done(&a);
 }
 
 /* What runs in a container can only be pinned by the command; a plan's digest is compared with that. */
@@ -423,8 +660,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded_logs),   cmocka_unit_test(test_recorded_identity),
         cmocka_unit_test(test_models_answer),   cmocka_unit_test(test_quantized),
-        cmocka_unit_test(test_stated_and_seen), cmocka_unit_test(test_image),
-        cmocka_unit_test(test_health),          cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_stated_and_seen), cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_recorded_sglang), cmocka_unit_test(test_hostile_answers),
+        cmocka_unit_test(test_image),           cmocka_unit_test(test_health),
+        cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ static void tokens_are_known_by_engine_and_version(void **state)
                  {"vllm", "0.5.16", ABSENT_I64},
                  {"sglang", "0.5.16.post1", ABSENT_I64}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct engine_identity id = {.name = cases[i].name, .version = cases[i].version};
+        struct engine_identity id = {.name = cases[i].name, .found[PROPERTY_VERSION].value = cases[i].version};
         struct plan p = any_server();
         assert_int_equal(engine_own_request_tokens(&p, &id), cases[i].expected);
     }
@@ -204,13 +204,16 @@ static void sglang_tells_its_version(void **state)
     struct err e = {0};
     struct plan p = any_server();
     struct engine_identity id = identity_of(arguments_line(&b), &a);
-    assert_string_equal(engine_about_path(&p, &id), "/v1/loads");
+    const char *older;
+    size_t i = 0;
+    while (strcmp(engine_question(&p, &id, i, &older), "/v1/loads") != 0)
+        i++;
     read_file("sglang-0.5.16/http/get_v1_loads.body", &answer);
-    assert_ok(engine_read_about(&p, &id, 200, buf_span(&answer), &e), e);
-    assert_string_equal(id.version, "0.5.16");
+    assert_ok(engine_read_answer(&p, &id, i, "/v1/loads", 200, buf_span(&answer), &e), e);
+    assert_string_equal(engine_says(&id, PROPERTY_VERSION), "0.5.16");
     assert_int_equal(engine_own_request_tokens(&p, &id), 8);
     struct engine_identity other = identity_of(span_of("vLLM is ready"), &a);
-    assert_null(engine_about_path(&p, &other));
+    assert_null(engine_question(&p, &other, 0, &older));
     buf_done(&b);
     buf_done(&answer);
     arena_done(&a);
@@ -262,7 +265,7 @@ static void one_request_of_its_own_has_eight_tokens(void **state)
     struct span text = buf_span(&b), line;
     assert_true(next_line(&text, &line) && next_line(&text, &line)); /* the header, the first reading */
     const char *last = memrchr(line.p, ',', line.n);
-    struct engine_identity id = {.name = "sglang", .version = "0.5.16"};
+    struct engine_identity id = {.name = "sglang", .found[PROPERTY_VERSION].value = "0.5.16"};
     struct plan p = any_server();
     assert_int_equal(strtoll(last + 1, NULL, 10), tokens + engine_own_request_tokens(&p, &id));
     buf_done(&b);

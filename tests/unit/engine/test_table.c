@@ -27,7 +27,22 @@ static void every_row_is_whole(void **state)
         assert_ptr_equal(engine_named(g->name), g); /* each name once */
         assert_non_null(g->health_path);
         assert_non_null(g->put_length);
-        assert_int_equal(g->about_path != NULL, g->read_about != NULL);
+        /* Each answer's place has a question, each question a place, and nothing stands behind the first that was
+         * meant. */
+        for (const struct engine_place *at = g->places; at && at->where; at++) {
+            const struct engine_question *q = g->questions;
+            assert_true(at->name || at->source == SOURCE_OUTPUT || at->source == SOURCE_COMMAND);
+            assert_true(at->source != SOURCE_COMMAND || at->where[0] == '-');
+            while (at->source == SOURCE_ANSWER && q && q->path && strcmp(q->path, at->where) != 0)
+                q++;
+            assert_true(at->source != SOURCE_ANSWER || (q && q->path));
+        }
+        for (const struct engine_question *q = g->questions; q && q->path; q++) {
+            bool used = false;
+            for (const struct engine_place *at = g->places; at->where; at++)
+                used = used || (at->source == SOURCE_ANSWER && strcmp(q->path, at->where) == 0);
+            assert_true(used);
+        }
         for (const struct engine_option *o = g->options; o && o->name; o++)
             assert_int_equal(o->name[0], '-');
         for (const struct engine_variable *v = g->caches; v && v->name; v++)

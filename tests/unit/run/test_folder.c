@@ -150,8 +150,8 @@ static void the_end_is_written_once(void **state)
     make(&c, NULL);
     struct engine_identity id;
     engine_identity_init(&id, &c.d.arena);
-    id.version = "0.24.0";
-    id.prefix_cache = 0;
+    id.found[PROPERTY_VERSION].value = "0.24.0";
+    id.found[PROPERTY_PREFIX_CACHE].value = "off";
     folder_note_engine(&c.f, &id, 128 + 15);
     assert_int_equal(c.f.record.prefix_cache, 0);
     struct rec_client client = {.wall_ns = 5, .stamps_kernel = 1};

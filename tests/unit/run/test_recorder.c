@@ -161,7 +161,7 @@ static void *feed(void *self)
         f->sink.log(f->sink.self, i, 'e', span_of("a line"));
         if (i % 500 == 0) {
             struct rec_boundary mark = {(int64_t)i * THREADS + t, (enum boundary)(i / 500), NULL};
-            struct rec_fact fact = {i, "identity.model", CHECK_PASSED, "x", "y"};
+            struct rec_fact fact = {i, "identity.model", CHECK_PASSED, "x", "y", NULL};
 
             f->sink.boundary(f->sink.self, &mark);
             f->sink.fact(f->sink.self, &fact);
@@ -341,7 +341,7 @@ static void secrets_stay_out(void **state)
     assert_ok(recorder_open(&r, f->folder, &o, &f->e), f->e);
     sink = recorder_sink(r);
     sink.boundary(r, &(struct rec_boundary){1, BOUNDARY_FAILED, "with sk-12345"});
-    sink.fact(r, &(struct rec_fact){1, "a.b", CHECK_FAILED, "sk-12345", "sk-12345 sk-12345"});
+    sink.fact(r, &(struct rec_fact){1, "a.b", CHECK_FAILED, "sk-12345", "sk-12345 sk-12345", NULL});
     request.detail = "401: sk-12345";
     sink.request(r, &request);
     sink.metrics(r, &(struct rec_metrics){.t_ns = 1, .took_ns = 2}, span_of("m{k=\"sk-12345\"} 1\n"));
