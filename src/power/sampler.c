@@ -24,12 +24,14 @@ struct sampler {
     struct worker workers[];
 };
 
-/* Waits for the deadline, a boundary or the end. Takes the boundary. */
+/* Waits for the deadline, a boundary or the end. Takes the boundary. A deadline that has gone by is no wait at all: the
+ * kernel would sleep for a tenth of a millisecond even then, behind each call. */
 static void worker_wait(struct worker *w, int64_t deadline_ns, bool *ret_boundary, bool *ret_stop)
 {
     struct timespec t = {.tv_sec = deadline_ns / SECOND_NS, .tv_nsec = deadline_ns % SECOND_NS};
     pthread_mutex_lock(&w->mutex);
-    while (!w->boundary && !w->stop && pthread_cond_timedwait(&w->wake, &w->mutex, &t) != ETIMEDOUT)
+    while (!w->boundary && !w->stop && clock_now_ns() < deadline_ns &&
+           pthread_cond_timedwait(&w->wake, &w->mutex, &t) != ETIMEDOUT)
         ;
     *ret_boundary = w->boundary;
     *ret_stop = w->stop;
