@@ -94,7 +94,14 @@ static void take_served(struct command *c, const char *first, const char *const 
         c->served[c->served_count++] = more[i];
 }
 
-static void take_argument(struct command *c, enum argument sets, const char *value)
+static void take_repository(struct command *c, const char *value, struct arena *a)
+{
+    const char *tag = is_placeholder(value) ? NULL : strrchr(value, ':');
+    c->repository = is_placeholder(value) ? NULL : tag ? arena_copy(a, value, (size_t)(tag - value)) : value;
+    c->quantization = tag ? tag + 1 : NULL;
+}
+
+static void take_argument(struct command *c, enum argument sets, const char *value, struct arena *a)
 {
     switch (sets) {
     case ARGUMENT_HOST:
@@ -110,6 +117,9 @@ static void take_argument(struct command *c, enum argument sets, const char *val
         break;
     case ARGUMENT_MODEL:
         c->model = is_placeholder(value) ? NULL : value;
+        break;
+    case ARGUMENT_REPOSITORY:
+        take_repository(c, value, a);
         break;
     case ARGUMENT_CONTEXT:
         c->context_length = read_count(value);
@@ -192,7 +202,7 @@ struct command command_read(const struct plan *p, struct arena *a)
     for (size_t i = first; i < w.n; i++) {
         const char *argument = w.list[i], *value;
         if (g->model_word && strcmp(argument, g->model_word) == 0 && i + 1 < w.n && w.list[i + 1][0] != '-') {
-            take_argument(&c, ARGUMENT_MODEL, w.list[++i]);
+            take_argument(&c, ARGUMENT_MODEL, w.list[++i], a);
             continue;
         }
         const struct engine_option *o = option_of(g, argument, &value);
@@ -205,7 +215,7 @@ struct command command_read(const struct plan *p, struct arena *a)
         if (o->sets == ARGUMENT_SERVED)
             take_served(&c, value, w.list + i + 1, own_word ? w.n - i - 1 : 0, a);
         else
-            take_argument(&c, o->sets, value);
+            take_argument(&c, o->sets, value, a);
     }
     must(c.served_count <= sizeof c.served / sizeof *c.served);
     return c;

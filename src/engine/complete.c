@@ -46,6 +46,14 @@ static bool complete_number(struct completing *c, int64_t *field, int64_t open_u
     return true;
 }
 
+/* A host can be the path of a Unix socket, as llama.cpp has it. */
+static bool is_socket(const char *host)
+{
+    static const char ENDING[] = ".sock";
+    size_t n = host ? strlen(host) : 0, ending = strlen(ENDING);
+    return n > ending && strcmp(host + n - ending, ENDING) == 0;
+}
+
 /* A Unix socket takes the place of host and port. */
 static bool complete_host(struct completing *c)
 {
@@ -54,11 +62,15 @@ static bool complete_host(struct completing *c)
     bool is_default = g->host && strcmp(g->host, "127.0.0.1") == 0;
     if (host && (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0 || strcmp(host, "localhost") == 0))
         host = NULL; /* any of them answers on loopback */
+    if (!uds && is_socket(host)) {
+        uds = host;
+        host = NULL;
+    }
     if (is_default && (uds || host))
         g->host = NULL;
     if (uds)
         return complete_text(c, &g->host, arena_format(c->arena, "unix:%s", uds), "engine.host",
-                             engine_option_name(c->engine, ARGUMENT_UDS));
+                             engine_option_name(c->engine, uds == c->command.uds ? ARGUMENT_UDS : ARGUMENT_HOST));
     if (!complete_text(c, &g->host, host, "engine.host", engine_option_name(c->engine, ARGUMENT_HOST)))
         return false;
     if (!g->host)
@@ -80,19 +92,33 @@ static bool complete_served(struct completing *c)
     return true;
 }
 
+/* A model of one file: its name without the ending, and without the number of a part. Null: it is a folder. */
+static const char *file_model_id(const char *path, struct arena *a)
+{
+    static const char ENDING[] = ".gguf", PART[] = "-00001-of-";
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t n = strlen(name), ending = strlen(ENDING);
+    if (n <= ending || strcasecmp(name + n - ending, ENDING) != 0)
+        return NULL;
+    const char *part = strstr(name, PART);
+    return arena_copy(a, name, part > name ? (size_t)(part - name) : n - ending);
+}
+
 static bool complete_id(struct completing *c)
 {
     struct plan_model *m = &c->plan->model;
-    const char *model = c->command.model;
-    bool is_path = model && (model[0] == '/' || model[0] == '.' || model[0] == '~');
+    const char *model = c->command.model, *file = model ? file_model_id(model, c->arena) : NULL;
+    bool is_path = model && (file || model[0] == '/' || model[0] == '.' || model[0] == '~');
     if (!is_path)
-        return complete_text(c, &m->id, model, "model.id", "the model");
-    if (!m->snapshot && model[0] == '/')
+        return complete_text(c, &m->id, model ? model : c->command.repository, "model.id", "the model");
+    if (!m->snapshot && !file && model[0] == '/')
         m->snapshot = model;
+    if (!m->revision && file)
+        m->revision = snapshot_revision(model, c->arena);
     if (!m->id)
         m->id = hub_model_id(model, c->arena);
     if (!m->id)
-        m->id = c->command.served_count ? c->command.served[0] : model;
+        m->id = c->command.served_count ? c->command.served[0] : file ? file : model;
     return true;
 }
 
@@ -178,6 +204,14 @@ bool engine_port_is_free(const struct plan *p)
     struct command c = command_read(p, &a);
     arena_done(&a);
     return engine_of(p)->takes_address && !c.has_port && !c.in_shell;
+}
+
+const char *engine_model_argument(const struct plan *p)
+{
+    struct arena a = {0};
+    struct command c = command_read(p, &a);
+    arena_done(&a);
+    return c.in_shell ? NULL : c.model; /* of the plan, not of the arena */
 }
 
 int engine_prefix_cache_argument(const struct plan *p)

@@ -33,7 +33,8 @@ enum engine_kind engine_kind_of(const struct plan *p);
  * `--x=y`,
  * `-x2`, with `_` for `-`, and shortened where the engine takes that; the last of several counts, as argparse has it.
  * Open means: null, 0 for the port, ABSENT_I64, 1 or 0 for
- * a parallel size, and the default 127.0.0.1 for the host. A snapshot is taken where the model is an absolute path, a
+ * a parallel size, and the default 127.0.0.1 for the host. A snapshot is taken where the model is an absolute path
+ * (but for a single file, FILE.gguf), a
  * revision from .../snapshots/<40 hex digits>; served_model becomes the id. A command that contradicts the plan is an
  * error that names both values. */
 bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e);
@@ -41,6 +42,10 @@ bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e);
 /* Can jtok choose the port, because the command or a variable of engine.env has {port}, or the command lacks a port and
  * the engine takes one as an option? Also of an uncompleted plan. */
 bool engine_port_is_free(const struct plan *p);
+
+/* The model as the command names it, a path or a repository: a part of one of the command's words; null: it names none,
+ * or within a shell's text. */
+const char *engine_model_argument(const struct plan *p);
 
 /* Does the command say that prefix caching is on (1) or off (0); -1: it does not say. */
 int engine_prefix_cache_argument(const struct plan *p);

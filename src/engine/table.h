@@ -38,6 +38,7 @@ const struct engine *command_engine(const struct command_words *w, size_t *ret_f
 /* What an option of a command line sets. */
 enum argument {
     ARGUMENT_MODEL,
+    ARGUMENT_REPOSITORY, /* ORG/NAME, or ORG/NAME:QUANTIZATION, of which the engine finds the file itself */
     ARGUMENT_HOST,
     ARGUMENT_PORT,
     ARGUMENT_UDS,
@@ -63,7 +64,7 @@ struct engine_option {
 
 /* What a command line says. Null, ABSENT_I64 and -1: nothing. */
 struct command {
-    const char *model, *host, *uds, *dtype, *quantization, *kv_cache_dtype, *revision;
+    const char *model, *repository, *host, *uds, *dtype, *quantization, *kv_cache_dtype, *revision;
     const char *served[8]; /* an option for served names may take several */
     size_t served_count;
     int64_t port, context_length, tensor_parallel, pipeline_parallel, data_parallel;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/must.h"
 #include "engine/engine.h"
 #include "http/address.h"
@@ -259,17 +260,31 @@ static bool resolve_snapshot(struct resolving *v, struct err *e)
     return true;
 }
 
-/* The engine runs in a folder of its own: words of its command that name something here are made absolute. */
+/* A word of the command as the engine must get it, which runs in a folder of its own: what names something here, or
+ * below ~, by itself or behind `--option=`, is made absolute. Links stay: a link to a program or into a cache of models
+ * says more than what it leads to. */
+static const char *absolute_word(struct resolving *v, const char *word, const char *model, const char *here)
+{
+    const char *equals = word[0] == '-' ? strchr(word, '=') : NULL, *path = equals ? equals + 1 : word;
+    const char *home = strncmp(path, "~/", 2) == 0 ? getenv("HOME") : NULL;
+    if (path[0] == '/' || (!home && !strchr(path, '/') && path != model))
+        return word;
+    const char *folder = home ? home : here, *rest = home ? path + 2 : path;
+    while (strncmp(rest, "./", 2) == 0)
+        rest += 2;
+    const char *whole = arena_format(v->arena, "%s/%s", folder, rest);
+    return access(whole, F_OK) == 0 ? arena_format(v->arena, "%.*s%s", (int)(path - word), word, whole) : word;
+}
+
 static void make_paths_absolute(struct resolving *v)
 {
     struct plan_engine *e = &v->plan->engine;
-    const char **words = arena_array(v->arena, e->command_count, sizeof *words);
-    for (size_t i = 0; i < e->command_count; i++) {
-        const char *word = e->command[i];
-        char *absolute = word[0] != '/' && strchr(word, '/') ? realpath(word, NULL) : NULL;
-        words[i] = absolute ? arena_text(v->arena, absolute) : word;
-        free(absolute);
-    }
+    const char **words = arena_array(v->arena, e->command_count, sizeof *words),
+               *model = engine_model_argument(v->plan);
+    char *here = getcwd(NULL, 0);
+    for (size_t i = 0; i < e->command_count; i++)
+        words[i] = here ? absolute_word(v, e->command[i], model, here) : e->command[i];
+    free(here);
     e->command = words;
 }
 

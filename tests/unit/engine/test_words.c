@@ -268,6 +268,57 @@ static void models_are_found_where_they_were(void **state)
             }
 }
 
+/* A model of one file is named by it, and is no folder to be hashed. */
+static void a_model_may_be_one_file(void **state)
+{
+    (void)state;
+#define COMMIT "0123456789abcdef0123456789abcdef01234567"
+    static const struct {
+        const char *model, *id, *snapshot, *revision;
+    } cases[] = {
+        {"/srv/m.gguf", "m", NULL, NULL},
+        {"/srv/m-Q4_K_M.GGUF", "m-Q4_K_M", NULL, NULL},
+        {"/srv/m-00001-of-00003.gguf", "m", NULL, NULL},
+        {"m.gguf", "m", NULL, NULL},
+        {"/h/models--org--n/snapshots/" COMMIT "/m.gguf", "org/n", NULL, COMMIT},
+        {"/srv/.gguf", "/srv/.gguf", "/srv/.gguf", NULL}, /* a folder of that name */
+        {"/srv/m.gguf.d", "/srv/m.gguf.d", "/srv/m.gguf.d", NULL},
+        {"/srv/m", "/srv/m", "/srv/m", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct err e = {0};
+        const char *words[] = {"my-server", "--model", cases[i].model, "--port", "1", NULL};
+        struct plan p = plan_of(words);
+        assert_ok(engine_complete_plan(&p, &a, &e), e);
+        assert_string_equal(p.model.id, cases[i].id);
+        const char *seen[] = {p.model.snapshot, p.model.revision}, *wanted[] = {cases[i].snapshot, cases[i].revision};
+        for (size_t k = 0; k < 2; k++)
+            if (wanted[k] ? !seen[k] || strcmp(seen[k], wanted[k]) != 0 : seen[k] != NULL)
+                fail_msg("%s: %s", cases[i].model, seen[k] ? seen[k] : "nothing");
+        arena_done(&a);
+    }
+}
+
+/* A host that is a path is a Unix socket. */
+static void a_host_may_be_a_socket(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct err e = {0};
+    const char *words[] = {"my-server", "--model", "org/m", "--host", "/run/e.sock", NULL};
+    struct plan p = plan_of(words);
+    assert_ok(engine_complete_plan(&p, &a, &e), e);
+    assert_string_equal(p.engine.host, "unix:/run/e.sock");
+    p = plan_of(starts[5].words); /* SGLang, which has none */
+    p.engine.host = "unix:/run/e.sock";
+    assert_ok(engine_complete_plan(&p, &a, &e), e);
+    assert_false(engine_launch_make(&p, &(struct engine_site){0}, &a, &(struct engine_launch){0}, &e));
+    assert_string_equal(e.text, "The plan's engine.host is unix:/run/e.sock, but sglang can't listen on a Unix socket. "
+                                "Give it an address, such as 127.0.0.1.");
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +329,8 @@ int main(void)
         cmocka_unit_test(other_words_set_nothing),
         cmocka_unit_test(placeholders_are_filled_in_variables),
         cmocka_unit_test(models_are_found_where_they_were),
+        cmocka_unit_test(a_model_may_be_one_file),
+        cmocka_unit_test(a_host_may_be_a_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

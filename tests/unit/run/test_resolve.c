@@ -1,6 +1,7 @@
 /* The plan as it will run, on the simulated GPUs: what is completed, and that the user's plan stays as it was. */
 #include "check.h"
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "run/resolve.h"
@@ -99,6 +100,64 @@ static void paths_of_the_command_are_made_absolute(void **state)
     close_made(&c);
 }
 
+/* Each form in which a word can name a file here, and words that name none. A link stays a link: an interpreter's
+ * folder, or the name and commit of a model in a cache, would be lost behind it. */
+static void a_word_is_a_path_as_a_shell_would_have_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *absolute; /* "@": the folder; null: as it is */
+    } cases[] = {
+        {"./bin/engine", "@/bin/engine"},
+        {"bin/engine", "@/bin/engine"},
+        {"././bin/engine", "@/bin/engine"},
+        {"bin/../bin/engine", "@/bin/../bin/engine"},
+        {"--x=bin/engine", "--x=@/bin/engine"},
+        {"--x=./link", "--x=@/link"},
+        {"./link", "@/link"},
+        {"~/link", "@/link"},
+        {"--x=~/bin/engine", "--x=@/bin/engine"},
+        {"link", NULL},
+        {"no/such", NULL},
+        {"~/no", NULL},
+        {"--x=no/such", NULL},
+        {"--x", NULL},
+        {"=bin/engine", NULL},
+        {"/bin/sh", NULL},
+        {"", NULL},
+    };
+    struct made_plan c;
+    struct err e = {0};
+    char folder[] = "/tmp/jtok-words-XXXXXX", before[512];
+    open_made(&c);
+    assert_non_null(getcwd(before, sizeof before));
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(mkdir("bin", 0777), 0);
+    assert_int_equal(symlink("/bin/true", "bin/engine"), 0);
+    assert_int_equal(symlink("bin/engine", "link"), 0);
+    char *home = strdup(getenv("HOME") ? getenv("HOME") : "/");
+    setenv("HOME", folder, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        c.words[1] = cases[i].word;
+        resolved_done(&c.r);
+        assert_ok(resolve_made(&c, &e), e);
+        const char *at = cases[i].absolute ? strchr(cases[i].absolute, '@') : NULL;
+        const char *wanted =
+            at ? arena_format(&c.arena, "%.*s%s%s", (int)(at - cases[i].absolute), cases[i].absolute, folder, at + 1)
+               : cases[i].word;
+        assert_string_equal(c.r.plan->engine.command[1], wanted);
+    }
+    setenv("HOME", home, 1);
+    free(home);
+    unlink("link");
+    unlink("bin/engine");
+    rmdir("bin");
+    assert_int_equal(chdir(before), 0);
+    rmdir(folder);
+    close_made(&c);
+}
+
 static void a_signal_ends_it(void **state)
 {
     (void)state;
@@ -133,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_is_completed_and_frozen),
         cmocka_unit_test(paths_of_the_command_are_made_absolute),
+        cmocka_unit_test(a_word_is_a_path_as_a_shell_would_have_it),
         cmocka_unit_test(a_signal_ends_it),
         cmocka_unit_test(what_fits_nowhere_is_refused),
     };
