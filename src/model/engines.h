@@ -11,6 +11,7 @@
 #define ENGINE_KINDS(ROW)                                                                                              \
     ROW(VLLM, vllm, true, "jtok knows its arguments and checks its identity")                                          \
     ROW(SGLANG, sglang, true, "SGLang, likewise")                                                                      \
+    ROW(LLAMACPP, llamacpp, true, "llama.cpp's llama-server, likewise")                                                \
     ROW(OPENAI, openai, false, "any server with the OpenAI API")
 
 #define ENGINE_KIND_ENUMERATOR(KIND, name, keeps_count, doc) ENGINE_##KIND,
