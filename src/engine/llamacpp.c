@@ -2,8 +2,6 @@
  * none was recorded yet. */
 #include "engine/table.h"
 
-#include <string.h>
-
 /* ---- command ---- */
 
 static const struct engine_start starts[] = {{"llama-server", NULL}, {NULL, NULL}};
@@ -43,50 +41,18 @@ static void put_length(const struct engine_request *r, struct json_writer *w)
 
 /* ---- answers ---- */
 
-static int64_t slot_context(struct span props)
-{
-    int64_t context = ABSENT_I64;
-    struct json j;
-    json_init(&j, json_member(json_member(props, span_of("default_generation_settings")), span_of("n_ctx")));
-    if (json_next(&j) == JSON_NUMBER)
-        json_i64(&j, &context);
-    return context;
-}
+static const struct engine_question questions[] = {{"/props", NULL, true}, {NULL, NULL, false}};
 
-static const char *text_member(struct span object, const char *name, struct arena *a)
-{
-    struct json j;
-    json_init(&j, json_member(object, span_of(name)));
-    return json_next(&j) == JSON_STRING ? json_copy(&j, a) : NULL;
-}
-
-/* "Q4_K - Medium" as files and commands have it: Q4_K_M. */
-static const char *format_name(const char *ftype, struct arena *a)
-{
-    const char *dash = ftype ? strstr(ftype, " - ") : NULL;
-    if (!dash)
-        return ftype;
-    const char *size = dash + strlen(" - ");
-    bool sized = strcmp(size, "Small") == 0 || strcmp(size, "Medium") == 0 || strcmp(size, "Large") == 0;
-    return arena_format(a, sized ? "%.*s_%c" : "%.*s", (int)(dash - ftype), ftype, *size);
-}
-
-/* /props: its build, the file, the file's number format, and the context of one slot. */
-static bool read_about(struct engine_identity *id, struct span body)
-{
-    const char *build = text_member(body, "build_info", id->arena);
-    if (!build)
-        return false;
-    id->version = build;
-    id->log_model = text_member(body, "model_path", id->arena);
-    const char *ftype = text_member(body, "model_ftype", id->arena);
-    if (ftype)
-        id->quantization = format_name(ftype, id->arena);
-    int64_t context = slot_context(body);
-    if (context > 0)
-        id->context_length = context;
-    return true;
-}
+static const struct engine_place places[] = {
+    {PROPERTY_VERSION, SOURCE_ANSWER, TAKE_TEXT, "/props", "build_info", NULL, false},
+    {PROPERTY_ROOT, SOURCE_ANSWER, TAKE_TEXT, "/props", "model_path", NULL, false},
+    {PROPERTY_CONTEXT, SOURCE_ANSWER, TAKE_COUNT, "/props", "default_generation_settings.n_ctx", NULL, false},
+    {PROPERTY_QUANTIZATION, SOURCE_ANSWER, TAKE_TEXT, "/props", "model_ftype", NULL, false},
+    {PROPERTY_MAX_RUNNING, SOURCE_ANSWER, TAKE_COUNT, "/props", "total_slots", NULL, false},
+    {PROPERTY_MAX_RUNNING, SOURCE_COMMAND, TAKE_COUNT, "--parallel", NULL, NULL, false},
+    {PROPERTY_MAX_RUNNING, SOURCE_COMMAND, TAKE_COUNT, "-np", NULL, NULL, false},
+    {PROPERTY_MODEL, SOURCE_ANSWER, TAKE_TEXT, NULL, NULL, NULL, false},
+};
 
 /* ---- output ---- */
 
@@ -135,8 +101,9 @@ const struct engine engine_llamacpp = {
     .put_length = put_length,
     .health_path = "/health", /* 503 while it loads the model */
     .metrics_path = "/metrics",
-    .about_path = "/props",
-    .read_about = read_about,
+    .questions = questions,
+    .places = places,
+    .hides_formats = true, /* older builds don't tell model_ftype */
     .root_is_model = true,
     .metrics = metrics,
     .metrics_hints = metrics_hints,

@@ -123,40 +123,70 @@ static void lengths_are_forced_without_min_tokens(void **state)
     "\"model_alias\":\"m\",\"model_ftype\":\"Q4_K - Medium\",\"model_path\":\"/srv/m.gguf\",\"chat_template\":\"{}\"," \
     "\"build_info\":\"b9465-0adede866\"}"
 
+static bool ask_props(const struct plan *p, struct engine_identity *id, int status, struct span body)
+{
+    const char *older;
+    struct err e;
+    assert_string_equal(engine_question(p, id, 0, &older), "/props");
+    assert_null(older);
+    return engine_read_answer(p, id, 0, "/props", status, body, &e);
+}
+
 static void props_tell_what_it_is(void **state)
 {
     (void)state;
     static const struct {
-        const char *ftype, *name;
-    } formats[] = {{"Q4_K - Medium", "Q4_K_M"},
-                   {"Q4_K - Small", "Q4_K_S"},
-                   {"Q3_K - Large", "Q3_K_L"},
-                   {"Q8_0", "Q8_0"},
-                   {"BF16", "BF16"},
-                   {"IQ4_XS - 4.25 bpw", "IQ4_XS"}};
+        enum engine_property property;
+        const char *value;
+    } told[] = {{PROPERTY_VERSION, "b9465-0adede866"},
+                {PROPERTY_ROOT, "/srv/m.gguf"},
+                {PROPERTY_CONTEXT, "8192"},
+                {PROPERTY_QUANTIZATION, "Q4_K - Medium"},
+                {PROPERTY_MAX_RUNNING, "4"}};
     struct arena a = {0};
-    struct err e = {0};
     static const char *const words[] = {"llama-server", "-m", "/srv/m.gguf", NULL};
     struct plan p = completed(words, &a);
     struct engine_identity id;
     engine_identity_init(&id, &a);
-    assert_string_equal(engine_about_path(&p, &id), "/props");
-    assert_ok(engine_read_about(&p, &id, 200, span_of(PROPS), &e), e);
-    assert_string_equal(id.version, "b9465-0adede866");
-    assert_string_equal(id.log_model, "/srv/m.gguf");
-    assert_int_equal(id.context_length, 8192);
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        const char *body = arena_format(&a, "{\"build_info\":\"b1\",\"model_ftype\":\"%s\"}", formats[i].ftype);
-        assert_ok(engine_read_about(&p, &id, 200, span_of(body), &e), e);
-        assert_string_equal(id.quantization, formats[i].name);
-    }
-    /* Cut before its end, of another server, without the member: not believed. */
-    for (size_t n = 0; n + 1 < strlen(PROPS); n++)
-        assert_false(engine_read_about(&p, &id, 200, (struct span){PROPS, n}, &e));
-    assert_false(engine_read_about(&p, &id, 200, span_of("{\"version\":\"1\"}"), &e));
-    assert_false(engine_read_about(&p, &id, 200, span_of("{\"build_info\":7}"), &e));
-    assert_true(engine_read_about(&p, &id, 404, span_of(""), &e));
+    assert_true(ask_props(&p, &id, 200, span_of(PROPS)));
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        assert_text(engine_says(&id, told[i].property), told[i].value);
+    assert_false(ask_props(&p, &id, 200, span_of("{\"version\":\"1\"}"))); /* another server's */
+    assert_true(ask_props(&p, &id, 404, span_of("")));
     arena_done(&a);
+}
+
+/* As a file is named, and as the server names the same format. */
+static void formats_have_two_names(void **state)
+{
+    (void)state;
+    static const char *const formats[][2] = {{"Q4_K - Medium", "Q4_K_M"},
+                                             {"Q4_K - Small", "Q4_K_S"},
+                                             {"Q5_K - Medium", "Q5_K_M"},
+                                             {"Q3_K - Large", "Q3_K_L"},
+                                             {"Q2_K - Medium", "Q2_K"},
+                                             {"IQ4_XS - 4.25 bpw", "IQ4_XS"},
+                                             {"IQ3_S mix - 3.66 bpw", "IQ3_M"},
+                                             {"Q8_0", "Q8_0"},
+                                             {"F16", "fp16"},
+                                             {"BF16", "bf16"}};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct arena a = {0};
+        static const char *const words[] = {"llama-server", "-hf", "org/m", NULL};
+        struct plan p = completed(words, &a);
+        struct engine_identity id;
+        engine_identity_init(&id, &a);
+        const char *body = arena_format(&a, "{\"build_info\":\"b1\",\"model_ftype\":\"%s\"}", formats[i][0]);
+        assert_true(ask_props(&p, &id, 200, span_of(body)));
+        p.model.precision = formats[i][1];
+        struct rec_fact *facts;
+        size_t n;
+        engine_identity_facts(&p, &id, 0, &facts, &n);
+        for (size_t f = 0; f < n; f++)
+            if (strcmp(facts[f].name, "identity.precision") == 0 && facts[f].outcome != CHECK_PASSED)
+                fail_msg("%s, %s", facts[f].expected, facts[f].seen);
+        arena_done(&a);
+    }
 }
 
 static void its_words_are_known(void **state)
@@ -197,6 +227,7 @@ int main(void)
         cmocka_unit_test(it_is_told_where_to_listen),
         cmocka_unit_test(lengths_are_forced_without_min_tokens),
         cmocka_unit_test(props_tell_what_it_is),
+        cmocka_unit_test(formats_have_two_names),
         cmocka_unit_test(its_words_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
