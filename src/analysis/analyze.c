@@ -1,11 +1,13 @@
 #include "analysis/analyze.h"
 
+#include <string.h>
 #include "analysis/about.h"
 #include "analysis/load.h"
 #include "analysis/metrics.h"
 #include "analysis/points.h"
 #include "analysis/verify.h"
 #include "base/must.h"
+#include "base/time.h"
 #include "model/record_order.h"
 
 /* Each request of the plan is there, in order of id: null, or how many are not. */
@@ -44,7 +46,23 @@ static struct result_load count_loads(struct result_load l)
     return l;
 }
 
-static struct result_loads list_loads(const struct records *r, const struct points *p)
+/* On a running service the first Ctrl-C ends the load, and what was measured stands. */
+static const char *early_end(const struct records *r, const struct points *p, struct arena *a)
+{
+    const char *note = NULL, *text = NULL;
+    for (size_t i = 0; i < r->boundary_count; i++)
+        if (r->boundaries[i].id == BOUNDARY_FORMAL_END)
+            note = r->boundaries[i].note;
+    if (!note || strcmp(note, "asked") != 0)
+        return NULL;
+    for (size_t i = 0; i < p->n; i++)
+        if (p->items[i].start_ns != ABSENT_I64 && p->items[i].last_ns != ABSENT_I64)
+            text = arena_format(a, "by its user, %.1f s into load %zu",
+                                time_s(p->items[i].last_ns - p->items[i].start_ns), i);
+    return text ? text : "by its user";
+}
+
+static struct result_loads list_loads(const struct records *r, const struct points *p, struct arena *a)
 {
     return (struct result_loads){.object = plan_object(&r->plan),
                                  .standing = STANDING_EXCLUDED,
@@ -52,7 +70,8 @@ static struct result_loads list_loads(const struct records *r, const struct poin
                                  .silences = p->silences,
                                  .silence_count = p->silence_count,
                                  .points = p->items,
-                                 .point_count = p->n};
+                                 .point_count = p->n,
+                                 .ended_early = early_end(r, p, a)};
 }
 
 static bool look(const struct records *r, const struct method *m, const struct token_chains *chains, struct arena *a,
@@ -84,7 +103,7 @@ static bool look(const struct records *r, const struct method *m, const struct t
         bounds.formal.from_ns == ABSENT_I64 ? load_missing(&x, &table) : load_look(&formal, &series, &table, a);
     const struct levels *levels = load.levels.gpus ? &load.levels : points.levels.gpus ? &points.levels : NULL;
     if (loads)
-        x.loads = list_loads(r, &points);
+        x.loads = list_loads(r, &points, a);
     x.about = about_of(r);
     x.method = *m;
     x.about.differences = method_differences(m, a);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include "analysis/latency.h"
 #include "analysis/order.h"
+#include "analysis/others.h"
 #include "analysis/stages.h"
 #include "analysis/watch.h"
 #include "analysis/windows.h"
@@ -387,9 +388,13 @@ static struct quantity over_count(const struct quantity *j, int64_t count, const
     return count == ABSENT_I64 ? quantity_absent(Q_NOT_RECORDED, unknown) : quantity_over(j, (double)count, zero);
 }
 
-/* A J/token that is not what it seems: tokens were made before they arrived, or the load never was a steady one. */
-static struct quantity unless_unsteady(struct quantity q, const struct result_point *p)
+/* A J/token that is not what it seems: others' joules are in it, tokens were made before they arrived, or the load
+ * never was a steady one. */
+static struct quantity unless_unsteady(struct quantity q, const struct result_point *p, struct arena *a)
 {
+    const char *others = others_fault(&p->others, a);
+    if (others)
+        return quantity_marked(q, Q_EXCLUDED, others);
     if (p->lag.delivery_lag)
         return quantity_marked(q, Q_EXCLUDED, "delivery lag: tokens arrived long after their energy was spent");
     if (p->flight.overloaded)
@@ -399,17 +404,18 @@ static struct quantity unless_unsteady(struct quantity q, const struct result_po
     return q;
 }
 
-static void divide_energy(struct result_point *p, const struct window_energy *w)
+static void divide_energy(struct result_point *p, const struct window_energy *w, struct arena *a)
 {
     const struct quantity *j = &p->window.energy.headline;
     const struct result_point_tokens *t = &p->tokens;
     int64_t total = t->input == ABSENT_I64 ? ABSENT_I64 : t->input + t->output;
     p->edge_j_per_token = w->edge_j_per_token;
-    p->j_per_token = unless_unsteady(w->j_per_token, p);
-    p->j_per_request = unless_unsteady(over_count(j, p->requests.ended, "", "no request ended well in the window"), p);
-    p->j_per_total_token = unless_unsteady(over_count(j, total, NO_PROMPTS, "no token arrived in the window"), p);
+    p->j_per_token = unless_unsteady(w->j_per_token, p, a);
+    p->j_per_request =
+        unless_unsteady(over_count(j, p->requests.ended, "", "no request ended well in the window"), p, a);
+    p->j_per_total_token = unless_unsteady(over_count(j, total, NO_PROMPTS, "no token arrived in the window"), p, a);
     p->j_per_good_token = unless_unsteady(
-        over_count(j, t->good, NO_LIMIT, "no token of a request that keeps the limits arrived in the window"), p);
+        over_count(j, t->good, NO_LIMIT, "no token of a request that keeps the limits arrived in the window"), p, a);
     if (quantity_has_value(&p->j_per_good_token))
         p->j_per_good_token.instrument += w->edge_j_per_token * (double)t->output / (double)t->good;
     p->goodput_share = p->requests.good == ABSENT_I64 ? quantity_absent(Q_NOT_RECORDED, NO_LIMIT)
@@ -531,6 +537,8 @@ static bool fill_point(const struct look *k, const struct point_load *l, const s
     p->flight = flight_in(l, &f, w);
     p->lag = lag_in(k, chains, &f, w, quiet_ns);
     p->rates = rates_of(p);
+    if (plan_object(&k->r->plan) == OBJECT_ATTACH && p->reached)
+        p->others = others_in_window(own, chains, w->from_ns, w->to_ns, p->flight.mean.value);
     const struct formal stage = {.records = own,
                                  .method = k->m,
                                  .meters = k->meters,
@@ -538,7 +546,7 @@ static bool fill_point(const struct look *k, const struct point_load *l, const s
                                  .start_ns = time_sooner(l->start_ns, w->from_ns),
                                  .end_ns = l->end_ns};
     const struct window_energy cut = windows_cut(&stage, w->from_ns, w->to_ns, k->a);
-    divide_energy(p, &cut);
+    divide_energy(p, &cut, k->a);
     return true;
 }
 
@@ -598,18 +606,27 @@ static bool make_point(const struct look *k, size_t number, int64_t quiet_ns, st
     return true;
 }
 
-/* Load 0: up to 10 s before the first load, and each silence from its third second on. */
+/* Load 0: up to 10 s before the first load (on a running service: the look before it), and each silence from its third
+ * second on. */
 static struct interval silence_before(const struct records *r, size_t number)
 {
     int64_t to_ns = boundary_of(r, BOUNDARY_LOAD_START, number);
     if (to_ns == ABSENT_I64)
         return (struct interval){ABSENT_I64, ABSENT_I64};
+    if (number == 0 && plan_is_running(&r->plan))
+        return (struct interval){to_ns - time_of_seconds(r->plan.attach.look_s), to_ns};
     if (number == 0) {
         int64_t from_ns = to_ns - METHOD_QUIET_FIRST_NS, warm_ns = records_boundary(r, BOUNDARY_WARMUP_END);
         return (struct interval){warm_ns == ABSENT_I64 ? from_ns : time_later(from_ns, warm_ns), to_ns};
     }
     int64_t end_ns = load_of(r, number - 1).end_ns;
     return (struct interval){end_ns == ABSENT_I64 ? ABSENT_I64 : end_ns + METHOD_QUIET_SKIP_NS, to_ns};
+}
+
+static struct quantity others_silent(const struct look *k, const struct interval *x)
+{
+    return plan_object(&k->r->plan) == OBJECT_ATTACH ? others_in_silence(k->r, x->from_ns, x->to_ns)
+                                                     : quantity_absent(Q_NOT_RECORDED, "the engine is jtok's own");
 }
 
 static struct result_silence *find_silences(const struct look *k, size_t *ret_count)
@@ -627,7 +644,8 @@ static struct result_silence *find_silences(const struct look *k, size_t *ret_co
                                                        .start_ns = x.from_ns,
                                                        .end_ns = x.to_ns,
                                                        .duration_s = duration_s,
-                                                       .average_w = quantity_over(&j, duration_s, "")};
+                                                       .average_w = quantity_over(&j, duration_s, ""),
+                                                       .others = others_silent(k, &x)};
     }
     return list;
 }

@@ -195,19 +195,13 @@ static int64_t new_memory(const struct records *r, const struct rec_gpu *g)
     return before == ABSENT_I64 || serving == ABSENT_I64 ? ABSENT_I64 : serving - before;
 }
 
-/* A service that ran before jtok came, and goes on behind it. */
-static bool is_running(const struct records *r)
-{
-    return plan_object(&r->plan) == OBJECT_ATTACH || plan_object(&r->plan) == OBJECT_WATCH;
-}
-
 /* Does the engine hold memory on a GPU while it serves? 1: yes, 0: no, -1: the records don't tell. By its own
  * processes; by the memory that came with it where processes could not be told apart. */
 int verify_holds_memory(const struct verify *v, size_t gpu)
 {
     const struct rec_gpu *g = &v->r->gpus[gpu];
     int64_t from_ns = records_boundary(v->r, BOUNDARY_READY), to_ns = records_boundary(v->r, BOUNDARY_FORMAL_END);
-    if (is_running(v->r)) {
+    if (plan_is_running(&v->r->plan)) {
         from_ns = RECORD_TIME_MIN;
         to_ns = RECORD_TIME_MAX;
     }
@@ -262,7 +256,7 @@ static void check_gpus(struct verify *v)
         return;
     }
     for (size_t i = 0; i < r->gpu_count; i++)
-        if (verify_holds_memory(v, i) < 0 && is_running(r) && r->plan.attach.gpus_stated) {
+        if (verify_holds_memory(v, i) < 0 && plan_is_running(&r->plan) && r->plan.attach.gpus_stated) {
             verify_set(v, CODE_GPU_MISMATCH, CHECK_NOT_JUDGED,
                        "The processes on %s can't be told apart from here: it is the service's on its user's word.",
                        verify_gpu_name(v, i));

@@ -34,19 +34,12 @@ static const char *fact_seen(const struct records *r, const char *name)
     return NULL;
 }
 
-/* Both ends of a window, and what the engine counted between them. */
-struct counted {
-    const struct rec_metrics *first, *last;
-    double duration_s, tokens, input, requests; /* NaN: not known */
-    bool at_end;                                /* a request's tokens are counted when it ends */
-};
-
-static struct counted count_between(const struct records *r, const struct result_stage *window)
+struct watch_count watch_count_between(const struct records *r, int64_t from_ns, int64_t to_ns)
 {
-    struct counted c = {.first = reading_at(r, window->start_ns), .last = reading_at(r, window->end_ns)};
+    struct watch_count c = {.first = reading_at(r, from_ns), .last = reading_at(r, to_ns)};
     const char *at_end = fact_seen(r, "service.count_at_end");
     c.at_end = at_end && strcmp(at_end, "yes") == 0;
-    c.duration_s = time_s(window->end_ns - window->start_ns);
+    c.duration_s = time_s(to_ns - from_ns);
     bool both = c.first && c.last;
     c.tokens = both ? c.last->generation_tokens - c.first->generation_tokens : NAN;
     c.input = both ? c.last->prompt_tokens - c.first->prompt_tokens : NAN;
@@ -54,9 +47,9 @@ static struct counted count_between(const struct records *r, const struct result
     return c;
 }
 
-/* How far the count may be from the tokens that were generated in the window; NaN: that can't be told. */
-static double edge_tokens(const struct counted *c)
+double watch_edge_tokens(const struct watch_count *c)
 {
+    must(c->first && c->last);
     if (c->at_end)
         return (c->first->running + c->last->running) * c->last->generation_tokens / c->last->requests_ended;
     return time_s(c->first->took_ns + c->last->took_ns) * c->tokens / c->duration_s;
@@ -72,7 +65,7 @@ static struct quantity a_second(double count, double duration_s, const char *wha
     return isnan(count) ? quantity_absent(Q_NOT_RECORDED, what) : quantity_of(count / duration_s);
 }
 
-static void put_tokens(struct result_point *p, const struct counted *c)
+static void put_tokens(struct result_point *p, const struct watch_count *c)
 {
     const struct quantity *e = &p->window.energy.headline;
     p->tokens.output = whole(c->tokens);
@@ -88,7 +81,7 @@ static void put_tokens(struct result_point *p, const struct counted *c)
         isnan(c->requests) ? p->rates.request_s : quantity_over(e, c->requests, "no request ended in the window");
     if (!quantity_has_value(&p->j_per_token))
         return;
-    p->edge_j_per_token = p->j_per_token.value * edge_tokens(c) / c->tokens;
+    p->edge_j_per_token = p->j_per_token.value * watch_edge_tokens(c) / c->tokens;
     p->j_per_token.instrument += p->edge_j_per_token;
 }
 
@@ -141,7 +134,8 @@ struct result_point watch_point(const struct records *r, const struct result_sta
     p.last_ns = p.end_ns = window->end_ns;
     p.reached = window->start_ns != ABSENT_I64;
     p.why = p.reached ? NULL : window->why;
-    const struct counted c = p.reached ? count_between(r, window) : (struct counted){0};
+    const struct watch_count c =
+        p.reached ? watch_count_between(r, window->start_ns, window->end_ns) : (struct watch_count){0};
     p.setting = setting_of(r, c.at_end, a);
     if (!p.reached)
         return p;

@@ -8,6 +8,20 @@
 #include "model/record.h"
 #include "model/result.h"
 
+/* Two readings, and what the engine counted between the arrivals of their answers. */
+struct watch_count {
+    const struct rec_metrics *first, *last;     /* null: there is no reading at that end */
+    double duration_s, tokens, input, requests; /* NaN: not known */
+    bool at_end;                                /* a request's tokens are counted when it ends */
+};
+
+/* Of the readings whose answers arrived exactly then. O(scrapes + facts). */
+struct watch_count watch_count_between(const struct records *r, int64_t from_ns, int64_t to_ns);
+
+/* How far the count may be from the tokens that were generated between both readings, which are there; NaN: that can't
+ * be told. */
+double watch_edge_tokens(const struct watch_count *c);
+
 /* [window_start, window_end], or why there is no window. O(boundaries). */
 struct bounds watch_bounds(const struct records *r);
 

@@ -7,8 +7,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "base/must.h"
+#include "base/time.h"
 #include "base/utf8.h"
 #include "cli/show.h"
+
+#define LINE_NS (10 * SECOND_NS)
 
 static const char *const stage_texts[RUN_COUNT] = {
     "preparing",
@@ -108,8 +111,15 @@ static void show_window(struct progress *p, const struct run_view *v)
     p->window_lines = v->window.lines;
 }
 
+/* A log that stands still for minutes looks like one of a run that hangs. */
+static bool is_due(const struct progress *p, const struct run_view *v)
+{
+    return v->stage == RUN_LOAD && v->elapsed_ns - p->stage_line_ns >= LINE_NS;
+}
+
 static void show_stage(struct progress *p, const struct run_view *v)
 {
+    p->stage_line_ns = v->elapsed_ns;
     progress_break(p);
     buf_clear(&p->text);
     struct run_view plain = *v;
@@ -126,6 +136,17 @@ static bool takes_text(void)
     return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
 }
 
+/* What comes of the first Ctrl-C. */
+static const char *interrupt_text(const struct run_view *v)
+{
+    if (!v->running_service)
+        return "jtok: Stopping the engine and waiting for its release. Press Ctrl-C again to cut this short.\n";
+    if (v->asked && v->load > 0)
+        return "jtok: Ending the load: what is in flight runs to its end, unless you press Ctrl-C again. The service "
+               "goes on.\n";
+    return v->asked ? "jtok: Ending the window. The service goes on.\n" : "jtok: Stopping. The service goes on.\n";
+}
+
 void progress_show(void *self, const struct run_view *v)
 {
     struct progress *p = self;
@@ -134,17 +155,14 @@ void progress_show(void *self, const struct run_view *v)
     if ((v->interrupted || v->asked) && !p->notified_interrupt) {
         p->notified_interrupt = true;
         progress_break(p);
-        fputs(v->asked
-                  ? "jtok: Ending the window. The service goes on.\n"
-                  : "jtok: Stopping the engine and waiting for its release. Press Ctrl-C again to cut this short.\n",
-              stderr);
+        fputs(interrupt_text(v), stderr);
     }
     if (v->window.lines > p->window_lines)
         show_window(p, v);
     bool fresh = v->stage != p->stage;
     p->stage = v->stage;
     if (!p->terminal) {
-        if (fresh)
+        if (fresh || is_due(p, v))
             show_stage(p, v);
         return;
     }

@@ -1,4 +1,5 @@
-/* The live line of a run: one line, redrawn, on a terminal; else one line a stage. NO_COLOR is honoured. */
+/* The live line of a run: one line, redrawn, on a terminal; else one line a stage, and one each ten seconds of a load.
+ * NO_COLOR is honoured. */
 #ifndef JTOK_CLI_PROGRESS_H
 #define JTOK_CLI_PROGRESS_H
 
@@ -11,7 +12,8 @@ struct progress {
     enum run_stage stage; /* last shown; RUN_COUNT: none */
     bool line_open;       /* a live line stands without its line end */
     bool notified_interrupt;
-    int64_t window_lines; /* of a watch: shown so far */
+    int64_t window_lines;  /* of a watch: shown so far */
+    int64_t stage_line_ns; /* without a terminal: elapsed time of the last line of a stage */
     struct buf text;
 };
 

@@ -4,18 +4,29 @@
 #include "base/must.h"
 #include "cli/plan_args.h"
 
-/* Keys of a service that jtok starts, or of requests that it sends: here they would be passed over. */
-static void refuse_keys(const struct args *args, struct problems *p)
+/* Keys that begin so would be passed over. */
+struct passed_over {
+    const char *beginning;
+    bool with_load; /* with requests of jtok's own, too */
+};
+static const struct passed_over passed_over[] = {
+    {"requests", false},       {"loads", false},        {"slo", false},         {"engine.command", true},
+    {"engine.host", true},     {"engine.port", true},   {"engine.env", true},   {"engine.kind", true},
+    {"method.baseline", true}, {"method.warmup", true}, {"method.hold", true},  {"method.release", true},
+    {"limits.ready_s", true},  {"limits.stop_s", true}, {"engine.image", true},
+};
+
+static void refuse_keys(const struct args *args, enum run_object object, struct problems *p)
 {
-    static const char *const beginnings[] = {"requests",    "loads",       "slo",        "engine.command",
-                                             "engine.host", "engine.port", "engine.env", "engine.kind"};
     for (size_t i = 0; i < args->many.count; i++)
-        for (size_t k = 0; k < sizeof beginnings / sizeof *beginnings; k++)
-            if (span_starts(span_of(args->many.items[i]), beginnings[k]))
+        for (size_t k = 0; k < sizeof passed_over / sizeof *passed_over; k++)
+            if (span_starts(span_of(args->many.items[i]), passed_over[k].beginning) &&
+                (passed_over[k].with_load || object == OBJECT_WATCH))
                 problems_add_at(p, NULL, 0, 0, NULL,
-                                "--set %.*s: The service runs already and jtok sends it no request, so this key has no "
-                                "meaning here. Leave it out.",
-                                (int)strcspn(args->many.items[i], "="), args->many.items[i]);
+                                "--set %.*s: The service runs already%s, so this key has no meaning here. Leave it "
+                                "out.",
+                                (int)strcspn(args->many.items[i], "="), args->many.items[i],
+                                passed_over[k].with_load ? "" : " and jtok sends it no request");
 }
 
 bool running_args_make(const struct command *c, const struct args *args, struct arena *a, enum run_object object,
@@ -30,7 +41,7 @@ bool running_args_make(const struct command *c, const struct args *args, struct 
     plan.attach.url = args->operands[0];
     problems_init(&problems, a, NULL);
     plan_args_set(c, args, &plan, &problems);
-    refuse_keys(args, &problems);
+    refuse_keys(args, object, &problems);
     if (!problems_none(&problems, ERR_PLAN, e))
         return false;
     *ret_plan = plan;

@@ -127,6 +127,10 @@ int64_t client_lead_ns(const struct client_pace *pace);
 /* The load starts at `start_ns` (run time): the origin of intended times; a closed loop's first requests are sent. */
 void client_begin(struct client *c, int64_t start_ns);
 
+/* Paced, behind client_begin: nothing more is sent from now on, as if the load's time were over, and what is in
+ * flight runs to its end. `last`, `ended` and `closed` follow as ever. */
+void client_finish(struct client *c);
+
 /* Ends everything still open as `cancelled`. `ended` and `closed` follow. */
 void client_cancel(struct client *c);
 

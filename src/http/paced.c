@@ -515,6 +515,25 @@ static void drop_early(struct client *c, struct slot *s)
     slot_drop(c->pacing, s);
 }
 
+void client_finish(struct client *c)
+{
+    struct pacing *p = c->pacing;
+    int64_t now = clock_now_ns();
+    must(p && p->begun);
+    if (p->last_noted)
+        return;
+    if (p->drawn)
+        slot_drop(p, p->drawn);
+    p->drawn = NULL;
+    for (size_t i = 0; i < p->block_count * SLOT_BLOCK; i++) {
+        struct slot *s = &p->blocks[i / SLOT_BLOCK][i % SLOT_BLOCK];
+        if (s->busy && s->exchange.request && s->queued && s->intended_ns > now && !s->exchange.response.over)
+            drop_early(c, s);
+    }
+    p->pace.for_ns = time_later(now - p->start_ns, 0);
+    loop_timer_set(c->loop, &p->stop, p->start_ns + p->pace.for_ns);
+}
+
 void paced_cancel(struct client *c)
 {
     struct pacing *p = c->pacing;

@@ -143,8 +143,13 @@
 #define METHOD_SETTLE_SHARE      0.5
 #define METHOD_OVERLOADED_FACTOR 1.1
 #define METHOD_LATENESS_S        0.001
-#define METHOD_QUIET_FIRST_NS    INT64_C(10000000000)
-#define METHOD_QUIET_SKIP_NS     INT64_C(2000000000)
+/* Requests of others on a running service: how late vLLM's count may be against the streams; how many requests, and
+ * what share of jtok's own, the engine may hold beside them by chance. */
+#define METHOD_COUNT_LATE_S    0.12
+#define METHOD_OTHERS_REQUESTS 0.5
+#define METHOD_OTHERS_SHARE    0.1
+#define METHOD_QUIET_FIRST_NS  INT64_C(10000000000)
+#define METHOD_QUIET_SKIP_NS   INT64_C(2000000000)
 
 /* Section 9: median output tokens of two sides further apart than this share are shown with the comparison. */
 #define METHOD_TOKENS_SHARE 0.20

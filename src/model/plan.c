@@ -325,6 +325,11 @@ enum run_object plan_object(const struct plan *p)
     return ENUM_ABSENT(p->object) ? OBJECT_LIFE : p->object;
 }
 
+bool plan_is_running(const struct plan *p)
+{
+    return plan_object(p) == OBJECT_ATTACH || plan_object(p) == OBJECT_WATCH;
+}
+
 bool plan_has_loads(const struct plan *p)
 {
     return plan_object(p) != OBJECT_LIFE || p->load_count > 0;

@@ -183,6 +183,9 @@ const char *plan_engine_name(const struct plan *p);
 /* What the run looks at; an older plan does not say: a life. */
 enum run_object plan_object(const struct plan *p);
 
+/* Does it look at a service that ran before jtok came, and goes on behind it? (attach, watch) */
+bool plan_is_running(const struct plan *p);
+
 /* Is it anything but the source's own: a life under one burst? (METHOD section 11) */
 bool plan_has_loads(const struct plan *p);
 

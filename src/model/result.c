@@ -269,6 +269,7 @@ static const struct field result_silence_fields[] = {
     I64(result_silence, end_ns, "Since the run began.", UNIT("ns")),
     F64(result_silence, duration_s, "End minus start.", UNIT("s")),
     QUANTITY(result_silence, average_w, "All GPUs together, by the counter.", UNIT("W")),
+    QUANTITY(result_silence, others, "Requests in the engine then, on a service that runs already: those of others."),
 };
 static const struct schema result_silence_schema = SCHEMA(result_silence, "Load 0: nobody asks for anything.");
 
@@ -323,6 +324,15 @@ static const struct field result_point_flight_fields[] = {
 };
 static const struct schema result_point_flight_schema = SCHEMA(result_point_flight, "Requests in flight.");
 
+static const struct field result_point_others_fields[] = {
+    QUANTITY(result_point_others, token_share,
+             "Share of the tokens that the engine counted between its first and its last reading in the window."),
+    QUANTITY(result_point_others, requests, "Mean number running or waiting in the engine, beyond jtok's own."),
+    BOOL(result_point_others, seen, "One of the two is more than it may be without any."),
+};
+static const struct schema result_point_others_schema =
+    SCHEMA(result_point_others, "Requests that are not jtok's, on a service that runs already.");
+
 static const struct field result_point_fields[] = {
     I64(result_point, number, "From 0, in order of time.", FLAGS(FIELD_NAMES_ITEM)),
     ENUM(result_point, kind, load_kind, "Kind of load; missing: none of jtok's own.", FLAGS(FIELD_OMIT_ABSENT)),
@@ -340,6 +350,8 @@ static const struct field result_point_fields[] = {
     OBJECT(result_point, rates, result_point_rates, "Rates."),
     OBJECT(result_point, times, result_point_times, "Latencies."),
     OBJECT(result_point, flight, result_point_flight, "Requests in flight."),
+    OBJECT(result_point, others, result_point_others,
+           "Requests that are not jtok's, on a service that runs already: they share the energy."),
     QUANTITY(result_point, j_per_token, "Energy of the window over tokens that arrived in it.", UNIT("J/token")),
     QUANTITY(result_point, j_per_request, "Energy of the window over requests that ended well in it.", UNIT("J")),
     QUANTITY(result_point, j_per_total_token, "Energy of the window over input and output tokens.", UNIT("J/token")),
@@ -480,6 +492,9 @@ static const struct field result_fields[] = {
             "The startup, cut where the engine's log says what is done."),
     OBJECTS_AS("idle", result, loads.silences, loads.silence_count, result_silence, "Load 0.",
                FLAGS(FIELD_OMIT_ABSENT)),
+    TEXT_AS("ended_early", result, loads.ended_early,
+            "How its user ended it before its plan did, on a running service; missing: it went through.",
+            FLAGS(FIELD_OMIT_ABSENT)),
     OBJECTS_AS("loads", result, loads.points, loads.point_count, result_point, "Loads, one after another.",
                FLAGS(FIELD_OMIT_ABSENT)),
 };

@@ -273,6 +273,7 @@ struct result_silence {
     int64_t start_ns, end_ns;
     double duration_s;
     struct quantity average_w; /* all GPUs together, by the counter */
+    struct quantity others;    /* requests in the engine then, on a service that runs already: those of others */
 };
 
 /* How many requests. All but the first two are of those sent in the window (an open loop's: meant to be sent). Without
@@ -314,6 +315,13 @@ struct result_point_flight {
     bool overloaded; /* an open loop whose last third is over 1.1 times the middle one */
 };
 
+/* Requests that are not jtok's, on a service that runs already: they share the energy of the window. */
+struct result_point_others {
+    struct quantity token_share; /* of what the engine counted between its first and its last reading in the window */
+    struct quantity requests;    /* mean number running or waiting in it, beyond jtok's own */
+    bool seen;                   /* one of the two is more than it may be without any */
+};
+
 /* One point of the curve: a load and its window, what a watch saw, or a command. */
 struct result_point {
     int64_t number;                    /* from 0, in order of time */
@@ -329,6 +337,7 @@ struct result_point {
     struct result_point_rates rates;
     struct result_point_times times;
     struct result_point_flight flight;
+    struct result_point_others others;
     struct quantity j_per_token, j_per_request, j_per_total_token, j_per_good_token;
     double edge_j_per_token;         /* in the doubt of j_per_token; NaN: no value */
     struct quantity goodput_share;   /* good over sent */
@@ -344,6 +353,7 @@ struct result_loads {
     struct plan_slo slo;
     struct result_silence *silences; /* load 0: in order of time, the first one is before load 0 */
     size_t silence_count;
+    const char *ended_early; /* by its user, on a running service: a phrase; null: it was not */
     struct result_point *points;
     size_t point_count;
 };

@@ -165,6 +165,24 @@ static const char *joules_text(struct report *p, const struct quantity *j)
                                  : report_cell(p, j);
 }
 
+/* On a service that runs already. */
+static void put_others(struct report *p, const struct result_point *x)
+{
+    struct arena *a = &p->arena;
+    const struct result_point_others *o = &x->others;
+    if (p->r->loads.object != OBJECT_ATTACH)
+        return;
+    const char *tokens =
+        quantity_has_value(&o->token_share)
+            ? arena_format(a, "%s of the engine's tokens", report_percent(p, &o->token_share, true))
+            : arena_format(a, "tokens not known: %s", report_or(p, o->token_share.why, "not recorded"));
+    const char *requests =
+        quantity_has_value(&o->requests)
+            ? arena_format(a, "%s requests beside jtok's", report_cell(p, &o->requests))
+            : arena_format(a, "requests not known: %s", report_or(p, o->requests.why, "not recorded"));
+    named_line(p, "of others", arena_format(a, "%s; %s%s", tokens, requests, o->seen ? ": OTHERS WERE SERVED" : ""));
+}
+
 static void put_window(struct report *p, const struct result_point *x)
 {
     struct arena *a = &p->arena;
@@ -182,6 +200,7 @@ static void put_window(struct report *p, const struct result_point *x)
                arena_format(a, "%s in the middle third, %s in the last, %s at most%s",
                             report_cell(p, &x->flight.middle), report_cell(p, &x->flight.last),
                             number_text_i64(a, x->flight.peak), x->flight.overloaded ? ": OVERLOADED" : ""));
+    put_others(p, x);
     named_line(p, "delivery",
                x->lag.measurable
                    ? arena_format(a, "GPUs idle while requests were outstanding: %s of the window%s",

@@ -108,8 +108,9 @@ static void put_identity(struct screen *s)
         r->load.requests == ABSENT_I64
             ? "the"
             : screen_within(s, number_text_i64(&s->p.arena, r->load.requests), (double)r->load.requests, 9));
-    static const char burst[] = ", all at once", loads[] = ", by load";
-    const char *how = result_has_loads(r) ? loads : burst;
+    const char *how = r->loads.object == OBJECT_ATTACH ? ", attached"
+                      : result_has_loads(r)            ? ", by load"
+                                                       : ", all at once";
     screen_text(s, arena_format(a, "%s%s%s", what,
                                 columns_cut(a, report_or(p, r->about.scenario, "a set not recorded"),
                                             SCREEN_COLUMNS - columns_text(what) - columns_text(how)),

@@ -35,7 +35,7 @@ struct care {
 };
 
 struct cares {
-    struct care list[CODE_COUNT + FLAG_COUNT + 6];
+    struct care list[CODE_COUNT + FLAG_COUNT + 10];
     size_t n;
 };
 
@@ -120,6 +120,50 @@ static void care_watch(struct cares *c, const struct result_point *p)
         care_add(c, LOOK_MARK, "ended early", early + sizeof ended - 1);
 }
 
+/* Requests of others in the silence before a load. */
+static void care_silence(struct screen *s, struct cares *c)
+{
+    const struct result_loads *l = &s->r->loads;
+    for (size_t i = 0; i < l->silence_count; i++) {
+        const struct result_silence *x = &l->silences[i];
+        if (!quantity_has_value(&x->others) || !(x->others.value > 0))
+            continue;
+        care_add(c, LOOK_MARK, "others in the silence",
+                 arena_format(&s->p.arena, "The engine had %.3g requests before load %lld: its W are theirs, too.",
+                              x->others.value, (long long)x->before));
+        return;
+    }
+}
+
+static const char *others_text(struct screen *s, const struct result_point *p)
+{
+    const struct result_point_others *o = &p->others;
+    return quantity_has_value(&o->token_share)
+               ? arena_format(&s->p.arena, "%.3g %% of the engine's tokens in load %lld were not for jtok's requests.",
+                              100 * o->token_share.value, (long long)p->number)
+               : arena_format(&s->p.arena, "In load %lld the engine had %.3g requests more than jtok's, on average.",
+                              (long long)p->number, o->requests.value);
+}
+
+/* Requests of others in a load on a service that runs already: the first one that has some, or nobody can tell. */
+static void care_others(struct screen *s, struct cares *c)
+{
+    const struct result_loads *l = &s->r->loads;
+    const struct result_point *first = NULL;
+    bool known = false, reached = false;
+    for (size_t i = 0; i < l->point_count; i++) {
+        const struct result_point *p = &l->points[i];
+        reached |= p->reached;
+        known |= quantity_has_value(&p->others.token_share) || quantity_has_value(&p->others.requests);
+        first = !first && p->others.seen ? p : first;
+    }
+    if (first)
+        care_add(c, LOOK_MARK, "others", others_text(s, first));
+    else if (reached && !known)
+        care_add(c, LOOK_MARK, "others", "The service does not count, so requests of others can't be seen.");
+    care_silence(s, c);
+}
+
 /* What must not be read off the curve. */
 static void care_loads(struct screen *s, struct cares *c)
 {
@@ -135,6 +179,10 @@ static void care_loads(struct screen *s, struct cares *c)
         if (p->flight.overloaded)
             overloaded = overloaded ? arena_format(&s->p.arena, "%s, %s", overloaded, text) : text;
     }
+    if (l->object == OBJECT_ATTACH)
+        care_others(s, c);
+    if (l->ended_early)
+        care_add(c, LOOK_MARK, "ended early", arena_format(&s->p.arena, "It was ended %s.", l->ended_early));
     if (lost)
         care_add(c, LOOK_MARK, "load not reached", lost);
     if (overloaded)

@@ -51,7 +51,7 @@ void folder_note_residency(struct folder *f, struct stage_machine *m);
 void folder_note_engine(struct folder *f, const struct engine_identity *id, int64_t exit_status);
 
 /* Is what ran still what was frozen? A fact each: plan.requests_sha256, plan.work_sha256, plan.requests_count (`sent`:
- * formal requests that were recorded), and the snapshot's. */
+ * formal requests that were recorded; not where their user ended them early), and the snapshot's. */
 void folder_check_plan(struct folder *f, struct stage_machine *m, size_t sent);
 
 /* Closes the recorder and writes client.json (`client`: null without a formal stage) and run.json. False: a record was

@@ -264,6 +264,13 @@ bool load_submit(struct load *l)
     return l->start_ns != ABSENT_I64;
 }
 
+void load_finish(struct load *l)
+{
+    must(l->client && l->start_ns != ABSENT_I64);
+    if (l->draw)
+        client_finish(l->client);
+}
+
 void load_cancel(struct load *l)
 {
     must(l->client);

@@ -88,6 +88,10 @@ bool load_submit(struct load *l);
 int64_t load_lead_ns(const struct load *l);
 void load_begin(struct load *l, int64_t start_ns);
 
+/* A load that has begun, before its end: nothing more is sent from now on, and what is in flight runs to its end. A
+ * burst has sent everything. */
+void load_finish(struct load *l);
+
 /* Ends everything still open as cancelled; `ended` and `closed` follow. */
 void load_cancel(struct load *l);
 

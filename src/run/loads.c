@@ -12,6 +12,8 @@
 #define BURST_CONNECT_NS (MS_NS / 4)
 #define SCRAPE_NS        SECOND_NS
 #define CANCEL_LIMIT_NS  (5 * SECOND_NS)
+/* A boundary needs a sample behind it: so much more than two of the grid. */
+#define BEHIND_NS (SECOND_NS / 4)
 
 /* What the loads of one run share on their way. */
 struct going {
@@ -39,6 +41,19 @@ static bool has_ended(void *self)
     return l->ended;
 }
 
+/* On a running service its user may end a load (Ctrl-C), and the result follows. */
+static bool has_sent_or_is_asked(void *self)
+{
+    const struct load *l = self;
+    return l->last_ns != ABSENT_I64 || l->site->machine->asked;
+}
+
+static bool is_asked(void *self)
+{
+    const struct stage_machine *m = self;
+    return m->asked;
+}
+
 static bool is_closed(void *self)
 {
     const struct load *l = self;
@@ -55,6 +70,13 @@ static bool is_caught_up(void *self)
     return scrape_is_caught_up(self);
 }
 
+/* False where it was cut short, or where the user wants no further load. */
+static bool pause_until(struct stage_machine *m, int64_t t_ns)
+{
+    stage_wait(m, is_asked, m, t_ns);
+    return !m->asked && stage_pause(m, 0);
+}
+
 /* Silence up to the load's start, or, where opening its connections takes longer, up to what that takes. */
 static bool wait_silence(const struct going *g, struct load *l, int64_t start)
 {
@@ -62,13 +84,13 @@ static bool wait_silence(const struct going *g, struct load *l, int64_t start)
     if (load_is_paced(l)) {
         start = time_later(start, stage_now_ns(m) + load_lead_ns(l) + START_EARLY_NS);
         load_begin(l, start);
-        return stage_pause(m, start - START_EARLY_NS - stage_now_ns(m));
+        return pause_until(m, start - START_EARLY_NS);
     }
     int64_t connect = start - BURST_LEAD_NS - (int64_t)l->count * BURST_CONNECT_NS - METHOD_SILENCE_NS;
-    if (!stage_pause(m, time_later(connect - stage_now_ns(m), 0)))
+    if (!pause_until(m, connect))
         return false;
     load_connect(l);
-    return stage_wait(m, is_connected, l, INT64_MAX) && stage_pause(m, time_later(start - stage_now_ns(m), 0));
+    return stage_wait(m, is_connected, l, INT64_MAX) && pause_until(m, start);
 }
 
 static bool be_silent(const struct going *g, struct load *l, size_t first, int64_t since)
@@ -81,6 +103,8 @@ static bool be_silent(const struct going *g, struct load *l, size_t first, int64
     stage_enter(m, RUN_SILENCE);
     if (l->number > 0)
         return wait_silence(g, l, since + METHOD_SILENCE_LOADS_NS);
+    if (!g->service) /* the look before it was silent */
+        return wait_silence(g, l, since);
     scrape_start(g->asking->scrape, SCRAPE_NS);
     gpu_check(g->observer);
     return stage_wait(m, is_caught_up, g->asking->scrape, INT64_MAX) &&
@@ -119,7 +143,11 @@ static bool send_load(const struct going *g, struct load *l)
         stage_boundary(m, BOUNDARY_FORMAL_START, l->start_ns, NULL);
         scrape_note_before(g->asking->scrape);
     }
-    bool through = stage_wait(m, has_sent_all, l, INT64_MAX);
+    m->asks = !g->service;
+    bool through = stage_wait(m, has_sent_or_is_asked, l, INT64_MAX);
+    if (through && l->last_ns == ABSENT_I64)
+        load_finish(l);
+    through = through && stage_wait(m, has_sent_all, l, INT64_MAX);
     if (through)
         boundary(m, BOUNDARY_LOAD_LAST, l->last_ns, l);
     through = through && stage_wait(m, has_ended, l, INT64_MAX);
@@ -149,6 +177,19 @@ static bool go_through(const struct going *g, struct load *l, size_t first, int6
     return sent;
 }
 
+/* The last load's end, of a life, or of the loads on a running service, which its user may have ended. */
+static void end_loads(const struct going *g, int64_t end_ns)
+{
+    struct stage_machine *m = g->machine;
+    stage_boundary(m, BOUNDARY_FORMAL_END, end_ns, m->asked ? "asked" : NULL);
+    if (g->service) {
+        observer_watch_release(g->observer, end_ns);
+        return;
+    }
+    stage_wait(m, NULL, NULL, stage_now_ns(m) + 2 * g->observer->o.grid_ns + BEHIND_NS);
+    scrape_stop(g->asking->scrape);
+}
+
 bool stage_loads(struct stage_machine *m, struct service *s, struct observer *v, const struct asking *a,
                  struct load_list *loads, struct rec_client *ret_client)
 {
@@ -157,18 +198,16 @@ bool stage_loads(struct stage_machine *m, struct service *s, struct observer *v,
     bool through = true;
     size_t first = 0;
     int64_t since = stage_now_ns(m), end = ABSENT_I64;
-    for (size_t i = 0; i < loads->count && through; i++) {
+    for (size_t i = 0; i < loads->count && through && !m->asked; i++) {
         struct load *l = &loads->items[i];
         through = go_through(&g, l, first, since);
         first += l->sent;
         since = l->end_ns;
         end = l->sent > 0 ? time_later(end, l->end_ns) : end;
     }
-    if (end != ABSENT_I64) {
-        stage_boundary(m, BOUNDARY_FORMAL_END, end, NULL);
-        if (s)
-            observer_watch_release(v, end);
-    }
+    if (end != ABSENT_I64)
+        end_loads(&g, end);
+    m->asks = false;
     *ret_client = load_list_condition(loads);
-    return through;
+    return through || (m->asked && m->interrupts == 0 && m->failure.kind == ERR_NONE);
 }

@@ -28,6 +28,22 @@ struct resolving {
     struct resolved *r;
 };
 
+/* Of a service that runs already, what it calls its model's place stands in for a snapshot that nobody names. */
+static bool resolve_vocabulary(struct resolving *v, struct err *e)
+{
+    struct plan seen = *v->plan;
+    const char *root = v->r->running.open ? v->r->running.identity.found[PROPERTY_ROOT].value : NULL;
+    if (root && !seen.model.snapshot) {
+        bool here = root[0] == '/' && access(arena_format(v->arena, "%s/config.json", root), R_OK) == 0;
+        seen.model.snapshot = here ? root : NULL;
+        seen.model.id = root[0] == '/' ? seen.model.id : root;
+    }
+    if (!vocabulary_resolve(&seen, v->arena, e))
+        return false;
+    v->plan->requests.random = seen.requests.random;
+    return true;
+}
+
 static bool resolve_requests(struct resolving *v, struct err *e)
 {
     struct plan_requests *q = &v->plan->requests;
@@ -37,7 +53,7 @@ static bool resolve_requests(struct resolving *v, struct err *e)
     if (!engine_check_extra_body(v->plan, e))
         return false;
     bool random = plan_is_random(v->plan);
-    if (random && !vocabulary_resolve(v->plan, v->arena, e))
+    if (random && !resolve_vocabulary(v, e))
         return false;
     struct stat st;
     bool piped = !random && stat(q->file, &st) == 0 && !S_ISREG(st.st_mode);
@@ -385,12 +401,34 @@ static bool has_count(const struct resolving *v, struct err *e)
                    r->lack ? r->lack : "not read");
 }
 
+/* What its requests are, told before anybody is asked. */
+static bool check_running(struct resolving *v, struct err *e)
+{
+    struct problems problems;
+    problems_init(&problems, v->arena, NULL);
+    if (v->plan->object == OBJECT_ATTACH)
+        plan_check(v->plan, &problems);
+    return problems_none(&problems, ERR_PLAN, e);
+}
+
+/* What jtok sends to it, and whether that can be sent. */
+static bool resolve_its_load(struct resolving *v, struct err *e)
+{
+    size_t open = 0;
+    if (v->plan->object == OBJECT_WATCH)
+        return preflight_open_files(&v->r->preflight, 0, NULL, e);
+    if (!resolve_requests(v, e) || !resolve_loads(v, e))
+        return false;
+    resolve_count_requests(v->plan, &v->r->set, &open);
+    return preflight_open_files(&v->r->preflight, (int64_t)open, NULL, e) && can_connect(v, e);
+}
+
 static bool resolve_running(struct resolving *v, struct err *e)
 {
     struct resolved *r = v->r;
     struct plan *p = v->plan;
     struct ask ask;
-    if (!running_find(&r->running, p, v->arena, e))
+    if (!check_running(v, e) || !running_find(&r->running, p, v->arena, e))
         return false;
     find_secrets(v);
     ask_open(&ask, v->o->machine, &p->engine, r->api_key);
@@ -399,10 +437,10 @@ static bool resolve_running(struct resolving *v, struct err *e)
     if (!asked || (p->object == OBJECT_WATCH && !has_count(v, e)) || !signals_none(v->o->signals, e))
         return false;
     if (!device_open(&p->power, &r->device, e) || !running_gpus(&r->running, p, r->device, v->arena, e) ||
-        !resolve_gpu_names(p, v->arena, r, e) || !preflight_open_files(&r->preflight, 0, NULL, e))
+        !resolve_gpu_names(p, v->arena, r, e) || !resolve_its_load(v, e) || !signals_none(v->o->signals, e))
         return false;
     r->plan = p;
-    return signals_none(v->o->signals, e);
+    return true;
 }
 
 bool resolve(const struct plan *given, const struct resolve_options *o, struct arena *a, struct resolved *r,
@@ -414,7 +452,7 @@ bool resolve(const struct plan *given, const struct resolve_options *o, struct a
     *r = (struct resolved){0};
     preflight_init(&r->preflight, a);
     struct resolving v = {.o = o, .arena = a, .plan = plan, .r = r};
-    if (plan->object == OBJECT_ATTACH || plan->object == OBJECT_WATCH)
+    if (plan_is_running(plan))
         return resolve_running(&v, e);
     if (!resolve_texts(&v, e) || !resolve_gpus(&v, e))
         return false;

@@ -35,6 +35,12 @@ struct run {
 
 /* ---- life ---- */
 
+/* A service that jtok did not start. */
+static bool is_running(const struct run *r)
+{
+    return plan_is_running(r->given);
+}
+
 static void show(void *self)
 {
     struct run *r = self;
@@ -42,6 +48,7 @@ static void show(void *self)
         return;
     struct run_view v = view_make(&r->machine, &r->service, &r->observer, &r->formal, &r->rate);
     v.folder = r->folder.path;
+    v.running_service = is_running(r);
     v.window = r->watching.view;
     r->options->progress(r->options->self, &v);
 }
@@ -104,6 +111,19 @@ const char *const *run_warnings(const struct run *r, size_t *ret_count)
 
 /* ---- the parts ---- */
 
+/* A load on a service that is gone would only fail, request by request. */
+static void fail_gone(struct run *r)
+{
+    struct buf who = {0};
+    serving_describe(&r->resolved.running.serving, &who);
+    stage_fail(
+        &r->machine, ERR_ENGINE,
+        "The service at %s ended in the stage \"%s\": %s is gone, or is another process now. Its own output says "
+        "why. Start it again, and measure again.",
+        r->resolved.plan->attach.url, run_stage_names[r->machine.stage], buf_text(&who));
+    buf_done(&who);
+}
+
 static void on_show(struct timer *t)
 {
     struct run *r = t->owner;
@@ -111,13 +131,9 @@ static void on_show(struct timer *t)
     struct err e;
     if (r->folder.recorder && recorder_failed(r->folder.recorder, &e))
         stage_fail_with(&r->machine, &e);
+    if (r->resolved.plan->object == OBJECT_ATTACH && !serving_lives(&r->resolved.running.serving))
+        fail_gone(r);
     loop_timer_set(r->loop, t, clock_now_ns() + TICK_NS);
-}
-
-/* A service that jtok did not start. */
-static bool is_running(const struct run *r)
-{
-    return r->resolved.plan->object == OBJECT_ATTACH || r->resolved.plan->object == OBJECT_WATCH;
 }
 
 static bool begin_recording(struct run *r, struct err *e)
@@ -260,7 +276,7 @@ static const struct stage loaded_life[] = {
 static bool go_look(void *self)
 {
     struct run *r = self;
-    return stage_look(&r->watching, &r->observer);
+    return stage_look(&r->watching, &r->observer, r->resolved.plan->object == OBJECT_ATTACH ? &r->scrape : NULL);
 }
 
 static bool go_window(void *self)
@@ -270,6 +286,7 @@ static bool go_window(void *self)
 }
 
 static const struct stage watched[] = {{go_look, NULL}, {go_window, NULL}};
+static const struct stage attached[] = {{go_look, NULL}, {go_loads, NULL}};
 
 /* The stages of each object. */
 static const struct stage_list {
@@ -277,6 +294,7 @@ static const struct stage_list {
     size_t count;
 } stage_lists[] = {
     [OBJECT_LIFE] = {whole_life, sizeof whole_life / sizeof *whole_life},
+    [OBJECT_ATTACH] = {attached, sizeof attached / sizeof *attached},
     [OBJECT_WATCH] = {watched, sizeof watched / sizeof *watched},
 };
 
@@ -319,7 +337,7 @@ bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
     bool whole = stage_run(&r->machine, list->stages, list->count, r, &through);
     close_parts(r);
     stage_enter(&r->machine, RUN_DONE);
-    if (through && !is_running(r))
+    if (through && r->resolved.plan->object != OBJECT_WATCH)
         folder_check_plan(&r->folder, &r->machine, load_list_answered(&r->formal));
     finish_records(r);
     *ret_outcome = (struct run_outcome){

@@ -59,7 +59,8 @@ struct run_view {
     const char *note;                        /* last thing worth telling: a line of the engine's log; null */
     const char *folder;                      /* null before it is made */
     bool interrupted;
-    bool asked; /* to end the window */
+    bool asked;           /* to end the window, or the load */
+    bool running_service; /* that jtok did not start */
     struct window_view window;
 };
 

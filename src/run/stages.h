@@ -40,7 +40,9 @@ bool stage_formal(struct stage_machine *m, struct service *s, struct observer *v
 /* The plan's loads, one behind the other (METHOD section 11), each with its silence before it: 10 s before the first, 5
  * s before each further one. Boundaries: load_start, load_last, load_end of each, with its number as the note;
  * formal_start with the first one's start and formal_end with the last one's end, so that a life's stages touch as they
- * always do. `s` may be null (a server that is not jtok's); the release is then not watched. `loads` is made by
+ * always do. `s` may be null: a server that is not jtok's. Then the look before stands for the first silence, the
+ * release is not watched, and from the first load on the first signal is a wish: what is in flight runs to its end, no
+ * further load is sent, and formal_end has the note "asked". `loads` is made by
  * load_list_plan. */
 bool stage_loads(struct stage_machine *m, struct service *s, struct observer *v, const struct asking *a,
                  struct load_list *loads, struct rec_client *ret_client);

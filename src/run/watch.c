@@ -35,11 +35,13 @@ static void note_service(struct watching *w)
     stage_fact(m, "service.count_at_end", CHECK_NOT_JUDGED, NULL, engine_counts_at_end(r->source) ? "yes" : "no");
 }
 
-bool stage_look(struct watching *w, struct observer *v)
+bool stage_look(struct watching *w, struct observer *v, struct scrape *c)
 {
     struct stage_machine *m = w->machine;
     stage_enter(m, RUN_LOOK);
     note_service(w);
+    if (c)
+        scrape_start(c, SCRAPE_NS);
     /* The grid needs a sample before whatever begins. */
     bool through = stage_pause(m, v->t0_ns - stage_now_ns(m) + time_of_seconds(w->plan->attach.look_s) + v->o.grid_ns);
     if (through && !w->running->unseen)

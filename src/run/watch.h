@@ -32,8 +32,9 @@ struct watching {
 
 void watching_open(struct watching *w, struct stage_machine *m, const struct plan *plan, const struct running *running);
 
-/* Power is sampled, and the facts of the service and its GPUs are written down, for attach.look_s. */
-bool stage_look(struct watching *w, struct observer *v);
+/* Power is sampled, and the facts of the service and its GPUs are written down, for attach.look_s. `c` is read each
+ * second from here on: who else sends requests is seen; null: not yet. */
+bool stage_look(struct watching *w, struct observer *v, struct scrape *c);
 
 bool stage_window(struct watching *w, struct observer *v, struct scrape *c);
 

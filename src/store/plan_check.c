@@ -138,10 +138,23 @@ static void check_path(const char *key, const char *path, bool may_be_empty, str
         problems_add(p, key, "The path '%s' must start with '/'.", path);
 }
 
+/* A service that runs already says itself what it is, and its GPUs are found: none of that is missing. */
+static void check_required(const struct plan *plan, struct problems *p)
+{
+    const char *word = "";
+    struct plan found = *plan;
+    if (plan_is_running(plan)) {
+        found.model.id = word;
+        found.engine.command = found.gpus = &word;
+        found.engine.command_count = found.gpu_count = 1;
+    }
+    schema_check_required(&plan_schema, &found, p);
+}
+
 void plan_check(const struct plan *plan, struct problems *p)
 {
     must(plan && p && p->arena);
-    schema_check_required(&plan_schema, plan, p);
+    check_required(plan, p);
     check_not_null(plan, p);
     check_path("engine.health_path", plan->engine.health_path, false, p);
     check_path("engine.metrics_path", plan->engine.metrics_path, true, p);

@@ -406,6 +406,123 @@ static void load_0(void **state)
     made_done(&m);
 }
 
+/* ---- a service that runs already ---- */
+
+static void reading(struct made *m, double t, double tokens, double running, double waiting)
+{
+    m->r.metrics[m->r.metrics_count++] = (struct rec_metrics){.t_ns = at_s(t),
+                                                              .took_ns = at_s(0.02),
+                                                              .running = running,
+                                                              .waiting = waiting,
+                                                              .generation_tokens = tokens,
+                                                              .requests_ended = 0};
+}
+
+/* As above, attached: `others` tokens of others came between the readings of load 0's window at 21 and 24 s, `running`
+ * requests of theirs were there, and `before` in the look. `counts`: the engine has a count at all. */
+static void attach(struct made *m, double others, double running, double before, bool counts)
+{
+    make(m, 2);
+    m->r.plan.object = OBJECT_ATTACH;
+    m->r.metrics = arena_array(&m->arena, 16, sizeof *m->r.metrics);
+    double none = counts ? 0 : (double)NAN;
+    reading(m, 18.5, none + 1000, before, 0);
+    reading(m, 19.5, none + 1000, before, 0);
+    for (int i = 0; i < 4; i++)
+        reading(m, 21 + i, none + 1002 + 2 * i + others * i / 3, 2 + running / 2, running / 2);
+}
+
+/* Power is that of the 2 s before the load, and the requests in the engine then are those of others. */
+static void load_0_is_the_look(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct made m;
+        attach(&m, 0, 0, 3 * i, true);
+        const struct result r = analyse(&m);
+        const struct result_silence *x = &r.loads.silences[0];
+        assert_int_equal(x->start_ns, at_s(17.9));
+        assert_int_equal(x->end_ns, at_s(19.9));
+        assert_close(x->average_w.value, 100, 1e-6);
+        assert_close(x->others.value, 3 * i, 1e-9);
+        made_done(&m);
+    }
+    struct made m;
+    make(&m, 2);
+    assert_int_equal(analyse(&m).loads.silences[0].others.state, Q_NOT_RECORDED);
+    made_done(&m);
+}
+
+/* Six tokens of jtok's arrive in (21.02, 24.02], the two requests of it are in flight on average. The readings may be
+ * off by 0.02 s each and by 0.12 s against the streams: 0.28 s of the 3 s between them. */
+static void who_else_was_served(void **state)
+{
+    (void)state;
+    static const struct {
+        double others, running, share, requests;
+        bool counts, seen, excluded;
+    } cases[] = {
+        {0, 0, 0, 0, true, false, false},             /* nobody */
+        {6, 1, 0.5, 1, true, true, true},             /* half of all tokens, by one more request */
+        {0.6, 0, 0.6 / 6.6, 0, true, false, false},   /* within what the readings may be off by */
+        {0.65, 0, 0.65 / 6.65, 0, true, true, false}, /* just beyond: named, but not certainly 2 % */
+        {0, 4, NAN, 4, false, true, true},            /* no count of tokens: by the requests */
+        {0, 0.4, NAN, 0.4, false, false, false},      /* under half a request */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made m;
+        attach(&m, cases[i].others, cases[i].running, 0, cases[i].counts);
+        const struct result r = analyse(&m);
+        const struct result_point *p = &r.loads.points[0];
+        assert_close(p->others.requests.value, cases[i].requests, 1e-9);
+        assert_int_equal(quantity_has_value(&p->others.token_share), cases[i].counts);
+        if (cases[i].counts) {
+            assert_close(p->others.token_share.value, cases[i].share, 1e-9);
+            assert_close(p->others.token_share.instrument, 0.28 / 3, 1e-9);
+        }
+        assert_int_equal(p->others.seen, cases[i].seen);
+        assert_int_equal(p->j_per_token.state, cases[i].excluded ? Q_EXCLUDED : Q_MEASURED);
+        assert_close(p->j_per_token.value, 150, 1e-9);
+        made_done(&m);
+    }
+}
+
+/* What a failed request got is not known, and nobody else's can be told from it. */
+static void with_failures_tokens_do_not_tell(void **state)
+{
+    (void)state;
+    struct made m;
+    attach(&m, 6, 0, 0, true);
+    m.r.requests[3].verdict = VERDICT_HTTP_STATUS;
+    const struct result r = analyse(&m);
+    assert_int_equal(r.loads.points[0].others.token_share.state, Q_UNDEFINED);
+    assert_true(quantity_has_value(&r.loads.points[0].others.requests));
+    made_done(&m);
+}
+
+/* Its user may end it: load 0 then lacks requests of the plan, load 1 never came, and that is no fault. */
+static void what_its_user_ended_stands(void **state)
+{
+    (void)state;
+    for (int asked = 0; asked < 2; asked++) {
+        struct made m;
+        attach(&m, 0, 0, 0, true);
+        m.r.plan.loads[0].count = 100;
+        m.r.request_count = 4;
+        m.r.boundary_count = 4; /* to the end of load 0 */
+        mark(&m, 29, BOUNDARY_FORMAL_END, asked ? "asked" : NULL);
+        const struct result r = analyse(&m);
+        assert_int_equal(r.checks[CODE_REQUEST_UNACCOUNTED].outcome, asked ? CHECK_PASSED : CHECK_FAILED);
+        if (asked)
+            assert_string_equal(r.loads.ended_early, "by its user, 4.6 s into load 0");
+        else
+            assert_null(r.loads.ended_early);
+        assert_true(r.loads.points[0].reached);
+        assert_false(r.loads.points[1].reached);
+        made_done(&m);
+    }
+}
+
 /* ---- what the run is worth ---- */
 
 static void each_object_has_its_checks(void **state)
@@ -508,6 +625,10 @@ int main(void)
                                        cmocka_unit_test(a_failure_in_the_window),
                                        cmocka_unit_test(windows_close),
                                        cmocka_unit_test(load_0),
+                                       cmocka_unit_test(load_0_is_the_look),
+                                       cmocka_unit_test(who_else_was_served),
+                                       cmocka_unit_test(with_failures_tokens_do_not_tell),
+                                       cmocka_unit_test(what_its_user_ended_stands),
                                        cmocka_unit_test(each_object_has_its_checks),
                                        cmocka_unit_test(the_table_of_checks_is_true),
                                        cmocka_unit_test(a_run_of_loads_is_valid_or_excluded),

@@ -218,6 +218,43 @@ static void time_ends_an_open_loop(void **state)
     timed_server_stop(s);
 }
 
+static void finish(struct timer *t)
+{
+    struct paced *p = t->owner;
+    client_finish(p->client);
+    client_finish(p->client); /* once is enough */
+}
+
+/* Of a load of minutes, by time or by count, open or closed: ended half a second after its start, or before it. What
+ * was sent by then runs to its end, nothing is sent behind it, and what was not due leaves no record. */
+static void a_load_can_be_finished(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        bool closed = i & 1, by_time = i & 2, early = i & 4;
+        struct timed_server *s = timed_server_start(300 * MS_NS);
+        struct paced *p = paced_new(s->port);
+        p->count = 3000;
+        p->distance_ns = 10 * MS_NS;
+        p->pace.in_flight = closed ? 4 : 0;
+        p->pace.for_ns = by_time ? 60 * SECOND_NS : INT64_MAX;
+        paced_begin(p);
+        int64_t when = p->start_ns + (early ? -20 : 500) * MS_NS;
+        struct timer t = {.fire = finish, .owner = p};
+        loop_timer_set(p->loop, &t, when + p->o.origin_ns);
+        paced_end(p);
+        assert_true(early ? p->given <= (closed ? 0 : 1) : p->given >= (closed ? 4 : 40));
+        assert_true(p->last_ns >= when && p->last_ns < when + 200 * MS_NS);
+        assert_int_equal(p->ends, 1);
+        for (size_t k = 0; k < p->given; k++) {
+            assert_int_equal(p->got[k].verdict, VERDICT_OK);
+            assert_true(p->recorded[k] && p->got[k].submit_ns <= p->last_ns);
+        }
+        paced_free(p);
+        timed_server_stop(s);
+    }
+}
+
 /* Nobody listens: each request fails at its time, and its reason is recorded. */
 static void an_open_loop_without_a_server(void **state)
 {
@@ -458,6 +495,7 @@ int main(void)
         cmocka_unit_test(sent_at_intended_times),
         cmocka_unit_test(a_stall_is_in_every_request_that_it_hit),
         cmocka_unit_test(time_ends_an_open_loop),
+        cmocka_unit_test(a_load_can_be_finished),
         cmocka_unit_test(an_open_loop_without_a_server),
         cmocka_unit_test(room_is_filled_at_once),
         cmocka_unit_test(time_ends_a_closed_loop),

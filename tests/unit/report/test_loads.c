@@ -54,7 +54,8 @@ static struct result a_curve(struct arena *a, size_t loads)
     r.loads.object = OBJECT_LIFE;
     r.loads.standing = STANDING_VALID;
     r.loads.silences = arena_array(a, 1, sizeof *r.loads.silences);
-    r.loads.silences[0] = (struct result_silence){0, 10, 20, 10, q(120.34, 0.1)};
+    r.loads.silences[0] =
+        (struct result_silence){0, 10, 20, 10, q(120.34, 0.1), quantity_absent(Q_NOT_RECORDED, "made")};
     r.loads.silence_count = 1;
     r.loads.points = arena_array(a, loads, sizeof *r.loads.points);
     r.loads.point_count = loads;

@@ -131,6 +131,30 @@ static void later_checks_know_the_place(void **state)
         "plan.yaml:6:21: requests.lengths.max: 3 is below min, which is 9.\n");
 }
 
+/* A service that runs already says itself what it is; what is sent to it must be said all the same. */
+static void a_running_service_needs_no_command(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    for (int o = OBJECT_LIFE; o <= OBJECT_ATTACH; o++) {
+        struct plan plan;
+        struct problems p;
+        struct buf text = {0};
+        plan_defaults(&plan);
+        plan.object = (enum run_object)o;
+        plan.gpu_count = 0;
+        problems_init(&p, &a, NULL);
+        plan_check(&plan, &p);
+        problems_print(&p, &text);
+        assert_int_equal(strstr(buf_text(&text), "engine.command") != NULL, o == OBJECT_LIFE);
+        assert_int_equal(strstr(buf_text(&text), "model.id") != NULL, o == OBJECT_LIFE);
+        assert_int_equal(strstr(buf_text(&text), "gpus") != NULL, o == OBJECT_LIFE);
+        assert_non_null(strstr(buf_text(&text), "requests.file"));
+        buf_done(&text);
+    }
+    arena_done(&a);
+}
+
 static void yaml_tricks_are_refused(void **state)
 {
     static const struct {
@@ -388,11 +412,17 @@ static void the_list_fits_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(ten_lines_make_a_plan),       TEST(all_errors_come_at_once),
-        TEST(later_checks_know_the_place), TEST(yaml_tricks_are_refused),
-        TEST(deep_brackets_end_soon),      TEST(empty_file_changes_nothing),
-        TEST(encodings_of_a_file),         TEST(set_overrides),
-        TEST(set_errors_name_the_key),     TEST(round_trips),
+        TEST(ten_lines_make_a_plan),
+        TEST(all_errors_come_at_once),
+        TEST(later_checks_know_the_place),
+        TEST(yaml_tricks_are_refused),
+        cmocka_unit_test(a_running_service_needs_no_command),
+        TEST(deep_brackets_end_soon),
+        TEST(empty_file_changes_nothing),
+        TEST(encodings_of_a_file),
+        TEST(set_overrides),
+        TEST(set_errors_name_the_key),
+        TEST(round_trips),
         TEST(the_list_fits_an_error),
     };
 
