@@ -138,6 +138,10 @@ static void put_server_info(const struct options *o, struct buf *b)
     wire_text(b, o->served_name);
     buf_str(b, ",\"dtype\":");
     wire_text(b, o->dtype);
+    buf_fmt(b,
+            ",\"revision\":null,\"quantization\":null,\"kv_cache_dtype\":\"auto\",\"attention_backend\":\"triton\","
+            "\"disable_radix_cache\":%s,\"chunked_prefill_size\":%lld,\"max_running_requests\":null,\"ep_size\":1",
+            o->prefix_cache ? "false" : "true", (long long)o->batched_tokens);
     buf_str(b, ",\"version\":\"" VERSION "\"}");
 }
 

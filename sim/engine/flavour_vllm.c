@@ -62,6 +62,7 @@ static void say_core(const struct start *s)
          (long long)o->tensor_parallel, o->quantization, o->served_name, o->prefix_cache ? "True" : "False");
     CORE("parallel_state.py:1588", "world_size=%lld rank=0 local_rank=0 backend=nccl", (long long)o->tensor_parallel);
     CORE("model_runner.py:281", "Loading model from scratch...");
+    CORE("cuda.py:480", "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'TRITON_ATTN'].");
 }
 
 /* 919824 as 919,824. */
@@ -215,6 +216,11 @@ static void put_metrics(const struct metrics *m, const struct options *o, struct
     put(b, o, "prompt_tokens_total", "counter", "Number of prefill tokens processed.", (double)m->prompt_tokens);
     put(b, o, "generation_tokens_total", "counter", "Number of generation tokens processed.",
         (double)m->generation_tokens);
+    put_head(b, "cache_config_info", "gauge", "Information of the LLMEngine CacheConfig");
+    put_sample(b, o, "cache_config_info",
+               o->prefix_cache ? "cache_dtype=\"auto\",enable_prefix_caching=\"True\","
+                               : "cache_dtype=\"auto\",enable_prefix_caching=\"False\",",
+               1);
     put_head(b, "request_success_total", "counter", "Count of successfully processed requests.");
     put_sample(b, o, "request_success_total", "finished_reason=\"stop\",", (double)m->stopped);
     put_sample(b, o, "request_success_total", "finished_reason=\"length\",", (double)m->length);

@@ -6,10 +6,10 @@
 #include "cli/help.h"
 #include "cli/show.h"
 
-const struct command *const commands[] = {&cmd_run,     &cmd_attach, &cmd_watch,   &cmd_stat,     &cmd_demo,
-                                          &cmd_doctor,  &cmd_report, &cmd_analyze, &cmd_verify,   &cmd_list,
-                                          &cmd_compare, &cmd_gate,   &cmd_rank,    &cmd_estimate, &cmd_method,
-                                          &cmd_schema,  &cmd_docs,   &cmd_help,    NULL};
+const struct command *const commands[] = {&cmd_run,    &cmd_attach,   &cmd_watch,  &cmd_stat,    &cmd_demo,
+                                          &cmd_doctor, &cmd_identify, &cmd_report, &cmd_analyze, &cmd_verify,
+                                          &cmd_list,   &cmd_compare,  &cmd_gate,   &cmd_rank,    &cmd_estimate,
+                                          &cmd_method, &cmd_schema,   &cmd_docs,   &cmd_help,    NULL};
 enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
 
 const struct command *command_find(const char *name, struct err *e)

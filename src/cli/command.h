@@ -36,8 +36,9 @@ struct command {
     bool (*run)(struct call *c, struct err *e);
 };
 
-extern const struct command cmd_run, cmd_attach, cmd_watch, cmd_stat, cmd_demo, cmd_doctor, cmd_report, cmd_analyze,
-    cmd_verify, cmd_compare, cmd_gate, cmd_rank, cmd_list, cmd_estimate, cmd_method, cmd_schema, cmd_docs, cmd_help;
+extern const struct command cmd_run, cmd_attach, cmd_watch, cmd_stat, cmd_demo, cmd_doctor, cmd_identify, cmd_report,
+    cmd_analyze, cmd_verify, cmd_compare, cmd_gate, cmd_rank, cmd_list, cmd_estimate, cmd_method, cmd_schema, cmd_docs,
+    cmd_help;
 
 /* All of them, in the order of `jtok help`; null-terminated. */
 extern const struct command *const commands[];

@@ -9,6 +9,7 @@
 #include "analysis/gate.h"
 #include "analysis/stat.h"
 #include "app/doctor.h"
+#include "app/identify.h"
 #include "app/listing.h"
 #include "app/prove.h"
 #include "app/run_list.h"
@@ -22,6 +23,7 @@ void text_ranking(const struct ranked_runs *k, struct arena *a, struct buf *out)
 void text_estimates(const struct result *r, const struct estimate *list, size_t n, struct arena *a, struct buf *out);
 void text_listing(const struct listed_run *runs, size_t n, struct arena *a, struct buf *out);
 void text_method(struct arena *a, struct buf *out);
+void text_identification(const struct identification *d, struct arena *a, struct buf *out);
 void text_doctor(const struct doctor *d, struct arena *a, struct buf *out);
 
 /* A command's energy: a dozen lines for a single run. `kept`: the folder that its run folders are in; null: none is. */

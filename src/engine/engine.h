@@ -197,6 +197,7 @@ struct engine_identity {
     bool models_answered;
     const char *model;  /* the id among /v1/models that requests will carry, else the first */
     const char *models; /* all ids, joined by ", "; of many the first */
+    const char *owner;  /* of that model, where it is an engine's name: "sglang" */
     struct engine_finding found[PROPERTY_COUNT];
     double weights_s, model_loading_s, compile_s, graphs_s, init_s; /* as the log tells them; NaN */
     double model_gib;

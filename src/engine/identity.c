@@ -144,7 +144,7 @@ static bool read_entries(const struct plan *p, struct json *j, struct engine_ide
     return k == JSON_ARRAY_END;
 }
 
-static void take_models(struct engine_identity *id, const struct models *all)
+static void take_models(const struct plan *p, struct engine_identity *id, const struct models *all)
 {
     const struct model_entry *m = &all->entry;
     const char *length = m->context_length > 0 ? arena_format(id->arena, "%lld", (long long)m->context_length) : "";
@@ -152,8 +152,14 @@ static void take_models(struct engine_identity *id, const struct models *all)
     id->model = m->id;
     if (all->count > MODELS_LISTED)
         id->models = arena_format(id->arena, "%s and %zu more", id->models, all->count - MODELS_LISTED);
+    if (engine_named(m->owner))
+        id->owner = m->owner;
+    if (!id->name && engine_of(p)->any_server)
+        id->name = id->owner;
+    const struct engine *g = id->owner ? engine_named(id->owner) : engine_found(p, id);
+    const char *root = m->root && (g->any_server || g->root_is_model) ? m->root : ""; /* else the served name again */
     property_found(id, PROPERTY_MODEL, SOURCE_ANSWER, span_of(m->id), MODELS_PATH ", id");
-    property_found(id, PROPERTY_ROOT, SOURCE_ANSWER, span_of(m->root ? m->root : ""), MODELS_PATH ", root");
+    property_found(id, PROPERTY_ROOT, SOURCE_ANSWER, span_of(root), MODELS_PATH ", root");
     property_found(id, PROPERTY_CONTEXT, SOURCE_ANSWER, span_of(length), MODELS_PATH ", max_model_len");
 }
 
@@ -180,9 +186,7 @@ bool engine_read_models(const struct plan *p, struct engine_identity *id, int st
                        "The engine's answer to /v1/models is not a list of models. Is another server on the engine's "
                        "port? It answers: %s",
                        body_beginning(body, SHOWN, id->arena));
-    take_models(id, &all);
-    if (!id->name && engine_of(p)->any_server && engine_named(all.entry.owner))
-        id->name = all.entry.owner;
+    take_models(p, id, &all);
     return true;
 }
 

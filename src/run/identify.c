@@ -24,15 +24,21 @@ enum identified identify_ask(struct ask *ask, const struct plan *p, struct engin
                              struct err *e)
 {
     must(id->arena && answer);
-    const char *older, *metrics = engine_metrics_path(p);
+    const char *older;
     enum identified came = IDENTIFIED;
     for (size_t i = 0; came == IDENTIFIED && engine_question(p, id, i, &older); i++)
         came = ask_one(ask, p, id, i, answer, e);
-    if (came != IDENTIFIED || !metrics || !engine_has_labels(p, id))
-        return came;
+    return came;
+}
+
+bool identify_ask_labels(struct ask *ask, const struct plan *p, struct engine_identity *id, struct answer *answer)
+{
+    const char *metrics = engine_metrics_path(p);
+    if (!metrics || !engine_has_labels(p, id))
+        return true;
     if (!ask_wait(ask, metrics, limit_ns, answer))
-        return IDENTIFY_BROKEN;
+        return false;
     if (answer_status(answer) == 200)
         engine_read_labels(p, id, buf_span(&answer->body));
-    return IDENTIFIED;
+    return true;
 }

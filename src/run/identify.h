@@ -12,8 +12,11 @@ enum identified {
     IDENTIFY_BROKEN, /* the run failed or was interrupted meanwhile */
 };
 
-/* `answer` must be zeroed or hold an earlier answer. /metrics is asked only where its labels say something. */
+/* `answer` must be zeroed or hold an earlier answer. */
 enum identified identify_ask(struct ask *ask, const struct plan *p, struct engine_identity *id, struct answer *answer,
                              struct err *e);
+
+/* Asks /metrics for its labels, where they say something. False: the run failed or was interrupted meanwhile. */
+bool identify_ask_labels(struct ask *ask, const struct plan *p, struct engine_identity *id, struct answer *answer);
 
 #endif

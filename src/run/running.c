@@ -72,8 +72,8 @@ static bool is_here(const struct plan *p, const struct address *list, int n, str
     for (int i = 0; i < n; i++)
         if (!address_is_local(&list[i]))
             return err_set(e, ERR_REFUSED,
-                           "%s is %s, which is not an address of this machine, so its energy can't be measured from "
-                           "here. Run jtok on the machine that has the GPUs.",
+                           "%s is %s, which is not an address of this machine. jtok looks only at services of the "
+                           "machine that it runs on: run it on the one that has the GPUs.",
                            p->attach.url, list[i].text);
     return true;
 }
@@ -157,7 +157,7 @@ static bool ask_metrics(struct running *r, struct plan *p, struct ask *ask, stru
 /* A plan can name some engines; any other is named by its own words. */
 static void take_kind(struct running *r, struct plan *p)
 {
-    const char *name = r->source ? r->source : r->identity.name; /* who owns its models */
+    const char *name = r->source ? r->source : r->identity.owner;
     int kind = name ? name_index(engine_kind_names, span_of(name)) : -1;
     p->engine.kind = kind >= 0 ? (enum engine_kind)kind : ENGINE_OPENAI;
     if (kind < 0 && r->source)
@@ -179,6 +179,8 @@ bool running_ask(struct running *r, struct plan *p, struct ask *ask, struct err 
     bool asked = ask_models(r, p, ask, &answer, e) && ask_metrics(r, p, ask, &answer, e);
     if (asked)
         take_kind(r, p);
+    if (asked && r->source) /* the last answer was that of /metrics */
+        engine_read_labels(p, &r->identity, buf_span(&answer.body));
     asked = asked && ask_identity(r, p, ask, &answer, e);
     buf_done(&answer.body);
     if (!asked)

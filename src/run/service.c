@@ -257,8 +257,9 @@ bool service_identify(struct service *s, struct ask *ask)
     struct err e;
     bool read = read_models(s, ask, &answer);
     enum identified came = read ? identify_ask(ask, s->plan, &s->identity, &answer, &e) : IDENTIFY_BROKEN;
+    bool asked = came == IDENTIFIED && identify_ask_labels(ask, s->plan, &s->identity, &answer);
     buf_done(&answer.body);
-    if (came != IDENTIFIED)
+    if (!asked)
         return came == IDENTIFY_WRONG && stage_fail_with(s->machine, &e);
     struct rec_fact *facts;
     size_t n;
