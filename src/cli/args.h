@@ -34,6 +34,7 @@ struct option {
     bool many;                    /* instead of a field, one row a command: given often, its values are args.many */
     const char *plan_key;         /* instead of a field: "requests.count" */
     bool commas;                  /* of a plan key: a list, with commas between */
+    bool no_preset;               /* of a plan key: here its default is not what comes without the option */
     const char *const *plan_with; /* of a plan key: further KEY=VALUE that it sets; null-terminated, or null */
     /* Of a plan key that is an object: the value as settings KEY=VALUE of it, null-terminated, of the arena. */
     const char *const *(*plan_settings)(const char *value, const char *plan_key, struct arena *a);

@@ -60,6 +60,8 @@ void help_option_doc(const struct option *o, struct buf *out)
     if (help_option_names(o)) {
         buf_str(out, ": ");
         help_put_names(f->names, f->has_preset ? (int)f->preset : -1, out);
+    } else if (o->no_preset) {
+        must(o->doc); /* which says what comes */
     } else if (f && f->preset_text) {
         buf_fmt(out, " (default: %s)", f->preset_text);
     } else if (f && f->has_preset && f->type != FIELD_BOOL) {

@@ -12,6 +12,7 @@
      "LIST",                                                                                                           \
      .plan_key = "gpus",                                                                                               \
      .commas = true,                                                                                                   \
+     .no_preset = true,                                                                                                \
      .doc = "GPUs of the service: indexes, UUIDs, PCI addresses, or all. Without it, those of the processes behind "   \
             "the port."},                                                                                              \
     {                                                                                                                  \

@@ -496,6 +496,12 @@ static inline bool result_has_loads(const struct result *r)
     return !ENUM_ABSENT(r->loads.object);
 }
 
+/* Of a service that ran before jtok came, and goes on behind it? */
+static inline bool result_is_running(const struct result *r)
+{
+    return r->loads.object == OBJECT_ATTACH || r->loads.object == OBJECT_WATCH;
+}
+
 /* Does the run carry this flag? */
 bool result_carries(const struct result *r, enum flag_code flag);
 

@@ -176,13 +176,16 @@ void report_full(const struct result *r, const struct report_options *options, s
     put_title(&p);
     buf_byte(p.out, '\n');
     full_trust(&p);
-    if (result_has_loads(r)) {
+    if (result_is_running(r)) { /* no stage is jtok's, and nothing comes to rest */
+        full_loads(&p);
+    } else if (result_has_loads(r)) {
         full_loads(&p);
         full_stages(&p);
+        full_gpus(&p);
     } else {
         put_burst(&p);
+        full_gpus(&p);
     }
-    full_gpus(&p);
     full_checks(&p);
     report_done(&p, options->colour, out);
 }

@@ -174,13 +174,25 @@ static void put_others(struct report *p, const struct result_point *x)
         return;
     const char *tokens =
         quantity_has_value(&o->token_share)
-            ? arena_format(a, "%s of the engine's tokens", report_percent(p, &o->token_share, true))
+            ? arena_format(a, "%.2f ± %.2f %% of the engine's tokens", 100 * o->token_share.value,
+                           100 * o->token_share.instrument)
             : arena_format(a, "tokens not known: %s", report_or(p, o->token_share.why, "not recorded"));
     const char *requests =
         quantity_has_value(&o->requests)
             ? arena_format(a, "%s requests beside jtok's", report_cell(p, &o->requests))
             : arena_format(a, "requests not known: %s", report_or(p, o->requests.why, "not recorded"));
     named_line(p, "of others", arena_format(a, "%s; %s%s", tokens, requests, o->seen ? ": OTHERS WERE SERVED" : ""));
+}
+
+/* Each GPU's power in the window, where there are several. */
+static void put_gpus(struct report *p, const struct result_stage *window)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < window->gpu_count; i++)
+        text = arena_format(&p->arena, "%s%sGPU %lld %s W", text ? text : "", text ? ", " : "",
+                            (long long)window->gpus[i].gpu, report_cell(p, &window->gpus[i].average_w));
+    if (window->gpu_count > 1)
+        named_line(p, "each", text);
 }
 
 static void put_window(struct report *p, const struct result_point *x)
@@ -191,6 +203,7 @@ static void put_window(struct report *p, const struct result_point *x)
                             full_seconds(p, (double)x->window.start_ns / 1e9),
                             full_seconds(p, (double)x->window.end_ns / 1e9),
                             number_text_instrument(a, &x->window.energy.headline)));
+    put_gpus(p, &x->window);
     named_line(p, "tokens",
                arena_format(a, "%s out and %s in; not counted: %s before the window (%s), %s after it (%s)",
                             number_text_i64(a, x->tokens.output), number_text_i64(a, x->tokens.input),

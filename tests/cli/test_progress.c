@@ -79,11 +79,79 @@ static void a_reader_that_stops_holds_nothing(void **state)
     close(ends[1]);
 }
 
+/* What stderr got of a view, without a terminal. */
+static const char *shown(struct progress *p, const struct run_view *v, char *bytes, size_t size)
+{
+    int ends[2], before = dup(STDERR_FILENO);
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    dup2(ends[1], STDERR_FILENO);
+    progress_show(p, v);
+    dup2(before, STDERR_FILENO);
+    close(before);
+    ssize_t n = read(ends[0], bytes, size - 1);
+    bytes[n > 0 ? n : 0] = 0;
+    close(ends[0]);
+    close(ends[1]);
+    return bytes;
+}
+
+/* A log without a line for minutes looks like a run that hangs. */
+static void a_load_has_a_line_each_ten_seconds(void **state)
+{
+    (void)state;
+    struct progress p;
+    char bytes[4096];
+    int lines = 0;
+    progress_init(&p, false);
+    struct run_view v = view(RUN_LOAD);
+    v.load = v.loads = 1;
+    for (int i = 0; i <= 120; i++, v.elapsed_ns += 250000000)
+        lines += *shown(&p, &v, bytes, sizeof bytes) != 0;
+    assert_int_equal(lines, 4); /* at 0, 10, 20 and 30 s */
+    v.stage = RUN_SILENCE;
+    assert_non_null(strstr(shown(&p, &v, bytes, sizeof bytes), "silence before the load"));
+    v.elapsed_ns += 60000000000;
+    assert_string_equal(shown(&p, &v, bytes, sizeof bytes), "");
+    progress_done(&p);
+}
+
+/* What the first Ctrl-C brings, told once: jtok stops what it started, and nothing else. */
+static void an_interrupt_says_what_comes(void **state)
+{
+    (void)state;
+    static const struct {
+        bool running, asked;
+        int64_t load;
+        const char *said;
+    } cases[] = {
+        {false, false, 0, "Stopping the engine"},
+        {false, false, 1, "Stopping the engine"},
+        {true, false, 0, "Stopping. The service goes on."},
+        {true, true, 0, "Ending the window. The service goes on."},
+        {true, true, 1, "what is in flight runs to its end"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct progress p;
+        char bytes[4096];
+        progress_init(&p, false);
+        struct run_view v = view(RUN_LOAD);
+        v.running_service = cases[i].running;
+        v.asked = cases[i].asked;
+        v.interrupted = !cases[i].asked;
+        v.load = v.loads = cases[i].load;
+        assert_non_null(strstr(shown(&p, &v, bytes, sizeof bytes), cases[i].said));
+        assert_null(strstr(shown(&p, &v, bytes, sizeof bytes), "jtok:"));
+        progress_done(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_known_is_shown),
         cmocka_unit_test(a_line_is_cut_between_characters),
+        cmocka_unit_test(a_load_has_a_line_each_ten_seconds),
+        cmocka_unit_test(an_interrupt_says_what_comes),
         cmocka_unit_test(a_reader_that_stops_holds_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
