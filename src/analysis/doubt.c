@@ -86,6 +86,24 @@ double doubt_precise_j(const struct fit *f, const struct stretch *s)
     return s->inside ? fit_range_j(f, s->from_ns - METHOD_DRIFT_NS, s->to_ns + METHOD_DRIFT_NS) : (double)NAN;
 }
 
+/* The largest less the least power around a moment. */
+static double jump_w(const struct curve *c, int64_t t_ns)
+{
+    double low = (double)INFINITY, high = -(double)INFINITY;
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->t_ns[i] < t_ns - METHOD_JUMP_NS || c->t_ns[i] > t_ns + METHOD_JUMP_NS)
+            continue;
+        low = fmin(low, c->w[i]);
+        high = fmax(high, c->w[i]);
+    }
+    return high >= low ? high - low : 0;
+}
+
+double doubt_edges_j(const struct curve *buffer, int64_t from_ns, int64_t to_ns)
+{
+    return METHOD_BUFFER_END_S * (jump_w(buffer, from_ns) + jump_w(buffer, to_ns));
+}
+
 struct doubt doubt_buffer(const struct fit *f, const struct stretch *s, double buffer_j)
 {
     double rest = quantity_has_value(&f->factor) ? doubt_precise_j(f, s) : (double)NAN;

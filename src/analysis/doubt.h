@@ -36,6 +36,11 @@ double doubt_counter_j(const struct gpu_series *g, const struct fit *f, const st
 /* Precise: largest less least c from 5 s before to 5 s after; NaN outside [service_start, release_end]. */
 double doubt_precise_j(const struct fit *f, const struct stretch *s);
 
+/* What the buffer may miss of the two ends where power jumps at them: at each 10 ms, half of its step, times its
+ * largest less its least power within 60 ms. In a window that begins and ends with a load the two may add. O(samples).
+ */
+double doubt_edges_j(const struct curve *buffer, int64_t from_ns, int64_t to_ns);
+
 /* Grid, or grid with boundary samples (`curve`): its difference to `precise`, and the doubt of that, where the buffer
  * covers the stretch without a gap; else to the counter; with neither by successive differences. `precise_j` and
  * `counter_j` are NaN where there is no such energy. */

@@ -349,3 +349,31 @@ struct meters meters_make(const struct run_series *s, const struct plan *plan, s
                            .to_ns = ABSENT_I64,
                            .fits = fits};
 }
+
+/* ---- ends in a jump ---- */
+
+void energy_widen(struct energy_set *e, double edge_j)
+{
+    e->buffer.instrument += edge_j;
+    e->precise.instrument += edge_j;
+    e->grid.instrument += edge_j;
+    e->boundary.instrument += edge_j;
+    if (e->headline_series != SERIES_COUNTER)
+        e->headline.instrument += edge_j;
+}
+
+double meters_ends_j(const struct meters *m, int64_t from_ns, int64_t to_ns)
+{
+    double squares = 0;
+    for (size_t i = 0; i < m->gpu_count; i++)
+        squares += square(doubt_edges_j(&m->gpus[i].buffer, from_ns, to_ns));
+    return sqrt(squares);
+}
+
+void meters_widen(const struct meters *m, int64_t from_ns, int64_t to_ns, struct result_stage_gpu *rows,
+                  struct energy_set *all)
+{
+    for (size_t i = 0; i < m->gpu_count; i++)
+        energy_widen(&rows[i].energy, doubt_edges_j(&m->gpus[i].buffer, from_ns, to_ns));
+    energy_widen(all, meters_ends_j(m, from_ns, to_ns));
+}

@@ -47,6 +47,17 @@ struct measure {
 struct energy_set meters_energy(const struct meters *m, const struct measure *what, struct result_stage_gpu *ret_rows,
                                 struct arena *arena);
 
+/* Of a window that begins or ends in a jump of power (METHOD section 11): adds what the buffer may miss of its ends to
+ * the doubts of buffer, precise and grids, and to the headline's where that is none of the counter's. */
+void energy_widen(struct energy_set *e, double edge_j);
+
+/* What the buffers may miss of them on all GPUs together: the root of the squares. */
+double meters_ends_j(const struct meters *m, int64_t from_ns, int64_t to_ns);
+
+/* Widens each GPU's row, and all together. O(GPUs * samples). */
+void meters_widen(const struct meters *m, int64_t from_ns, int64_t to_ns, struct result_stage_gpu *rows,
+                  struct energy_set *all);
+
 #define METERS_ALL SIZE_MAX
 
 /* Sum of up to three parts over all GPUs (`gpu` METERS_ALL), or of one. Known differences are added with their

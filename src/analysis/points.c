@@ -397,6 +397,11 @@ static struct quantity unless_unsteady(struct quantity q, const struct result_po
         return quantity_marked(q, Q_EXCLUDED, others);
     if (p->lag.delivery_lag)
         return quantity_marked(q, Q_EXCLUDED, "delivery lag: tokens arrived long after their energy was spent");
+    if (p->flight.overloaded && p->requests.sent < METHOD_OVERLOADED_SURE)
+        return quantity_marked(
+            q, Q_EXCLUDED,
+            "overloaded: more and more requests were in flight, so that this is not a property of "
+            "the rate; below 3000 requests chance alone can look like that, so let the load last longer");
     if (p->flight.overloaded)
         return quantity_marked(q, Q_EXCLUDED,
                                "overloaded: more and more requests were in flight, so that this is not a property of "
@@ -545,7 +550,9 @@ static bool fill_point(const struct look *k, const struct point_load *l, const s
                                  .chains = chains,
                                  .start_ns = time_sooner(l->start_ns, w->from_ns),
                                  .end_ns = l->end_ns};
-    const struct window_energy cut = windows_cut(&stage, w->from_ns, w->to_ns, k->a);
+    struct window_energy cut = windows_cut(&stage, w->from_ns, w->to_ns, k->a);
+    if (cut.tokens > 0 && p->window.energy.headline_series != SERIES_COUNTER)
+        cut.j_per_token.instrument += meters_ends_j(k->meters, w->from_ns, w->to_ns) / (double)cut.tokens;
     divide_energy(p, &cut, k->a);
     return true;
 }

@@ -168,7 +168,9 @@ static struct result_stage stage_there(const struct meters *m, enum stage_id sta
 {
     assert(what->from_ns < what->to_ns);
     struct result_stage_gpu *gpus = arena_array(a, m->gpu_count, sizeof *gpus);
-    const struct energy_set e = meters_energy(m, what, gpus, a);
+    struct energy_set e = meters_energy(m, what, gpus, a);
+    if (stage == STAGE_WINDOW)
+        meters_widen(m, what->from_ns, what->to_ns, gpus, &e);
     const struct bounds b = {what->from_ns, what->to_ns, NULL};
     const struct wait wait = wait_in(stage, &b, &e, m, r, a);
     bool grid_gap = false, buffer_gap = false, counter_void = false;

@@ -80,48 +80,22 @@ static struct meters fitted(const struct run_series *series, const struct record
 
 /* ---- doubts ---- */
 
-/* A command begins and ends with a jump of power, so what an instrument does not see of a jump is lost or gained at
- * both ends in the same direction, and adds. METHOD section 11: the buffer sees each end to half of its step. */
-#define EDGE_S    0.010
-#define AROUND_NS INT64_C(60000000)
-
-/* The largest less the least power around a moment. */
-static double jump_w(const struct curve *c, int64_t t_ns)
-{
-    double low = (double)INFINITY, high = -(double)INFINITY;
-    for (size_t i = 0; i < c->n; i++) {
-        if (c->t_ns[i] < t_ns - AROUND_NS || c->t_ns[i] > t_ns + AROUND_NS)
-            continue;
-        low = fmin(low, c->w[i]);
-        high = fmax(high, c->w[i]);
-    }
-    return high >= low ? high - low : 0;
-}
-
 /* What is known of one GPU's counter against `precise`, and what is left: with both, in full; without the better one,
  * the two ends of the counter linearly, which are at most the root of 2 times their root. */
 struct edge_sum {
     double known, counter_squares, precise_squares, edge_squares;
 };
 
-static void widen_others(struct energy_set *e, double edge_j)
-{
-    e->buffer.instrument += edge_j;
-    e->grid.instrument += edge_j;
-    e->boundary.instrument += edge_j;
-}
-
 static void widen_gpu(struct energy_set *e, double edge_j, struct edge_sum *sum)
 {
+    energy_widen(e, edge_j);
     double known = 0, rest = M_SQRT2 * e->counter.instrument;
     if (quantity_has_value(&e->precise) && quantity_has_value(&e->counter)) {
         known = e->counter.value - e->precise.value;
-        rest = e->precise.instrument + edge_j;
+        rest = e->precise.instrument;
     }
     e->counter.instrument = fabs(known) + rest;
-    e->precise.instrument += edge_j;
     e->headline.instrument = e->counter.instrument;
-    widen_others(e, edge_j);
     sum->known += known;
     sum->counter_squares += rest * rest;
     sum->precise_squares += e->precise.instrument * e->precise.instrument;
@@ -134,14 +108,13 @@ static void widen(const struct meters *m, int64_t start_ns, int64_t end_ns, stru
 {
     struct edge_sum sum = {0};
     for (size_t i = 0; i < m->gpu_count; i++) {
-        const struct curve *buffer = &m->gpus[i].buffer;
-        widen_gpu(&rows[i].energy, EDGE_S * (jump_w(buffer, start_ns) + jump_w(buffer, end_ns)), &sum);
+        widen_gpu(&rows[i].energy, doubt_edges_j(&m->gpus[i].buffer, start_ns, end_ns), &sum);
         rows[i].average_w = quantity_over(&rows[i].energy.headline, time_s(end_ns - start_ns), "it took no time");
     }
     all->counter.instrument = fabs(sum.known) + sqrt(sum.counter_squares);
+    energy_widen(all, sqrt(sum.edge_squares));
     all->precise.instrument = sqrt(sum.precise_squares);
     all->headline.instrument = all->counter.instrument;
-    widen_others(all, sqrt(sum.edge_squares));
 }
 
 /* ---- checks ---- */

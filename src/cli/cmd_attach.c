@@ -55,10 +55,7 @@ static bool take_window(struct call *call, struct plan *plan, struct err *e)
             return err_set(e, ERR_PLAN,
                            "With --no-load jtok sends no request, so %s has no meaning. Leave one of the two out.",
                            sending[i]);
-    if (!how_long || (load_args_seconds(span_of(how_long), &plan->attach.for_s) && plan->attach.for_s >= 0.1))
-        return true;
-    return err_set(e, ERR_PLAN, "--for: \"%s\" is not a time from 0.1 s on. Give for example 90s, 10m or 1h.",
-                   how_long);
+    return !how_long || load_args_for(how_long, &plan->attach.for_s, e);
 }
 
 static bool run_attach(struct call *call, struct err *e)

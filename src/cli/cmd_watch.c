@@ -1,19 +1,19 @@
 #include "cli/command.h"
 #include "cli/life.h"
+#include "cli/load_args.h"
 #include "cli/plan_args.h"
 #include "cli/running_args.h"
 #include "schema/table.h"
 
 struct watch_choices {
     struct life_options life;
-    double for_s;
+    const char *how_long;
 };
 
 static const struct option watch_rows[] = {
-    {"--for", 0, "SECONDS",
-     .field = F64_AS("for", watch_choices, for_s,
-                     "Length of the window in seconds. Without it the window lasts until you press Ctrl-C.",
-                     RANGE(0.1, 1e8))},
+    {"--for", 0, "TIME",
+     .field = TEXT_AS("for", watch_choices, how_long,
+                      "Length of the window: 90s, 10m, 1h. Without it the window lasts until you press Ctrl-C.")},
     RUNNING_OPTIONS,
     LIFE_OPTIONS(watch_choices),
 };
@@ -24,7 +24,8 @@ static bool run_watch(struct call *call, struct err *e)
     struct plan *plan = arena_alloc(call->arena, sizeof *plan);
     if (!running_args_make(call->command, call->args, call->arena, OBJECT_WATCH, plan, e))
         return false;
-    plan->attach.for_s = o->for_s;
+    if (o->how_long && !load_args_for(o->how_long, &plan->attach.for_s, e))
+        return false;
     call->code = life_run(&(struct life){.plan = plan, .options = &o->life}, call->arena);
     return true;
 }
@@ -45,7 +46,7 @@ const struct command cmd_watch = {
         "Ctrl-C ends the window, and the result follows. The service is left as it is: jtok sends no signal to a "
         "process that it did not start.",
     .example = "jtok watch http://127.0.0.1:8000\n"
-               "jtok watch http://127.0.0.1:8000 --for 600 --gpus 0,1",
+               "jtok watch http://127.0.0.1:8000 --for 10m --gpus 0,1",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_PLAN) | EXIT_BIT(EXIT_DEVICE) | EXIT_BIT(EXIT_ENGINE) |
              EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_REFUSED) | EXIT_BIT(EXIT_INTERRUPTED),
     .options = watch_rows,

@@ -5,13 +5,24 @@
 #include "base/must.h"
 #include "cli/progress.h"
 #include "cli/show.h"
+#include "cli/texts.h"
 #include "store/plan_yaml.h"
 
-static enum exit_code print_plan(const struct plan *p)
+static void put_timetable(const struct run *run, const struct plan *p, struct arena *a, struct buf *out)
+{
+    double *load_s = arena_array(a, p->load_count, sizeof *load_s);
+    for (size_t i = 0; i < p->load_count; i++)
+        load_s[i] = run_load_s(run, i);
+    text_timetable(p, load_s, a, out);
+}
+
+static enum exit_code print_plan(const struct run *run, const struct plan *p, struct arena *a)
 {
     struct err e = {0};
     struct buf b = {0};
     plan_yaml_write(p, true, &b);
+    if (p->load_count > 0)
+        put_timetable(run, p, a, &b);
     enum exit_code code = show_flush(&b, &e) ? EXIT_OK : exit_with(&e);
     buf_done(&b);
     return code;
@@ -105,7 +116,7 @@ enum exit_code life_run(const struct life *l, struct arena *a)
     if (!ready)
         code = exit_with(&e);
     else if (l->options->dry_run)
-        code = print_plan(plan);
+        code = print_plan(run, plan, a);
     else
         code = execute(l, run, &progress, a);
     run_close(run);

@@ -9,7 +9,7 @@
 #include "schema/problems.h"
 #include "schema/set.h"
 
-enum { LOADS_MAX = 100, RANDOM_SET = 1000 };
+enum { LOADS_MAX = 100 };
 
 struct applying {
     const struct load_choices *o;
@@ -172,13 +172,28 @@ static void take_arrivals(struct applying *p)
                 "There is no load by rate that it could be meant for. Give --rate, or leave it out.");
 }
 
+static bool read_time(const char *text, double *ret_s)
+{
+    double s;
+    if (!load_args_seconds(span_of(text), &s) || !(s >= 0.1 && s <= 1e7))
+        return false;
+    *ret_s = s;
+    return true;
+}
+
+bool load_args_for(const char *text, double *ret_s, struct err *e)
+{
+    return read_time(text, ret_s) ||
+           err_set(e, ERR_PLAN, "--for: \"%s\" is not a time from 0.1 s on. Give for example 90s, 10m or 1h.", text);
+}
+
 static void take_time(struct applying *p)
 {
     double s;
     bool used = false;
     if (!p->o->how_long)
         return;
-    if (!load_args_seconds(span_of(p->o->how_long), &s) || !(s >= 0.1 && s <= 1e7)) {
+    if (!read_time(p->o->how_long, &s)) {
         problem(p, "--for", "\"%s\" is not a time from 0.1 s on. Give for example 90s, 10m or 1h.", p->o->how_long);
         return;
     }
@@ -194,16 +209,13 @@ static void take_time(struct applying *p)
                 "--rate, --trace or --loads.");
 }
 
-/* The count is each load's. The set is the whole file, which the loads go on in; random prompts, which go on without
- * end, are as many as one load sends, or a thousand for its digest where a load ends by time. */
+/* The count is each load's. The set is the whole file, which the loads go on in; random prompts go on without end. */
 static void take_count(struct applying *p, bool counted)
 {
     int64_t *count = &p->plan->requests.count;
     for (size_t i = 0; i < p->count && counted; i++)
         p->loads[i].count = *count;
-    if (plan_is_random(p->plan))
-        *count = *count == ABSENT_I64 && p->o->how_long ? RANDOM_SET : *count;
-    else if (counted)
+    if (counted && !plan_is_random(p->plan))
         *count = ABSENT_I64;
 }
 

@@ -57,6 +57,9 @@ struct load_choices {
  * says, and is meant for each load where there are any. ERR_PLAN has all problems. Texts live in the arena. */
 bool load_args_apply(const struct load_choices *o, bool counted, struct arena *a, struct plan *plan, struct err *e);
 
+/* What --for says where it is the length of one window. ERR_PLAN: it is not a time. */
+bool load_args_for(const char *text, double *ret_s, struct err *e);
+
 /* "90", "90s", "1.5m", "2h", "50ms" in seconds. */
 bool load_args_seconds(struct span text, double *ret_s);
 

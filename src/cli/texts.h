@@ -29,6 +29,10 @@ void text_doctor(const struct doctor *d, struct arena *a, struct buf *out);
 /* A command's energy: a dozen lines for a single run. `kept`: the folder that its run folders are in; null: none is. */
 void text_stat(const struct stat_result *x, const char *kept, struct arena *a, struct buf *out);
 
+/* How long a run with loads takes, as comments behind its plan. `load_s`: how long each load sends, NaN where the
+ * engine decides. */
+void text_timetable(const struct plan *p, const double *load_s, struct arena *a, struct buf *out);
+
 /* As much as was found out. */
 void text_proof(const struct proof *p, const char *folder, struct arena *a, struct buf *out);
 

@@ -146,12 +146,24 @@ static bool is_own(const struct sockaddr *s)
     return four >> 24 == 127 || four == INADDR_ANY;
 }
 
+/* An IPv4 address written as an IPv6 one (::ffff:127.0.0.1), as the IPv4 address; any other one as it is. */
+static struct sockaddr_storage unmapped(const struct sockaddr_storage *s)
+{
+    const struct in6_addr *six = &((const struct sockaddr_in6 *)s)->sin6_addr;
+    struct sockaddr_storage plain = {.ss_family = AF_INET};
+    if (s->ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(six))
+        return *s;
+    memcpy(&((struct sockaddr_in *)&plain)->sin_addr, &six->s6_addr[12], sizeof(struct in_addr));
+    return plain;
+}
+
 bool address_is_local(const struct address *a)
 {
     must(a->length > 0);
     if (address_is_unix(a))
         return true;
-    const struct sockaddr *s = (const struct sockaddr *)&a->storage;
+    const struct sockaddr_storage plain = unmapped(&a->storage);
+    const struct sockaddr *s = (const struct sockaddr *)&plain;
     struct ifaddrs *list = NULL;
     bool local = is_own(s);
     if (!local && getifaddrs(&list) == 0)

@@ -47,6 +47,8 @@
 #define METHOD_LOCKED_S         0.010
 #define METHOD_UNLOCKED_S       0.100
 #define METHOD_LAG_UNKNOWN_S    0.050
+#define METHOD_BUFFER_END_S     0.010             /* half of the buffer's step */
+#define METHOD_JUMP_NS          INT64_C(60000000) /* so far around an end its power is looked at for a jump */
 #define METHOD_AROUND_NS        INT64_C(200000000)
 #define METHOD_DRIFT_NS         INT64_C(5000000000)
 #define METHOD_SUCCESSIVE_LEAST 10
@@ -142,6 +144,7 @@
  * and where load 0 is seen: so long before the first load, and in later silences behind their first seconds. */
 #define METHOD_SETTLE_SHARE      0.5
 #define METHOD_OVERLOADED_FACTOR 1.1
+#define METHOD_OVERLOADED_SURE   3000 /* requests: of fewer, chance alone may look like an overload */
 #define METHOD_LATENESS_S        0.001
 /* Requests of others on a running service: how late vLLM's count may be against the streams; how many requests, and
  * what share of jtok's own, the engine may hold beside them by chance. */

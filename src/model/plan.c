@@ -149,7 +149,7 @@ static const struct field plan_requests_fields[] = {
     ENUM(plan_requests, api, api_kind, "chat: /v1/chat/completions; completions: /v1/completions.", DEFAULT(API_CHAT)),
     I64(plan_requests, count,
         "Number of formal requests; null: each line once; more than the file holds: repeated in order. Random prompts "
-        "never repeat; null is then 1000, and only with loads of their own counts or times.",
+        "never repeat; null is then as many as the loads send, and the first 1000 stand for them in work_sha256.",
         UNIT("requests"), RANGE(1, 4e6)),
     OBJECT(plan_requests, random, plan_random, "Random prompts of an exact length, as token ids, in place of a file."),
     OBJECT(plan_requests, lengths, plan_lengths, "How long the answers are."),

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/columns.h"
 #include "base/must.h"
+#include "model/limits.h"
 #include "report/screen.h"
 #include "text/wrap.h"
 
@@ -169,6 +170,7 @@ static void care_loads(struct screen *s, struct cares *c)
 {
     const struct result_loads *l = &s->r->loads;
     const char *lost = NULL, *overloaded = NULL;
+    bool doubtful = false;
     for (size_t i = 0; i < l->point_count; i++) {
         const struct result_point *p = &l->points[i];
         const char *text = arena_format(&s->p.arena, "%lld", (long long)p->number);
@@ -176,6 +178,7 @@ static void care_loads(struct screen *s, struct cares *c)
             lost = arena_format(&s->p.arena, "Load %s: %s.", text, report_or(&s->p, p->why, "no reason is known"));
         if (ENUM_ABSENT(p->kind))
             care_watch(c, p);
+        doubtful |= p->flight.overloaded && p->requests.sent < METHOD_OVERLOADED_SURE;
         if (p->flight.overloaded)
             overloaded = overloaded ? arena_format(&s->p.arena, "%s, %s", overloaded, text) : text;
     }
@@ -188,7 +191,11 @@ static void care_loads(struct screen *s, struct cares *c)
     if (overloaded)
         care_add(c, LOOK_MARK, "overloaded",
                  arena_format(&s->p.arena,
-                              "More and more requests in flight: its J/token is not a property of the rate (load %s).",
+                              doubtful
+                                  ? "More and more in flight (load %s), so no J/token; below 3000 requests it can be "
+                                    "chance."
+                                  : "More and more requests in flight: its J/token is not a property of the rate (load "
+                                    "%s).",
                               overloaded));
 }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/must.h"
+#include "base/time.h"
 #include "engine/engine.h"
 #include "http/address.h"
 #include "http/limits.h"
@@ -44,6 +45,17 @@ static bool resolve_vocabulary(struct resolving *v, struct err *e)
     return true;
 }
 
+/* Random prompts, of which each load sends as many as its own count, time or trace says: the set has no number. */
+static bool goes_on(const struct plan *p)
+{
+    bool own = p->load_count > 0 && plan_is_random(p) && p->requests.count == ABSENT_I64;
+    for (size_t i = 0; i < p->load_count; i++) {
+        const struct plan_load *l = &p->loads[i];
+        own = own && (l->kind == LOAD_TRACE || l->count != ABSENT_I64 || !isnan(l->for_s));
+    }
+    return own;
+}
+
 static bool resolve_requests(struct resolving *v, struct err *e)
 {
     struct plan_requests *q = &v->plan->requests;
@@ -62,7 +74,8 @@ static bool resolve_requests(struct resolving *v, struct err *e)
     if (q->lengths.kind == LENGTH_LINES && !set->has_lengths)
         q->lengths.kind = LENGTH_NATURAL;
     q->sha256 = random ? NULL : arena_text(v->arena, set->sha256);
-    q->count = (int64_t)set->count;
+    if (!goes_on(v->plan))
+        q->count = (int64_t)set->count;
     const char *slash = random ? NULL : strrchr(q->file, '/');
     if (!v->plan->scenario)
         v->plan->scenario = random  ? random_prompts_name(q, v->arena)
@@ -304,18 +317,31 @@ static void make_paths_absolute(struct resolving *v)
     e->command = words;
 }
 
+double resolved_load_s(const struct resolved *r, size_t number)
+{
+    must(number < r->plan->load_count);
+    const struct plan_load *l = &r->plan->loads[number];
+    double by_count = (double)NAN;
+    if (l->kind == LOAD_RATE && l->count != ABSENT_I64)
+        by_count = (double)l->count / l->rate;
+    if (l->kind == LOAD_TRACE && l->count >= 1)
+        by_count = time_s(r->traces[number].times_ns[l->count - 1]);
+    return fmin(by_count, l->for_s); /* of one NaN the other */
+}
+
 const char *const *resolved_warnings(const struct resolved *r, struct arena *a, size_t *ret_count)
 {
     const char **list = arena_array(a, r->preflight.fact_count + r->set.warning_count + 1, sizeof *list);
     size_t n = 0;
+    bool loads = plan_has_loads(r->plan); /* of them METHOD section 11 asks no normal state before */
     for (size_t i = 0; i < r->set.warning_count; i++)
         list[n++] = r->set.warnings[i];
     for (size_t i = 0; i < r->preflight.fact_count; i++) {
         const struct rec_fact *f = &r->preflight.facts[i];
         if (f->outcome == CHECK_FAILED)
-            list[n++] = arena_format(a,
-                                     "The machine is not in a normal state, so this run will be excluded "
-                                     "(preflight_failed). Expected: %s. Seen: %s",
+            list[n++] = arena_format(a, "The machine is not in a normal state, %s. Expected: %s. Seen: %s",
+                                     loads ? "and what else runs can change what the loads take"
+                                           : "so this run will be excluded (preflight_failed)",
                                      f->expected, f->seen);
     }
     *ret_count = n;

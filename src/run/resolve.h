@@ -66,6 +66,10 @@ bool resolve_stat(const struct plan *given, struct arena *a, struct resolved *r,
 /* A zeroed struct is accepted. */
 void resolved_done(struct resolved *r);
 
+/* For how long a load sends requests, s: its time, or what its count or its trace takes. NaN: its count, at the
+ * engine's pace. */
+double resolved_load_s(const struct resolved *r, size_t number);
+
 /* What was found that does not stop the run but that its user must know (what excludes it, what of the request set is
  * not sent), a sentence each, of the arena. */
 const char *const *resolved_warnings(const struct resolved *r, struct arena *a, size_t *ret_count);

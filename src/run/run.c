@@ -103,6 +103,12 @@ bool run_resolve(struct run *r, const struct plan **ret_plan, struct err *e)
     return true;
 }
 
+double run_load_s(const struct run *r, size_t number)
+{
+    must(r->resolved.plan);
+    return resolved_load_s(&r->resolved, number);
+}
+
 const char *const *run_warnings(const struct run *r, size_t *ret_count)
 {
     must(r->resolved.plan);

@@ -92,6 +92,9 @@ bool run_open(const struct plan *plan, struct arena *a, const struct run_options
  */
 bool run_resolve(struct run *r, const struct plan **ret_plan, struct err *e);
 
+/* After run_resolve: for how long load `number` of the plan sends requests, s; NaN: as long as the engine takes. */
+double run_load_s(const struct run *r, size_t number);
+
 /* After run_resolve: what was found that does not stop the run but that its user must know (what excludes it, what of
  * the request set is not sent), a sentence each. The list is the run's own. */
 const char *const *run_warnings(const struct run *r, size_t *ret_count);

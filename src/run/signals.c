@@ -55,10 +55,12 @@ static void on_signal(struct watch *w, uint32_t events)
     (void)events;
     struct signals *s = (struct signals *)w; /* its first member */
     int number = take_signal(w->fd);
-    if (number && s->heard)
+    if (number == 0)
+        return;
+    /* Its moment first: what is told of it may have gone before the next line here. */
+    stage_interrupt(w->owner);
+    if (s->heard)
         s->heard(s->self, number);
-    if (number)
-        stage_interrupt(w->owner);
 }
 
 bool signals_watch(struct signals *s, struct stage_machine *m, struct err *e)

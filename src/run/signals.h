@@ -12,7 +12,7 @@
 struct signals {
     struct watch watch;
     bool watched;
-    /* May be null: each signal that comes, once it is watched, before the machine hears of it. */
+    /* May be null: each signal that comes, once it is watched, after the machine has heard of it. */
     void (*heard)(void *self, int number);
     void *self;
 };

@@ -60,7 +60,7 @@ static void on_orphaned(void *self, const char *why)
 static void on_signal(void *self, int number)
 {
     struct stat_run *s = self;
-    child_signal(s->child, s->machine.interrupts >= 2 ? SIGKILL : number);
+    child_signal(s->child, s->machine.interrupts >= 3 ? SIGKILL : number);
 }
 
 static int8_t owns(void *self, int64_t pid)

@@ -370,3 +370,92 @@ void coverage_synthetic(struct coverage *c, const char *label, const struct reco
     }
     arena_done(&b.a);
 }
+
+/* ---- windows of loads ---- */
+
+enum { LIFE_MS = 60000, LOAD_MS = 15000, BUFFER_MS = 20 };
+
+/* A life's power, each millisecond: idle, and from LOAD_MS on for `ms` a load whose steps last 5 to 60 ms at powers of
+ * their own. The load's first and last step are as high as any other. */
+static struct curve make_life(int ms, uint64_t *state, struct arena *a)
+{
+    struct curve c = {.t_ns = arena_array(a, LIFE_MS, sizeof *c.t_ns),
+                      .w = arena_array(a, LIFE_MS, sizeof *c.w),
+                      .j = arena_array(a, LIFE_MS, sizeof *c.j),
+                      .n = LIFE_MS};
+    double level = 250 + 400 * draw(state), w = level;
+    int left = 0;
+    for (int i = 0; i < LIFE_MS; i++) {
+        bool loaded = i >= LOAD_MS && i < LOAD_MS + ms;
+        if (left-- == 0) {
+            left = 5 + (int)(55 * draw(state));
+            w = level * (0.8 + 0.4 * draw(state));
+        }
+        c.t_ns[i] = i * MS;
+        c.w[i] = loaded ? w : 118 + 4 * draw(state);
+        c.j[i] = i ? c.j[i - 1] + 0.5e-3 * (c.w[i] + c.w[i - 1]) : 0;
+    }
+    return c;
+}
+
+/* Every BUFFER_MS-th point, from a phase on: what make_buffer takes its means between. */
+static struct curve thin(const struct curve *x, int phase, struct arena *a)
+{
+    size_t most = x->n / BUFFER_MS + 1;
+    struct curve c = {.t_ns = arena_array(a, most, sizeof *c.t_ns),
+                      .w = arena_array(a, most, sizeof *c.w),
+                      .j = arena_array(a, most, sizeof *c.j)};
+    for (size_t i = (size_t)phase; i < x->n; i += BUFFER_MS, c.n++) {
+        c.t_ns[c.n] = x->t_ns[i];
+        c.w[c.n] = x->w[i];
+        c.j[c.n] = x->j[i];
+    }
+    return c;
+}
+
+/* A request is sent up to 10 ms before the GPU works on it, and its answer's end comes up to 5 ms after that. */
+static void judge_window(struct coverage *c, const struct meters *m, const struct curve *truth, int ms, uint64_t *state)
+{
+    int64_t begin = LOAD_MS * MS - (int64_t)(draw(state) * 1e7),
+            end = (LOAD_MS + ms) * MS + (int64_t)(draw(state) * 5e6);
+    int64_t early = LOAD_MS * MS + ms * MS / 4 + (int64_t)(draw(state) * 1e8);
+    int64_t late = (LOAD_MS + ms) * MS - ms * MS / 10 - (int64_t)(draw(state) * 1e8);
+    const struct {
+        const char *kind;
+        int64_t from_ns, to_ns;
+    } windows[] = {{"a closed loop", begin, late}, {"an open loop or a watch", early, late}, {"a burst", begin, end}};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        struct arena a = {0};
+        const struct measure what = {.from_ns = windows[i].from_ns, .to_ns = windows[i].to_ns};
+        double drawn = curve_energy(truth, what.to_ns) - curve_energy(truth, what.from_ns);
+        struct result_stage_gpu row;
+        struct energy_set e = meters_energy(m, &what, &row, &a);
+        meters_widen(m, what.from_ns, what.to_ns, &row, &e);
+        add(c, &e.counter, drawn, "window of %s, %g s, counter", windows[i].kind, ms / 1e3);
+        add(c, &e.precise, drawn, "window of %s, %g s, precise", windows[i].kind, ms / 1e3);
+        arena_done(&a);
+    }
+}
+
+void coverage_windows(struct coverage *c, int runs)
+{
+    static const int lengths_ms[] = {1000, 3000, 10000, 30000};
+    uint64_t state = 23;
+    for (int i = 0; i < runs * 4; i++) {
+        struct arena a = {0};
+        struct imperfect x = {.gain = (draw(&state) - 0.5) * 0.002,
+                              .bend = (draw(&state) - 0.5) * 0.002,
+                              .lag_s = draw(&state) * 0.005,
+                              .locked = true,
+                              .seed = (uint64_t)i * 1000 + 1};
+        const struct curve truth = make_life(lengths_ms[i % 4], &state, &a);
+        const struct curve thinned = thin(&truth, (int)(draw(&state) * BUFFER_MS), &a);
+        struct gpu_series s = {.buffer = make_buffer(&thinned, &x, &a), .counter = make_counter(&truth, &x, &a)};
+        s.grid = draw_grid(&truth, (int64_t)(draw(&state) * 1e9), &a);
+        const struct bench b = {.n = 1, .stages = {.life_from_ns = SECOND, .life_to_ns = LIFE_MS * MS - SECOND}};
+        struct fit fit = fit_make(&s, b.stages.life_from_ns, b.stages.life_to_ns, &a);
+        const struct meters m = meters_of(&b, &s, &fit);
+        judge_window(c, &m, &truth, lengths_ms[i % 4], &state);
+        arena_done(&a);
+    }
+}

@@ -37,6 +37,11 @@ void coverage_of_recording(struct coverage *c, const char *label, const struct r
  * counter read at its step (or by a drifting reader). Precise and counter against the integral of P. */
 void coverage_synthetic(struct coverage *c, const char *label, const struct records *r, int runs);
 
+/* Windows of the kinds that METHOD section 11 has, over made powers that jump where a load begins and ends (P(t) is
+ * known to the millisecond): of a closed loop (it begins in the jump), of an open loop (behind it), of a burst (both
+ * ends are jumps), of a watch (neither). `runs` lives of each of several lengths. */
+void coverage_windows(struct coverage *c, int runs);
+
 double coverage_median(double *values, size_t n);
 
 #endif

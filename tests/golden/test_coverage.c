@@ -79,6 +79,24 @@ static void runs_whose_power_is_known(void **state)
     judge(&c);
 }
 
+/* METHOD section 11: a window may begin and end in a jump of the power, and has its ± all the same. */
+static void windows_that_begin_in_a_jump(void **state)
+{
+    (void)state;
+    static struct coverage c;
+    coverage_windows(&c, 100);
+    for (size_t i = 0; i < c.count; i++) {
+        struct coverage_row *row = &c.rows[i];
+        double doubt = coverage_median(row->doubts, row->n); /* sorts them */
+        print_message("%s: held in %zu of %zu, median ± %.3f %%, at most %.3f %%, median error %.3f %%\n", row->name,
+                      row->held, row->n, 100 * doubt, 100 * row->doubts[row->n - 1],
+                      100 * coverage_median(row->errors, row->n));
+        if (strstr(row->name, "10 s") || strstr(row->name, "30 s"))
+            assert_true(row->doubts[row->n - 1] <= 0.005);
+    }
+    judge(&c);
+}
+
 /* A startup by the grid: ± a few percent, not tens. */
 static void no_doubt_is_idle(void **state)
 {
@@ -100,11 +118,14 @@ static void no_doubt_is_idle(void **state)
     arena_done(&a);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     if (access(JTOK_SHARED "/h200", R_OK) != 0)
         printf("without the recordings, as %s is not there\n", JTOK_SHARED);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(grids_drawn_at_every_phase),
-                                       cmocka_unit_test(runs_whose_power_is_known), cmocka_unit_test(no_doubt_is_idle)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grids_drawn_at_every_phase), cmocka_unit_test(runs_whose_power_is_known),
+        cmocka_unit_test(windows_that_begin_in_a_jump), cmocka_unit_test(no_doubt_is_idle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
