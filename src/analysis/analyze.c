@@ -5,6 +5,7 @@
 #include "analysis/load.h"
 #include "analysis/metrics.h"
 #include "analysis/points.h"
+#include "analysis/scraped.h"
 #include "analysis/verify.h"
 #include "base/must.h"
 #include "base/time.h"
@@ -74,6 +75,24 @@ static struct result_loads list_loads(const struct records *r, const struct poin
                                  .ended_early = early_end(r, p, a)};
 }
 
+/* Of the formal stage: what the engine says of it. */
+static struct result_engine engine_of(const struct records *r, const struct stage_bounds *b,
+                                      const struct request_table *table, const struct result *absent, struct arena *a)
+{
+    if (b->formal.from_ns == ABSENT_I64 || b->formal.to_ns == ABSENT_I64)
+        return absent->engine;
+    int64_t stop_ns = records_boundary(r, BOUNDARY_STOP);
+    return scraped_of(r,
+                      &(struct scraped_span){.start_ns = b->formal.from_ns,
+                                             .end_ns = b->formal.to_ns,
+                                             .until_ns = stop_ns == ABSENT_I64 ? INT64_MAX : stop_ns,
+                                             .from_ns = b->formal.from_ns,
+                                             .to_ns = b->formal.to_ns,
+                                             .load = -1,
+                                             .table = table},
+                      a);
+}
+
 static bool look(const struct records *r, const struct method *m, const struct token_chains *chains, struct arena *a,
                  struct result *ret, struct err *e)
 {
@@ -121,6 +140,7 @@ static bool look(const struct records *r, const struct method *m, const struct t
     x.steady = *result_steady_of(&x, m->attribution, m->k);
     x.saturated = load.saturated;
     x.lag = load.lag;
+    x.engine = engine_of(r, &bounds, &table, &x, a);
     x.requests = load.requests;
     x.request_count = table.n;
     x.windows = load.windows.items;

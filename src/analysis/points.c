@@ -5,6 +5,7 @@
 #include "analysis/latency.h"
 #include "analysis/order.h"
 #include "analysis/others.h"
+#include "analysis/scraped.h"
 #include "analysis/stages.h"
 #include "analysis/watch.h"
 #include "analysis/windows.h"
@@ -588,6 +589,28 @@ static struct result_point begin_point(const struct look *k, const struct point_
     return p;
 }
 
+/* When something else was asked of the engine after a load. */
+static int64_t next_asked_ns(const struct records *r, size_t number)
+{
+    int64_t next_ns = boundary_of(r, BOUNDARY_LOAD_START, number + 1);
+    next_ns = next_ns == ABSENT_I64 ? records_boundary(r, BOUNDARY_STOP) : next_ns;
+    return next_ns == ABSENT_I64 ? INT64_MAX : next_ns;
+}
+
+static struct result_engine engine_of(const struct look *k, const struct point_load *l, size_t number,
+                                      const struct point_window *w, const struct request_table *table)
+{
+    return scraped_of(k->r,
+                      &(struct scraped_span){.start_ns = l->start_ns,
+                                             .end_ns = l->end_ns,
+                                             .until_ns = next_asked_ns(k->r, number),
+                                             .from_ns = w->from_ns,
+                                             .to_ns = w->to_ns,
+                                             .load = (int32_t)number,
+                                             .table = table},
+                      k->a);
+}
+
 static bool make_point(const struct look *k, size_t number, int64_t quiet_ns, struct result_point *ret, struct err *e)
 {
     struct point_load l = load_of(k->r, number);
@@ -607,6 +630,8 @@ static bool make_point(const struct look *k, size_t number, int64_t quiet_ns, st
     p.requests = count_requests(&own, &table, &w, &k->r->plan.slo);
     p.failures = whole.failures;
     p.failure_count = whole.failure_count;
+    if (l.start_ns != ABSENT_I64 && l.end_ns != ABSENT_I64)
+        p.engine = engine_of(k, &l, number, &w, &table);
     if (!w.why && !fill_point(k, &l, &own, &chains, &w, quiet_ns, &p, e))
         return false;
     *ret = p;

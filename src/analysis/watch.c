@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include "analysis/scraped.h"
 #include "base/must.h"
 #include "base/time.h"
 
@@ -139,6 +140,14 @@ struct result_point watch_point(const struct records *r, const struct result_sta
     p.setting = setting_of(r, c.at_end, a);
     if (!p.reached)
         return p;
+    p.engine = scraped_of(r,
+                          &(struct scraped_span){.start_ns = window->start_ns,
+                                                 .end_ns = window->end_ns,
+                                                 .until_ns = INT64_MAX,
+                                                 .from_ns = window->start_ns,
+                                                 .to_ns = window->end_ns,
+                                                 .load = -1},
+                          a);
     if (!c.first || !c.last) {
         p.j_per_token = quantity_absent(Q_NOT_RECORDED, NO_COUNT);
         return p;

@@ -154,6 +154,9 @@
 #define METHOD_QUIET_FIRST_NS  INT64_C(10000000000)
 #define METHOD_QUIET_SKIP_NS   INT64_C(2000000000)
 
+/* Section 10: what the engine and its clients counted is compared where the two numbers are no further apart. */
+#define METHOD_SAME_REQUESTS_SHARE 0.01
+
 /* Section 9: median output tokens of two sides further apart than this share are shown with the comparison. */
 #define METHOD_TOKENS_SHARE 0.20
 

@@ -273,6 +273,58 @@ static const struct field result_silence_fields[] = {
 };
 static const struct schema result_silence_schema = SCHEMA(result_silence, "Load 0: nobody asks for anything.");
 
+static const struct field result_engine_mean_fields[] = {
+    I64(result_engine_mean, n, "Observations."),
+    QUANTITY(result_engine_mean, mean, "Their sum over their number.", UNIT("s")),
+};
+static const struct schema result_engine_mean_schema = SCHEMA(result_engine_mean, "A mean over observations.");
+
+static const struct field result_engine_times_fields[] = {
+    OBJECT(result_engine_times, ttft_s, result_engine_mean, "The engine's time to first token."),
+    OBJECT(result_engine_times, queue_s, result_engine_mean, "Time in its queue."),
+    OBJECT(result_engine_times, prefill_s, result_engine_mean, "Time from its queue to the first token."),
+    OBJECT(result_engine_times, tpot_s, result_engine_mean, "Time per output token, each the mean of a request."),
+    OBJECT(result_engine_times, itl_s, result_engine_mean, "Time between tokens, or between the steps of a request."),
+    OBJECT(result_engine_times, e2e_s, result_engine_mean, "Time from a request's arrival to its end."),
+    OBJECT(result_engine_times, client_ttft_s, result_engine_mean, "TTFT of jtok's requests, from submission."),
+    OBJECT(result_engine_times, client_tpot_s, result_engine_mean, "TPOT of jtok's requests."),
+    OBJECT(result_engine_times, client_e2e_s, result_engine_mean, "E2E of jtok's requests, from submission."),
+    QUANTITY(result_engine_times, ttft_difference_s, "jtok's mean TTFT less the engine's.", UNIT("s")),
+    QUANTITY(result_engine_times, tpot_difference_s, "jtok's mean TPOT less the engine's.", UNIT("s")),
+    QUANTITY(result_engine_times, e2e_difference_s, "jtok's mean E2E less the engine's.", UNIT("s")),
+    QUANTITY(result_engine_times, front_end_s, "The engine's TTFT less queue and prefill.", UNIT("s")),
+    QUANTITY(result_engine_times, queue_share, "Of the engine's TTFT, in its queue."),
+};
+static const struct schema result_engine_times_schema =
+    SCHEMA(result_engine_times, "The engine's own times beside jtok's.");
+
+static const struct field result_engine_gauge_fields[] = {
+    QUANTITY(result_engine_gauge, mean, "Over the scrapes."),
+    QUANTITY(result_engine_gauge, max, "Largest."),
+};
+static const struct schema result_engine_gauge_schema = SCHEMA(result_engine_gauge, "What a gauge showed.");
+
+static const struct field result_engine_fields[] = {
+    I64(result_engine, first_ns, "The last scrape before was asked for.", UNIT("ns")),
+    I64(result_engine, last_ns, "The last scrape behind was asked for.", UNIT("ns")),
+    TEXT(result_engine, why, "Why there are no two scrapes."),
+    I64(result_engine, scrapes, "Answers in the window: what gauges are taken over."),
+    OBJECT(result_engine, times, result_engine_times, "Times."),
+    OBJECT(result_engine, running, result_engine_gauge, "Requests that it generates for."),
+    OBJECT(result_engine, waiting, result_engine_gauge, "Requests in its queue."),
+    OBJECT(result_engine, kv_cache_used, result_engine_gauge, "Share of its KV cache in use."),
+    QUANTITY(result_engine, preemptions, "Preemptions."),
+    QUANTITY(result_engine, prefix_queries, "Prompt tokens looked up in the prefix cache.", UNIT("tokens")),
+    QUANTITY(result_engine, prefix_hits, "Of them, found.", UNIT("tokens")),
+    QUANTITY(result_engine, prefix_hit_share, "Found over looked up."),
+    QUANTITY(result_engine, drafted_tokens, "Speculative decoding: drafted.", UNIT("tokens")),
+    QUANTITY(result_engine, accepted_tokens, "Of them, accepted.", UNIT("tokens")),
+    QUANTITY(result_engine, accepted_share, "Accepted over drafted; without counts, the mean of the engine's gauge."),
+    QUANTITY(result_engine, accepted_length,
+             "1 + accepted over drafts; without counts, the mean of the engine's gauge.", UNIT("tokens")),
+};
+static const struct schema result_engine_schema = SCHEMA(result_engine, "What the engine's /metrics say of a load.");
+
 static const struct field result_point_requests_fields[] = {
     I64(result_point_requests, all, "Sent in the whole load."),
     I64(result_point_requests, all_failed, "Of them, failed."),
@@ -361,6 +413,7 @@ static const struct field result_point_fields[] = {
         UNIT("J/token")),
     QUANTITY(result_point, goodput_share, "Requests that keep every limit over requests sent."),
     OBJECT(result_point, lag, result_lag, "Delivery lag in the window."),
+    OBJECT_AS("engine_metrics", result_point, engine, result_engine, "What the engine's /metrics say of the load."),
     OBJECTS(result_point, failures, failure_count, result_failure, "Of the whole load, by reason."),
 };
 static const struct schema result_point_schema = SCHEMA(result_point, "One load and its window.");
@@ -485,6 +538,7 @@ static const struct field result_fields[] = {
     OBJECTS(result, steady_table, steady_count, result_steady, "Every K and rule."),
     OBJECT(result, saturated, result_saturated, "Saturated."),
     OBJECT(result, lag, result_lag, "Delivery lag."),
+    OBJECT_AS("engine_metrics", result, engine, result_engine, "What the engine's /metrics say of the formal stage."),
     OBJECT(result, estimate, result_estimate, "Estimate."),
     OBJECTS(result, checks, check_count, result_check, "Excluding checks."),
     OBJECTS_AS("marks", result, flags, flag_count, result_flag, "Flags."),
@@ -616,6 +670,7 @@ void result_absent(struct result *r, struct arena *a, const char *why)
     static const enum steady_k order[K_COUNT] = {K_1, K_2, K_3, K_ALL};
     memset(r, 0, sizeof *r);
     schema_absent_as(&result_schema, r, 0, why);
+    r->engine.why = why;
     r->loads.object = (enum run_object) - 1;
     r->loads.standing = (enum run_standing) - 1;
     r->about.method_id = METHOD_ID;
@@ -657,6 +712,7 @@ void result_point_absent(struct result_point *p, const char *why)
     p->window.stage = STAGE_WINDOW;
     p->window.why = why;
     p->lag.why = why;
+    p->engine.why = why;
 }
 
 /* ---- in words ---- */

@@ -261,6 +261,42 @@ struct result_lag {
     bool delivery_lag;
 };
 
+/* ---- what the engine says of itself (section 10) ---- */
+
+/* How many observations one of its histograms gained, and their mean; or a client's, of the same time. */
+struct result_engine_mean {
+    int64_t n; /* ABSENT_I64: not known */
+    struct quantity mean;
+};
+
+/* The engine's means beside those of jtok's requests, which count from submission. A difference is the client's less
+ * the engine's: HTTP, connection, and what the engine's front end does before it notes a request's arrival. */
+struct result_engine_times {
+    struct result_engine_mean ttft_s, queue_s, prefill_s, tpot_s, itl_s, e2e_s;
+    struct result_engine_mean client_ttft_s, client_tpot_s, client_e2e_s;
+    struct quantity ttft_difference_s, tpot_difference_s, e2e_difference_s;
+    struct quantity front_end_s; /* its TTFT less queue and prefill */
+    struct quantity queue_share; /* of its TTFT */
+};
+
+/* What its gauges showed. */
+struct result_engine_gauge {
+    struct quantity mean, max;
+};
+
+/* Over one load, from the last answer of /metrics before it to the last one behind it; gauges over the window. */
+struct result_engine {
+    int64_t first_ns,
+        last_ns; /* when the two were asked for; ABSENT_I64: there are no two, and `why` says the reason */
+    const char *why;
+    int64_t scrapes; /* answers in the window */
+    struct result_engine_times times;
+    struct result_engine_gauge running, waiting, kv_cache_used;
+    struct quantity preemptions;
+    struct quantity prefix_queries, prefix_hits, prefix_hit_share;
+    struct quantity drafted_tokens, accepted_tokens, accepted_share, accepted_length;
+};
+
 /* ---- loads (section 11) ---- */
 
 /* What a run is worth: formal by section 8; valid where every check that applies to its object passes. */
@@ -342,6 +378,7 @@ struct result_point {
     double edge_j_per_token;         /* in the doubt of j_per_token; NaN: no value */
     struct quantity goodput_share;   /* good over sent */
     struct result_lag lag;           /* in the window */
+    struct result_engine engine;     /* of the whole load */
     struct result_failure *failures; /* of the whole load, by verdict, ascending */
     size_t failure_count;
 };
@@ -451,6 +488,7 @@ struct result {
     size_t steady_count;
     struct result_saturated saturated;
     struct result_lag lag;
+    struct result_engine engine; /* of the formal stage */
     struct result_estimate estimate;
     struct result_check *checks; /* CODE_COUNT of them, by enum check_code */
     size_t check_count;

@@ -165,6 +165,8 @@ static void put_burst(struct report *p)
     full_stages(p);
     full_steady(p);
     full_delivery(p);
+    report_heading(p, "In the engine, by its own /metrics");
+    full_engine(p, &p->r->engine);
     full_estimate(p);
 }
 

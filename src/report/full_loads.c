@@ -235,6 +235,7 @@ static void put_load(struct report *p, const struct result_point *x)
     }
     put_window(p, x);
     put_latencies(p, &x->times);
+    full_engine(p, &x->engine);
 }
 
 static void put_idle(struct report *p)

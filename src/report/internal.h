@@ -70,6 +70,7 @@ void full_requests(struct report *p);
 void full_steady(struct report *p);
 void full_delivery(struct report *p);
 void full_estimate(struct report *p);
+void full_engine(struct report *p, const struct result_engine *x); /* without a heading */
 void full_gpus(struct report *p);
 void full_checks(struct report *p);
 

@@ -86,6 +86,28 @@ static void put_rates(struct screen *s)
     screen_table_put(s, &table, NULL, NULL);
 }
 
+/* "28.41 requests/s; tok/s: 8 367 in, 20 015 in and out, 29.33 a user". */
+static void put_speed(struct screen *s)
+{
+    const struct result_load *l = &s->r->load;
+    const struct quantity *out = &s->r->metrics.throughput_tok_s, *tpot = &l->tpot_s.p50;
+    const double seconds = result_stage_of(s->r, STAGE_FORMAL)->duration_s;
+    const bool in = l->prompt_tokens != ABSENT_I64;
+    if (!screen_has(out) || !(seconds > 0)) {
+        screen_sentence(s, false, arena_format(&s->p.arena, "requests a second: %s", screen_absence(out)));
+        return;
+    }
+    const double each[] = {(double)l->successful / seconds, in ? (double)l->prompt_tokens / seconds : (double)NAN,
+                           in ? (double)l->prompt_tokens / seconds + out->value : (double)NAN,
+                           screen_has(tpot) ? 1 / tpot->value : (double)NAN};
+    const char *text[4];
+    for (size_t i = 0; i < 4; i++)
+        text[i] = screen_rounded(s, each[i], 4, 8);
+    screen_sentence(s, screen_out_of_use(s, out),
+                    arena_format(&s->p.arena, "%s requests/s; tok/s: %s in, %s in and out, %s a user", text[0], text[1],
+                                 text[2], text[3]));
+}
+
 /* ---- what ran ---- */
 
 static void put_identity(struct screen *s)
@@ -119,8 +141,16 @@ static void put_identity(struct screen *s)
 
 /* ---- latency ---- */
 
+/* "queue 77 %": a share of what the engine says of itself, where there is one to speak of and room beside the row. */
+static const char *share_text(struct screen *s, const char *name, const struct quantity *q, bool any)
+{
+    if (!screen_has(q) || !(any || q->value > 0))
+        return "";
+    return arena_format(&s->p.arena, "%s %s %%", name, screen_fixed(s, 100 * q->value, 0, 7));
+}
+
 static void percentiles_row(struct screen *s, struct screen_table *table, const char *name, double scale,
-                            const struct percentiles *x)
+                            const struct percentiles *x, const char *remark)
 {
     const struct quantity *const all[] = {&x->mean, &x->p50, &x->p90, &x->p99, &x->max};
     bool fault = result_latency_fault(s->r) != NULL, bracket = false;
@@ -129,19 +159,33 @@ static void percentiles_row(struct screen *s, struct screen_table *table, const 
     screen_cell(table, name);
     for (size_t i = 0; i < 5; i++)
         screen_cell(table, screen_has(all[i]) ? screen_rounded(s, scale * all[i]->value, 4, 8) : "");
-    screen_cell(table, screen_has(&x->p50) ? "" : screen_absence(&x->p50));
+    screen_cell(table, screen_has(&x->p50) ? remark : screen_absence(&x->p50));
     screen_row_end(table, bracket);
+}
+
+/* `beside`: with what the engine says of itself. */
+static struct screen_table latency_table(struct screen *s, bool beside)
+{
+    const struct result_load *l = &s->r->load;
+    const struct result_engine *x = &s->r->engine;
+    const char *const remarks[] = {share_text(s, "queue", &x->times.queue_share, true),
+                                   share_text(s, "drafts", &x->accepted_share, false),
+                                   share_text(s, "prefix", &x->prefix_hit_share, false)};
+    bool any = beside && (remarks[0][0] || remarks[1][0] || remarks[2][0]);
+    struct screen_table table;
+    screen_table_init(s, &table, "ldddddl",
+                      (const char *const[]){"Latency", "mean", "P50", "P90", "P99", "max", any ? "engine" : "", NULL});
+    percentiles_row(s, &table, "first token (TTFT), s", 1, &l->ttft_s, any ? remarks[0] : "");
+    percentiles_row(s, &table, "per token (TPOT), ms", 1000, &l->tpot_s, any ? remarks[1] : "");
+    percentiles_row(s, &table, "answer (E2E), s", 1, &l->e2e_s, any ? remarks[2] : "");
+    return table;
 }
 
 static void put_latency(struct screen *s)
 {
-    const struct result_load *l = &s->r->load;
-    struct screen_table table;
-    screen_table_init(s, &table, "ldddddl",
-                      (const char *const[]){"Latency", "mean", "P50", "P90", "P99", "max", "", NULL});
-    percentiles_row(s, &table, "first token (TTFT), s", 1, &l->ttft_s);
-    percentiles_row(s, &table, "per token (TPOT), ms", 1000, &l->tpot_s);
-    percentiles_row(s, &table, "answer (E2E), s", 1, &l->e2e_s);
+    struct screen_table table = latency_table(s, true);
+    if (screen_table_columns(&table) > SCREEN_COLUMNS)
+        table = latency_table(s, false);
     screen_table_put(s, &table, "Latency", NULL);
 }
 
@@ -190,6 +234,7 @@ static void put_burst(struct screen *s)
     put_headline(s);
     screen_blank(s);
     put_rates(s);
+    put_speed(s);
     put_identity(s);
     screen_blank(s);
     screen_energy(s);

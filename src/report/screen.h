@@ -40,6 +40,9 @@ void screen_table_init(struct screen *s, struct screen_table *table, const char 
 void screen_cell(struct screen_table *table, const char *text);
 void screen_row_end(struct screen_table *table, bool bracket); /* after at most as many cells as there are columns */
 
+/* The widest that it will be, brackets included. */
+size_t screen_table_columns(const struct screen_table *table);
+
 /* `heading`: what the first row begins with; it stands out. `strong`: each other row stands out up to this text, its
  * own included. Null: nothing does. */
 void screen_table_put(struct screen *s, const struct screen_table *table, const char *heading, const char *strong);

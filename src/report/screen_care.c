@@ -8,7 +8,7 @@
 #include "text/wrap.h"
 
 enum {
-    CARE_LINES = 5, /* what the other sections leave of SCREEN_LINES */
+    CARE_LINES = 4, /* what the other sections leave of SCREEN_LINES */
     CARE_NAME = 26, /* the longest code, its indent and a space */
     CARE_ITEM_LINES = 2,
 };

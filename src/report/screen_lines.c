@@ -76,18 +76,35 @@ static void put_heading(struct screen *s, struct span row, const char *heading)
                 arena_format(&s->p.arena, "%s%*s%.*s", heading, SCREEN_INDENT, "", (int)(row.n - n), row.p + n));
 }
 
+/* The rows as they stand in `b`; returns the columns of the widest. */
+static size_t table_rows(const struct screen_table *table, struct buf *b, struct span *ret_list, size_t *ret_count)
+{
+    size_t widest = 0, n = 0;
+    table_put(&table->t, b, 0);
+    for (const char *at = buf_text(b); *at; at += ret_list[n++].n + 1) {
+        must(n < table->n);
+        ret_list[n] = (struct span){at, strcspn(at, "\n")};
+        size_t columns = columns_count(ret_list[n]);
+        widest = columns > widest ? columns : widest;
+    }
+    *ret_count = n;
+    return widest;
+}
+
+size_t screen_table_columns(const struct screen_table *table)
+{
+    struct buf b = {0};
+    struct span list[ROWS_MAX];
+    size_t n, widest = table_rows(table, &b, list, &n);
+    buf_done(&b);
+    return widest + 2 * SCREEN_INDENT;
+}
+
 void screen_table_put(struct screen *s, const struct screen_table *table, const char *heading, const char *strong)
 {
     struct buf b = {0};
     struct span list[ROWS_MAX];
-    size_t widest = 0, n = 0;
-    table_put(&table->t, &b, 0);
-    for (const char *at = buf_text(&b); *at; at += list[n++].n + 1) {
-        must(n < table->n);
-        list[n] = (struct span){at, strcspn(at, "\n")};
-        size_t columns = columns_count(list[n]);
-        widest = columns > widest ? columns : widest;
-    }
+    size_t n, widest = table_rows(table, &b, list, &n);
     for (size_t i = 0; i < n; i++)
         if (i == 0 && heading)
             put_heading(s, list[i], heading);

@@ -5,7 +5,7 @@
 #include "base/must.h"
 #include "report/screen.h"
 
-enum { LOADS_SHOWN = 8, SETTING_COLUMNS = 22 };
+enum { LOADS_SHOWN = 8, MORE_SHOWN = 5, SETTING_COLUMNS = 22 };
 
 /* Of a watch without how its tokens were counted. */
 static const char *setting_of(struct screen *s, const struct result_point *p)
@@ -100,6 +100,33 @@ static void put_users(struct screen *s, size_t n)
     screen_table_put(s, &t, "Load", NULL);
 }
 
+/* ---- what else there is room for ---- */
+
+static void more_row(struct screen *s, struct screen_table *t, const struct result_point *p)
+{
+    screen_cell(t, columns_cut(&s->p.arena, setting_of(s, p), SETTING_COLUMNS - 5));
+    put_number(s, t, &p->j_per_request, 1, 4);
+    put_number(s, t, &p->rates.total_tok_s, 1, 4);
+    put_number(s, t, &p->times.ttft_s.mean, 1, 3);
+    put_number(s, t, &p->times.tpot_s.mean, 1000, 3);
+    put_number(s, t, &p->engine.times.queue_share, 100, 2);
+    put_number(s, t, &p->engine.prefix_hit_share, 100, 2);
+    screen_row_end(t, is_out_of_use(s, p));
+}
+
+/* With few loads alone. */
+static void put_more(struct screen *s, size_t n)
+{
+    struct screen_table t;
+    screen_table_init(
+        s, &t, "lrrrrrr",
+        (const char *const[]){"Load", "J/request", "all tok/s", "TTFT mean", "TPOT mean", "queue %", "prefix %", NULL});
+    for (size_t i = 0; i < n; i++)
+        more_row(s, &t, &s->r->loads.points[i]);
+    screen_table_put(s, &t, "Load", NULL);
+    screen_text(s, "  queue: of TTFT; prefix: prompt tokens in the cache; as the engine counts them.");
+}
+
 void screen_loads(struct screen *s)
 {
     const size_t all = s->r->loads.point_count, n = all < LOADS_SHOWN ? all : LOADS_SHOWN;
@@ -108,4 +135,6 @@ void screen_loads(struct screen *s)
         screen_text(s, arena_format(&s->p.arena, "  and %zu more loads: jtok report RUN --full", all - n));
     screen_blank(s);
     put_users(s, n);
+    if (all && all <= MORE_SHOWN)
+        put_more(s, n);
 }
