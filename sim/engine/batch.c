@@ -147,6 +147,7 @@ bool batch_begin(struct batch *b, struct step *ret_step)
         list_remove(b, &b->waiting, id);
         list_add(b, &b->running, id, false);
         j->state = JOB_RUNNING;
+        s.admitted++;
         j->computed = j->cached_tokens;
         b->kv_used += j->computed;
         budget -= plan(b, j, budget, &s);

@@ -58,6 +58,7 @@ void batch_remove(struct batch *b, int32_t job);
 struct step {
     int64_t decoding; /* requests that go on by a token */
     int64_t prefill;  /* prompt tokens computed */
+    int64_t admitted; /* requests that got a place: the last ones of the running list */
 };
 
 /* Plans the next step; false when there is nothing to do. O(running). */

@@ -42,7 +42,9 @@ void deliver_start(struct server *s, struct peer *c)
     struct answer *a = &c->answer;
     bool known = o->prefix_cache && seen_before(&s->seen, a->ask.prompt_hash);
     c->cached_tokens = known ? (a->ask.prompt_tokens - 1) / CACHE_BLOCK * CACHE_BLOCK : 0;
-    c->generated = c->delivered = c->chunks = 0;
+    c->generated = c->delivered = c->chunks = c->steps = 0;
+    c->admitted_ns = c->first_ns = c->last_ns = 0;
+    c->arrived_ns = clock_now_ns();
     c->merges = words_share(words_mix(a->hash, 3)) < o->front_merge;
     a->no_usage = options_strike(o, FAULT_NO_USAGE, c->number);
     s->owed++;
@@ -61,6 +63,22 @@ void deliver_start(struct server *s, struct peer *c)
 /* The tenth request is the first behind a proof of readiness and eight of a warm-up. */
 enum { OWN_LATE_AT = 9 };
 
+/* What vLLM notes of a request when it has ended: stamps of its core, and of its front end for the whole. */
+static void observe_end(struct metrics *m, const struct options *o, const struct peer *c, int64_t now_ns)
+{
+    const int64_t tokens = c->answer.total_tokens, generated_ns = c->last_ns - c->first_ns;
+    metrics_observe(&m->queue, c->admitted_ns - c->arrived_ns);
+    metrics_observe(&m->prefill, c->first_ns - c->admitted_ns);
+    metrics_observe(&m->tpot, tokens > 1 ? generated_ns / (tokens - 1) : 0);
+    metrics_observe(&m->e2e, now_ns - c->arrived_ns);
+    m->itl.sum_s += (double)generated_ns / 1e9;
+    m->itl.count += c->steps - 1;
+    if (o->step_tokens <= 1)
+        return;
+    m->drafts += c->steps - 1;
+    m->accepted += tokens - c->steps;
+}
+
 static void count(struct server *s, struct peer *c, int64_t to)
 {
     const struct answer *a = &c->answer;
@@ -74,8 +92,11 @@ static void count(struct server *s, struct peer *c, int64_t to)
         s->telling.live.prompt_tokens += a->ask.prompt_tokens;
         s->telling.live.cache_queries += s->options->prefix_cache ? a->ask.prompt_tokens : 0;
         s->telling.live.cache_hits += c->cached_tokens;
+        metrics_observe(&s->telling.live.ttft, clock_now_ns() - c->arrived_ns);
     }
     s->telling.live.generation_tokens += to - c->delivered;
+    if (to == a->total_tokens)
+        observe_end(&s->telling.live, s->options, c, clock_now_ns());
     if (to == a->total_tokens)
         ++*(a->stopped ? &s->telling.live.stopped : &s->telling.live.length);
     c->delivered = to;
@@ -178,6 +199,8 @@ void deliver_got(void *server, int32_t job)
     const struct job *j = &s->batch.jobs[job];
     struct peer *c = j->owner;
     c->generated = j->generated;
+    c->last_ns = s->step_ends_ns;
+    c->first_ns = c->steps++ ? c->first_ns : c->last_ns;
     if (j->state == JOB_DONE) {
         c->job = -1;
         batch_remove(&s->batch, job);

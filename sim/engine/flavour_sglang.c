@@ -114,9 +114,20 @@ static void put_metrics(const struct metrics *m, const struct options *o, struct
                 {"num_retracted_requests_total", "counter", (double)m->preemptions},
                 {"prompt_tokens_total", "counter", (double)m->prompt_tokens},
                 {"generation_tokens_total", "counter", (double)m->generation_tokens},
-                {"num_requests_total", "counter", (double)(m->stopped + m->length)}};
+                {"num_requests_total", "counter", (double)(m->stopped + m->length)},
+                {"cached_tokens_total", "counter", (double)m->cache_hits},
+                {"time_to_first_token_seconds_sum", NULL, m->ttft.sum_s},
+                {"time_to_first_token_seconds_count", NULL, (double)m->ttft.count},
+                {"queue_time_seconds_sum", NULL, m->queue.sum_s},
+                {"queue_time_seconds_count", NULL, (double)m->queue.count},
+                {"inter_token_latency_seconds_sum", NULL, m->itl.sum_s},
+                {"inter_token_latency_seconds_count", NULL, (double)m->itl.count},
+                {"e2e_request_latency_seconds_sum", NULL, m->e2e.sum_s},
+                {"e2e_request_latency_seconds_count", NULL, (double)m->e2e.count}};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-        buf_fmt(b, "# TYPE sglang:%s %s\nsglang:%s{model_name=", list[i].name, list[i].type, list[i].name);
+        if (list[i].type)
+            buf_fmt(b, "# TYPE sglang:%s %s\n", list[i].name, list[i].type);
+        buf_fmt(b, "sglang:%s{model_name=", list[i].name);
         wire_text(b, o->served_name);
         buf_str(b, "} ");
         metrics_put_float(b, list[i].value);

@@ -199,6 +199,42 @@ static void put(struct buf *b, const struct options *o, const char *name, const 
     put_sample(b, o, name, "", value);
 }
 
+/* With its last bucket alone. */
+static void put_histogram(struct buf *b, const struct options *o, const char *name, const char *help,
+                          const struct observed *h)
+{
+    struct buf part = {0};
+    put_head(b, name, "histogram", help);
+    buf_fmt(&part, "%s_bucket", name);
+    put_sample(b, o, buf_text(&part), "le=\"+Inf\",", (double)h->count);
+    buf_clear(&part);
+    buf_fmt(&part, "%s_count", name);
+    put_sample(b, o, buf_text(&part), "", (double)h->count);
+    buf_clear(&part);
+    buf_fmt(&part, "%s_sum", name);
+    put_sample(b, o, buf_text(&part), "", h->sum_s);
+    buf_done(&part);
+}
+
+static void put_times(const struct metrics *m, const struct options *o, struct buf *b)
+{
+    put_histogram(b, o, "time_to_first_token_seconds", "Histogram of time to first token in seconds.", &m->ttft);
+    put_histogram(b, o, "inter_token_latency_seconds", "Histogram of inter-token latency in seconds.", &m->itl);
+    put_histogram(b, o, "request_time_per_output_token_seconds",
+                  "Histogram of time_per_output_token_seconds per request.", &m->tpot);
+    put_histogram(b, o, "e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.", &m->e2e);
+    put_histogram(b, o, "request_queue_time_seconds", "Histogram of time spent in WAITING phase for request.",
+                  &m->queue);
+    put_histogram(b, o, "request_prefill_time_seconds", "Histogram of time spent in PREFILL phase for request.",
+                  &m->prefill);
+    if (o->step_tokens <= 1)
+        return;
+    put(b, o, "spec_decode_num_drafts_total", "counter", "Number of spec decoding drafts.", (double)m->drafts);
+    put(b, o, "spec_decode_num_draft_tokens_total", "counter", "Number of draft tokens.",
+        (double)(m->drafts * (o->step_tokens - 1)));
+    put(b, o, "spec_decode_num_accepted_tokens_total", "counter", "Number of accepted tokens.", (double)m->accepted);
+}
+
 static void put_metrics(const struct metrics *m, const struct options *o, struct buf *b)
 {
     put(b, o, "num_requests_running", "gauge", "Number of requests in model execution batches.", (double)m->running);
@@ -226,6 +262,7 @@ static void put_metrics(const struct metrics *m, const struct options *o, struct
     put_sample(b, o, "request_success_total", "finished_reason=\"length\",", (double)m->length);
     put_sample(b, o, "request_success_total", "finished_reason=\"abort\",", (double)m->aborted);
     put_sample(b, o, "request_success_total", "finished_reason=\"error\",", 0);
+    put_times(m, o, b);
 }
 
 static bool answer(const struct options *o, struct span path, int64_t owed, struct buf *b)

@@ -4,6 +4,12 @@
 #include <string.h>
 #include "base/num.h"
 
+void metrics_observe(struct observed *h, int64_t ns)
+{
+    h->sum_s += (double)ns / 1e9;
+    h->count++;
+}
+
 void metrics_put_float(struct buf *b, double value)
 {
     struct buf text = {0};

@@ -177,6 +177,16 @@ static void end_step(struct server *s)
     batch_end(&s->batch, deliver_got, s);
 }
 
+/* Those that got a place in this step, for the first time. */
+static void note_admitted(struct server *s, int64_t admitted, int64_t t_ns)
+{
+    for (int32_t id = s->batch.running.last; admitted > 0; admitted--, id = s->batch.jobs[id].previous) {
+        struct peer *c = s->batch.jobs[id].owner;
+        if (!c->admitted_ns) /* a loop that was late has the step begin before the request came */
+            c->admitted_ns = t_ns > c->arrived_ns ? t_ns : c->arrived_ns;
+    }
+}
+
 /* The next step begins where the last one ended, unless the loop was too late for that. */
 static void begin_step(struct server *s, int64_t now_ns)
 {
@@ -194,6 +204,7 @@ static void begin_step(struct server *s, int64_t now_ns)
     double seconds = o->step_s + o->step_request_s * (double)step.decoding + (double)step.prefill / o->prefill_rate;
     int64_t from_ns = s->step_ends_ns > now_ns - LATE_NS && !idle ? s->step_ends_ns : now_ns;
     s->step_ends_ns = from_ns + options_ns(o, seconds);
+    note_admitted(s, step.admitted, from_ns);
     s->stepping = true;
 }
 

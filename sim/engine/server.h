@@ -37,9 +37,12 @@ struct peer {
     struct answer answer;
     int64_t cached_tokens;
     int64_t generated, delivered;
-    int64_t chunks; /* token chunks delivered */
-    bool merges;    /* see front in deliver.c */
-    int64_t due_ns; /* of a delayed answer */
+    int64_t arrived_ns, admitted_ns; /* admitted 0: it waits */
+    int64_t first_ns, last_ns;       /* ends of the steps that gave its first and its latest token */
+    int64_t steps;                   /* that gave it tokens */
+    int64_t chunks;                  /* token chunks delivered */
+    bool merges;                     /* see front in deliver.c */
+    int64_t due_ns;                  /* of a delayed answer */
     struct buf delayed;
 };
 

@@ -280,6 +280,27 @@ static double settled(const struct engine *g, const char *name)
     return engine_metric(g, name);
 }
 
+/* What /metrics says of times agrees with itself: a request's parts are no longer than the whole. */
+static void check_times(const struct engine *g, int64_t requests, int64_t tokens)
+{
+    static const char *const each[] = {"time_to_first_token_seconds", "request_queue_time_seconds",
+                                       "request_prefill_time_seconds", "request_time_per_output_token_seconds",
+                                       "e2e_request_latency_seconds"};
+    char name[128];
+    double sum[5];
+    for (size_t i = 0; i < 5; i++) {
+        snprintf(name, sizeof name, "vllm:%s_count", each[i]);
+        assert_close(engine_metric(g, name), (double)requests, 0);
+        snprintf(name, sizeof name, "vllm:%s_sum", each[i]);
+        sum[i] = engine_metric(g, name);
+        assert_true(sum[i] > 0);
+    }
+    double itl = engine_metric(g, "vllm:inter_token_latency_seconds_sum"), slack = 0.1 * (double)requests;
+    assert_close(engine_metric(g, "vllm:inter_token_latency_seconds_count"), (double)(tokens - requests), 0);
+    assert_true(sum[0] > sum[1] + sum[2] && sum[0] < sum[1] + sum[2] + slack);
+    assert_true(sum[4] > sum[1] + sum[2] + itl && sum[4] < sum[1] + sum[2] + itl + slack);
+}
+
 static void test_concurrent(void **state)
 {
     (void)state;
@@ -309,6 +330,7 @@ static void test_concurrent(void **state)
     assert_close(engine_metric(&g, "vllm:num_requests_waiting"), 0, 0);
     assert_close(engine_metric(&g, "vllm:kv_cache_usage_perc"), 0, 0);
     assert_close(engine_metric(&g, "vllm:num_preemptions_total"), 0, 0);
+    check_times(&g, MANY, tokens);
 
     /* Lengths are log-normal with median 30 and sigma 0.8: the mean is 30 * exp(0.32) = 41.3, its standard error 2.8.
      */
@@ -344,6 +366,10 @@ static void test_held_reasoning_and_wide_chunks(void **state)
     assert_int_equal(x.usage, 100);
     assert_int_equal(x.largest, 3);
     assert_int_equal(x.chunks, 34); /* 1 + 33 * 3 */
+    assert_close(settled(&g, "vllm:generation_tokens_total"), 100, 0);
+    assert_close(engine_metric(&g, "vllm:spec_decode_num_drafts_total"), 33, 0);
+    assert_close(engine_metric(&g, "vllm:spec_decode_num_draft_tokens_total"), 66, 0);
+    assert_close(engine_metric(&g, "vllm:spec_decode_num_accepted_tokens_total"), 66, 0);
     assert_int_equal(words_in(&x.text), 50);
     assert_int_equal(words_in(&x.reasoning), 50);
     answer_done(&x);

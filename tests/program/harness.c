@@ -1,5 +1,6 @@
 #include "program/harness.h"
 
+#include <math.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -234,4 +235,21 @@ int life_survivors(const struct life *l)
     }
     closedir(proc);
     return n;
+}
+
+void life_check_engine(const struct result_engine *x, int64_t requests)
+{
+    const struct result_engine_times *t = &x->times;
+    assert_null(x->why);
+    assert_int_equal(t->ttft_s.n, requests);
+    assert_int_equal(t->queue_s.n, requests);
+    assert_int_equal(t->e2e_s.n, requests);
+    assert_int_equal(t->client_ttft_s.n, requests);
+    /* A busy machine may hold back either side for a while. */
+    assert_true(t->ttft_difference_s.value > 0 && t->ttft_difference_s.value < 0.2);
+    assert_true(t->e2e_difference_s.value > 0 && t->e2e_difference_s.value < 0.2);
+    assert_true(fabs(t->tpot_difference_s.value) < 0.02);
+    assert_true(t->front_end_s.value > 0 && t->front_end_s.value < 0.2);
+    assert_true(t->queue_share.value >= 0 && t->queue_share.value < 1);
+    assert_int_equal(x->drafted_tokens.state, Q_NOT_RECORDED);
 }

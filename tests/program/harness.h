@@ -51,6 +51,10 @@ int life_run(struct life *l, const char *const *arguments, const char *const *en
 struct records *life_records(struct life *l);
 struct result *life_result(struct life *l); /* result.json */
 
+/* What the engine says of the life's only load, or of a load, is what its clients saw: the same number of requests, and
+ * times that differ by what lies between two sockets of one machine. */
+void life_check_engine(const struct result_engine *x, int64_t requests);
+
 /* CLOCK_MONOTONIC of the run's begin, from its clock pairs. */
 int64_t life_origin_ns(const struct records *r);
 

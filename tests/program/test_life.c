@@ -47,6 +47,7 @@ static void check_energy(struct life *l, bool counter_too)
     assert_true(t2 > 0 && t6 > t2 && t7 > t6 && end > t7);
     assert_int_equal(result_stage_of(q, STAGE_BASELINE)->energy.counter.state, Q_MEASURED);
     assert_string_equal(r->run.engine_fingerprint, WIRE_FINGERPRINT);
+    life_check_engine(&q->engine, q->load.requests);
     /* t10 as the run saw it is t10 as the records tell it. */
     assert_close((double)(records_boundary(r, BOUNDARY_MEMORY_RELEASED) - t7) / 1e9, q->release.memory_released_s.value,
                  1e-9);

@@ -107,6 +107,11 @@ static void four_loads_in_one_life(void **state)
     assert_int_equal(boundary_of(r, BOUNDARY_LOAD_END, 3), records_boundary(r, BOUNDARY_FORMAL_END));
     assert_close(r->plan.slo.ttft_s, 1, 0);
     assert_int_equal(r->plan.loads[2].count, 120);
+    const struct result *q = life_result(&l);
+    for (int i = 0; i < 4; i++) {
+        most_in_flight(r, i, &n);
+        life_check_engine(&q->loads.points[i].engine, (int64_t)n);
+    }
     assert_int_equal(life_also(&l, ARGS("verify", l.folder)), EXIT_OK);
     life_close(&l);
 }

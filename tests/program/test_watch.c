@@ -39,6 +39,12 @@ static void its_energy_is_the_simulated_truth(void **state)
     assert_true(p->j_per_token.instrument < 0.005 * p->j_per_token.value);
     assert_close_rel(p->j_per_token.value, p->window.energy.headline.value / (double)p->tokens.output, 1e-9);
     assert_true(p->flight.mean.value > 2 && p->flight.mean.value <= USERS);
+    assert_true(p->engine.first_ns < p->window.start_ns && p->engine.last_ns < p->window.end_ns);
+    assert_true(p->engine.last_ns > p->window.end_ns - 2 * SECOND_NS);
+    assert_true(p->engine.times.ttft_s.n > 0 && p->engine.times.ttft_s.mean.value > 0);
+    assert_true(p->engine.times.itl_s.mean.value > 0.001 && p->engine.times.itl_s.mean.value < 0.1);
+    assert_int_equal(p->engine.times.ttft_difference_s.state, Q_NOT_RECORDED);
+    assert_close(p->engine.running.mean.value, p->flight.mean.value, 1e-9);
     assert_non_null(strstr(s.l.err, "tok/s")); /* a line each ten seconds */
     assert_int_equal(r->plan.attach.pid, s.engine);
     assert_false(r->plan.attach.gpus_stated);
