@@ -40,7 +40,7 @@ static void its_energy_is_the_simulated_truth(void **state)
     assert_close_rel(p->j_per_token.value, p->window.energy.headline.value / (double)p->tokens.output, 1e-9);
     assert_true(p->flight.mean.value > 2 && p->flight.mean.value <= USERS);
     assert_true(p->engine.first_ns < p->window.start_ns && p->engine.last_ns < p->window.end_ns);
-    assert_true(p->engine.last_ns > p->window.end_ns - 2 * SECOND_NS);
+    assert_true(p->engine.last_ns > p->window.end_ns - 2000000000);
     assert_true(p->engine.times.ttft_s.n > 0 && p->engine.times.ttft_s.mean.value > 0);
     assert_true(p->engine.times.itl_s.mean.value > 0.001 && p->engine.times.itl_s.mean.value < 0.1);
     assert_int_equal(p->engine.times.ttft_difference_s.state, Q_NOT_RECORDED);
