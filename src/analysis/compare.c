@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/sort.h"
 #include "model/limits.h"
+#include "analysis/compare_load.h"
 #include "schema/table.h"
 #include "schema/visit.h"
 #include "base/must.h"
@@ -13,7 +14,7 @@ const char *const compare_verdict_names[] = {"none", "no_difference", "lower", "
 
 #define METRIC(key, name, unit, kind, member)                                                                          \
     {                                                                                                                  \
-        key, name, unit, kind, #member                                                                                 \
+        key, name, unit, kind, #member, 0                                                                              \
     }
 const struct compare_metric compare_metrics[COMPARE_METRICS] = {
     METRIC("steady_j_per_token", "steady-state energy", "J/token", METRIC_STEADY, metrics.steady_j_per_token),
@@ -33,6 +34,34 @@ const struct compare_metric compare_metrics[COMPARE_METRICS] = {
     METRIC("tpot_p99_s", "TPOT P99", "s", METRIC_TPOT, load.tpot_s.p99),
 };
 
+enum {
+    OF_LIFE = 1 << OBJECT_LIFE,
+    OF_WATCH = 1 << OBJECT_WATCH,
+    OF_STAT = 1 << OBJECT_STAT,
+    OF_LOADS = OF_LIFE | 1 << OBJECT_ATTACH, /* requests of jtok's own */
+    OF_TOKENS = OF_LOADS | OF_WATCH
+};
+#define LOAD_METRIC(key, name, unit, kind, member, objects)                                                            \
+    {                                                                                                                  \
+        key, name, unit, kind, #member, objects                                                                        \
+    }
+const struct compare_metric compare_load_metrics[COMPARE_LOAD_METRICS] = {
+    LOAD_METRIC("j_per_token", "energy per output token", "J/token", METRIC_ENERGY, j_per_token, OF_TOKENS),
+    LOAD_METRIC("j_per_good_token", "energy per good token", "J/token", METRIC_GOOD, j_per_good_token, OF_LOADS),
+    LOAD_METRIC("j_per_request", "energy per request", "J", METRIC_ENERGY, j_per_request, OF_LOADS),
+    LOAD_METRIC("energy_j", "energy of the command", "J", METRIC_ENERGY, window.energy.headline, OF_STAT),
+    LOAD_METRIC("duration_s", "duration", "s", METRIC_OTHER, window.duration_s, OF_STAT),
+    LOAD_METRIC("average_w", "average power", "W", METRIC_ENERGY, window.average_w, OF_TOKENS | OF_STAT),
+    LOAD_METRIC("throughput_tok_s", "output throughput", "tok/s", METRIC_OTHER, rates.output_tok_s, OF_TOKENS),
+    LOAD_METRIC("throughput_req_s", "requests that ended well", "1/s", METRIC_OTHER, rates.request_s, OF_LOADS),
+    LOAD_METRIC("in_flight", "mean requests in flight", "", METRIC_OTHER, flight.mean, OF_TOKENS),
+    LOAD_METRIC("goodput_share", "good requests of those sent", "", METRIC_GOOD, goodput_share, OF_LOADS),
+    LOAD_METRIC("ttft_p50_s", "TTFT P50", "s", METRIC_TTFT, times.ttft_s.p50, OF_LOADS),
+    LOAD_METRIC("ttft_p99_s", "TTFT P99", "s", METRIC_TTFT, times.ttft_s.p99, OF_LOADS),
+    LOAD_METRIC("tpot_p50_s", "TPOT P50", "s", METRIC_TPOT, times.tpot_s.p50, OF_LOADS),
+    LOAD_METRIC("tpot_p99_s", "TPOT P99", "s", METRIC_TPOT, times.tpot_s.p99, OF_LOADS),
+};
+
 struct side {
     const struct compare_run *runs;
     size_t count;
@@ -42,7 +71,9 @@ struct compare {
     struct side x, y;
     struct arena *a;
     struct comparison *out;
+    int64_t at_x, at_y; /* the point of each side's runs that is looked at; WHOLE_RUN: the run itself; -1: none */
 };
+enum { WHOLE_RUN = -2 };
 
 static const struct compare_run *all_at(const struct compare *c, size_t i)
 {
@@ -90,13 +121,14 @@ static void want_pair(struct compare *c)
     struct findings f = {0};
     want_other_runs(c);
     compare_pair(&c->x.runs[0], &c->y.runs[0], c->a, &f);
+    if (!ENUM_ABSENT(c->out->object))
+        compare_loads(&c->x.runs[0], &c->y.runs[0], c->a, &f);
     const struct side *const sides[] = {&c->x, &c->y};
     for (int s = 0; s < 2; s++)
         for (size_t i = 1; i < sides[s]->count; i++) {
-            const struct result *r = sides[s]->runs[i].result;
-            const char *why = compare_not_formal(r, c->a);
+            const char *why = compare_unfit(&sides[s]->runs[i], c->a);
             if (why)
-                sentences_add(&f.reasons, c->a, arena_format(c->a, "Run %s is not formal: %s.", compare_id(r), why));
+                sentences_add(&f.reasons, c->a, why);
             compare_repetition(&sides[s]->runs[0], &sides[s]->runs[i], c->a, &f);
         }
     take(c, &f);
@@ -227,47 +259,68 @@ static struct quantity ratio_of(const struct comparison *out, double ratio, cons
     return q;
 }
 
-static const struct quantity *value_of(const struct result *r, const struct compare_metric *m)
+/* The point of a run that is looked at. */
+static int64_t place_of(const struct compare *c, const struct side *s)
 {
+    return s == &c->x ? c->at_x : c->at_y;
+}
+
+/* Durations are plain numbers in a result. */
+static struct quantity value_of(const struct result *r, int64_t at, const struct compare_metric *m)
+{
+    if (at >= 0 ? (size_t)at >= r->loads.point_count : at != WHOLE_RUN)
+        return quantity_absent(Q_NOT_RECORDED, "it has no such load");
     struct slot slot;
-    bool there = slot_at(&result_schema, r, m->path, &slot);
-    must(there && slot.type == FIELD_QUANTITY);
-    return slot_quantity(&slot);
+    bool there = at == WHOLE_RUN ? slot_at(&result_schema, r, m->path, &slot)
+                                 : slot_at(&result_point_schema, &r->loads.points[at], m->path, &slot);
+    must(there && (slot.type == FIELD_QUANTITY || slot.type == FIELD_F64));
+    return slot.type == FIELD_F64 ? quantity_of(slot_f64(&slot)) : *slot_quantity(&slot);
 }
 
 /* Why this run has no such value to compare, or null. */
-static const char *run_fault(const struct result *r, const struct compare_metric *m, struct arena *a)
+static const char *run_fault(const struct result *r, int64_t at, const struct compare_metric *m, struct arena *a)
 {
     bool latency = m->kind == METRIC_TTFT || m->kind == METRIC_TPOT;
-    const struct quantity *q = value_of(r, m);
+    const struct quantity q = value_of(r, at, m);
     if (m->kind == METRIC_STEADY && result_carries(r, FLAG_DELIVERY_LAG))
         return arena_format(a, "run %s has delivery lag", compare_id(r));
     if (latency && result_latency_fault(r))
         return arena_format(a, "run %s: %s", compare_id(r), result_latency_fault(r));
-    if (q->state != Q_MEASURED || isnan(q->value))
-        return arena_format(a, "run %s: %s", compare_id(r), q->why ? q->why : "not recorded");
+    if (q.state != Q_MEASURED || isnan(q.value))
+        return arena_format(a, "run %s: %s", compare_id(r), q.why ? q.why : "not recorded");
     return NULL;
 }
 
-/* Mean over the runs of a side, with the mean of their doubts: what a reading is off by, all of them may be. */
-static struct quantity side_mean(const struct side *s, const struct compare_metric *m, const struct sample *values)
+/* Why one of all runs has none. */
+static const char *any_fault(const struct compare *c, const struct compare_metric *m)
 {
-    assert(s->count > 0);
-    struct quantity q = quantity_of(values->mean);
-    q.instrument = q.calibration = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        q.instrument += value_of(s->runs[i].result, m)->instrument / (double)s->count;
-        q.calibration += value_of(s->runs[i].result, m)->calibration / (double)s->count;
-    }
-    return q;
+    const char *why = NULL;
+    for (size_t i = 0; i < runs_of(c) && !why; i++)
+        why = run_fault(run_at(c, i), i < c->x.count ? c->at_x : c->at_y, m, c->a);
+    return why;
 }
 
-static double *values_of(const struct side *s, const struct compare_metric *m, struct arena *a)
+/* Mean over the runs of a side, with the mean of their doubts: what a reading is off by, all of them may be. */
+static struct quantity side_mean(const struct compare *c, const struct side *s, const struct compare_metric *m,
+                                 const struct sample *values)
 {
     assert(s->count > 0);
-    double *values = arena_array(a, s->count, sizeof *values);
+    struct quantity mean = quantity_of(values->mean);
+    mean.instrument = mean.calibration = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct quantity q = value_of(s->runs[i].result, place_of(c, s), m);
+        mean.instrument += q.instrument / (double)s->count;
+        mean.calibration += q.calibration / (double)s->count;
+    }
+    return mean;
+}
+
+static double *values_of(const struct compare *c, const struct side *s, const struct compare_metric *m)
+{
+    assert(s->count > 0);
+    double *values = arena_array(c->a, s->count, sizeof *values);
     for (size_t i = 0; i < s->count; i++)
-        values[i] = value_of(s->runs[i].result, m)->value;
+        values[i] = value_of(s->runs[i].result, place_of(c, s), m).value;
     return values;
 }
 
@@ -282,11 +335,11 @@ static enum compare_verdict verdict_of(const struct between_runs *b)
 static void compare_values(struct compare *c, const struct compare_metric *m, struct comparison_row *r)
 {
     size_t n = c->x.count, k = c->y.count;
-    const double *x = values_of(&c->x, m, c->a), *y = values_of(&c->y, m, c->a);
+    const double *x = values_of(c, &c->x, m), *y = values_of(c, &c->y, m);
     r->a_runs = sample_of(x, n);
     r->b_runs = sample_of(y, k);
-    r->a = side_mean(&c->x, m, &r->a_runs);
-    r->b = side_mean(&c->y, m, &r->b_runs);
+    r->a = side_mean(c, &c->x, m, &r->a_runs);
+    r->b = side_mean(c, &c->y, m, &r->b_runs);
     struct sample_ratio w = sample_ratio_of(x, n, y, k, c->a);
     r->difference = difference_of(c->out, &r->a, &r->b);
     r->ratio = ratio_of(c->out, w.ratio, &r->a, &r->b);
@@ -300,23 +353,152 @@ static void compare_values(struct compare *c, const struct compare_metric *m, st
     c->out->compared += r->verdict != COMPARED_NONE;
 }
 
+/* Without a value of some run, or where it may not be compared: what each side says, and nothing between them. Of
+ * several runs the mean, where all have a value. */
+static struct quantity shown_of(const struct compare *c, const struct side *s, const struct compare_metric *m,
+                                const char *why, struct sample *ret_runs)
+{
+    *ret_runs = sample_of(NULL, 0);
+    if (s->count == 1)
+        return value_of(s->runs[0].result, place_of(c, s), m);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct quantity q = value_of(s->runs[i].result, place_of(c, s), m);
+        if (!c->out->anyway || !quantity_has_value(&q))
+            return quantity_absent(Q_UNDEFINED, why);
+    }
+    *ret_runs = sample_of(values_of(c, s, m), s->count);
+    return side_mean(c, s, m, ret_runs);
+}
+
 static void row(struct compare *c, const struct compare_metric *m, struct comparison_row *r)
 {
     const double none = __builtin_nan("");
     *r = (struct comparison_row){.key = m->key, .metric = m->name, .unit = m->unit};
-    for (size_t i = 0; i < runs_of(c) && !r->why; i++)
-        r->why = run_fault(run_at(c, i), m, c->a);
+    r->why = c->out->anyway ? "this is no comparison" : any_fault(c, m);
     if (!r->why) {
         compare_values(c, m, r);
         return;
     }
-    /* One run a side: its own value and state. */
-    struct quantity absent = quantity_absent(Q_UNDEFINED, r->why);
-    r->a = c->x.count == 1 ? *value_of(c->x.runs[0].result, m) : absent;
-    r->b = c->y.count == 1 ? *value_of(c->y.runs[0].result, m) : absent;
-    r->a_runs = r->b_runs = sample_of(NULL, 0);
-    r->difference = r->ratio = absent;
+    r->a = shown_of(c, &c->x, m, r->why, &r->a_runs);
+    r->b = shown_of(c, &c->y, m, r->why, &r->b_runs);
+    r->difference = r->ratio = quantity_absent(Q_UNDEFINED, r->why);
     r->between = (struct between_runs){none, none, ABSENT_I64, none, none};
+}
+
+/* ---- loads ---- */
+
+static bool has_limits(const struct compare *c)
+{
+    const struct plan_slo *slo = &c->x.runs[0].result->loads.slo;
+    return !isnan(slo->ttft_s) || !isnan(slo->tpot_s) || !isnan(slo->e2e_s);
+}
+
+static struct quantity answer_tokens(const struct result *r, int64_t at)
+{
+    const struct result_point *p = &r->loads.points[at];
+    const struct result_point_tokens *t = &p->tokens;
+    int64_t answers = p->requests.all - p->requests.all_failed;
+    if (p->requests.all == ABSENT_I64 || t->output == ABSENT_I64 || t->before == ABSENT_I64 || t->after == ABSENT_I64 ||
+        answers <= 0)
+        return quantity_absent(Q_NOT_RECORDED, "a run has no output tokens");
+    return quantity_of((double)(t->before + t->output + t->after) / (double)answers);
+}
+
+/* (9.1) of the tokens of an answer: a load that ends by its time has as many answers as the engine is fast. */
+static struct quantity answer_difference(const struct compare *c)
+{
+    struct quantity worst = quantity_of(0);
+    for (size_t i = 0; i < c->x.count; i++)
+        for (size_t j = 0; j < c->y.count; j++) {
+            struct quantity t = answer_tokens(c->x.runs[i].result, c->at_x),
+                            u = answer_tokens(c->y.runs[j].result, c->at_y);
+            if (t.state != Q_MEASURED || u.state != Q_MEASURED)
+                return t.state != Q_MEASURED ? t : u;
+            double share = fabs(t.value - u.value) / fmax(t.value, u.value);
+            worst.value = fmax(worst.value, share);
+        }
+    return worst;
+}
+
+/* Why the loads of all runs at hand are not compared, or null. */
+static const char *load_fault(const struct compare *c, const struct quantity *answers)
+{
+    for (size_t i = 0; i < runs_of(c); i++) {
+        const struct result *r = run_at(c, i);
+        size_t at = (size_t)(i < c->x.count ? c->at_x : c->at_y);
+        if (at >= r->loads.point_count)
+            return arena_format(c->a, "run %s has no such load", compare_id(r));
+        if (!r->loads.points[at].reached)
+            return arena_format(c->a, "run %s: %s", compare_id(r),
+                                r->loads.points[at].why ? r->loads.points[at].why : "there is no window");
+    }
+    if (!((OF_LOADS)&1 << c->out->object))
+        return NULL;
+    if (answers->state != Q_MEASURED)
+        return answers->why;
+    return answers->value > METHOD_TOKENS_SHARE
+               ? arena_format(c->a,
+                              "the output tokens per request differ by %.1f %%, and loads over 20 %% apart are not "
+                              "compared",
+                              100 * answers->value)
+               : NULL;
+}
+
+static int objects_of(const struct compare *c)
+{
+    int objects = 0;
+    for (size_t i = 0; i < runs_of(c); i++)
+        if (result_has_loads(run_at(c, i)))
+            objects |= 1 << run_at(c, i)->loads.object;
+    return objects;
+}
+
+static void put_load_rows(struct compare *c, struct compared_load *l)
+{
+    const int objects = objects_of(c);
+    l->rows = arena_array(c->a, COMPARE_LOAD_METRICS, sizeof *l->rows);
+    for (size_t i = 0; i < COMPARE_LOAD_METRICS; i++) {
+        const struct compare_metric *m = &compare_load_metrics[i];
+        if ((m->objects & objects) && (m->kind != METRIC_GOOD || has_limits(c)))
+            row(c, m, &l->rows[l->row_count++]);
+    }
+}
+
+static const char *setting_at(const struct side *s, int64_t at)
+{
+    const struct result_loads *l = &s->runs[0].result->loads;
+    return at < 0 || (size_t)at >= l->point_count ? NULL : l->points[at].setting ? l->points[at].setting : "not stated";
+}
+
+static void put_load(struct compare *c, const struct load_pair *p, struct compared_load *l)
+{
+    c->at_x = p->x;
+    c->at_y = p->y;
+    const char *a = setting_at(&c->x, p->x), *b = setting_at(&c->y, p->y);
+    *l = (struct compared_load){.setting = a ? a : "none",
+                                .b_setting = a && b && strcmp(a, b) == 0 ? NULL
+                                             : b                         ? b
+                                                                         : "none",
+                                .answer_difference = quantity_absent(Q_UNDEFINED, "these are not compared by it")};
+    l->number = (int64_t)c->out->load_count++;
+    if (!c->out->anyway) {
+        l->b_setting = NULL; /* the same, but for where a trace lies */
+        if (OF_LOADS & 1 << c->out->object)
+            l->answer_difference = answer_difference(c);
+        l->why = load_fault(c, &l->answer_difference);
+    }
+    if (!l->why)
+        put_load_rows(c, l);
+}
+
+static void put_loads(struct compare *c)
+{
+    bool anyway = c->out->anyway;
+    struct load_pairs p = compare_load_pairs(&c->x.runs[0], &c->y.runs[0], anyway, c->a);
+    size_t n = anyway ? p.count : p.same;
+    c->out->loads = arena_array(c->a, n, sizeof *c->out->loads);
+    for (size_t i = 0; i < n; i++)
+        put_load(c, &p.items[i], &c->out->loads[i]);
 }
 
 /* ---- notes ---- */
@@ -377,29 +559,82 @@ static const char **ids_of(const struct side *s, struct arena *a)
     return ids;
 }
 
+/* The object of all runs; absent where one is formal, or where they differ. */
+static enum run_object object_of(const struct compare *c)
+{
+    const enum run_object object = run_at(c, 0)->loads.object;
+    for (size_t i = 1; i < runs_of(c); i++)
+        if (run_at(c, i)->loads.object != object)
+            return (enum run_object) - 1;
+    return object;
+}
+
+static struct compare begin(struct side x, struct side y, struct arena *a, struct comparison *ret)
+{
+    const struct quantity none = quantity_absent(Q_UNDEFINED, "runs with loads are compared by each load's answers");
+    *ret = (struct comparison){
+        .a_count = x.count, .b_count = y.count, .tokens_difference = none, .chance = __builtin_nan("")};
+    struct compare c = {x, y, a, ret, WHOLE_RUN, WHOLE_RUN};
+    ret->object = object_of(&c);
+    ret->a_ids = ids_of(&c.x, a);
+    ret->b_ids = ids_of(&c.y, a);
+    want_pair(&c);
+    if (ENUM_ABSENT(ret->object))
+        want_tokens(&c);
+    ret->same_boards = true;
+    for (size_t i = 1; i < runs_of(&c); i++)
+        ret->same_boards = ret->same_boards && compare_same_boards(run_at(&c, 0), run_at(&c, i));
+    return c;
+}
+
+static void put_rows(struct compare *c)
+{
+    struct comparison *out = c->out;
+    out->row_count = COMPARE_METRICS;
+    out->rows = arena_array(c->a, out->row_count, sizeof *out->rows);
+    for (size_t i = 0; i < out->row_count; i++)
+        row(c, &compare_metrics[i], &out->rows[i]);
+}
+
+static void finish(struct compare *c)
+{
+    find_order(c);
+    if (ENUM_ABSENT(c->out->object))
+        put_rows(c);
+    else
+        put_loads(c);
+    notes(c);
+}
+
 void compare_sides(const struct compare_run *x, size_t n, const struct compare_run *y, size_t m, struct arena *a,
                    struct comparison *ret)
 {
     must(n > 0 && m > 0);
-    *ret = (struct comparison){.a_count = n, .b_count = m, .chance = __builtin_nan("")};
-    struct compare c = {{x, n}, {y, m}, a, ret};
-    ret->a_ids = ids_of(&c.x, a);
-    ret->b_ids = ids_of(&c.y, a);
-    want_pair(&c);
-    want_tokens(&c);
+    struct compare c = begin((struct side){x, n}, (struct side){y, m}, a, ret);
     if (ret->reasons.count) {
         ret->notes.count = 0;
+        ret->same_boards = false;
         return;
     }
-    ret->same_boards = true;
-    for (size_t i = 1; i < n + m; i++)
-        ret->same_boards = ret->same_boards && compare_same_boards(run_at(&c, 0), run_at(&c, i));
-    find_order(&c);
-    ret->row_count = COMPARE_METRICS;
-    ret->rows = arena_array(a, ret->row_count, sizeof *ret->rows);
-    for (size_t i = 0; i < ret->row_count; i++)
-        row(&c, &compare_metrics[i], &ret->rows[i]);
-    notes(&c);
+    finish(&c);
+}
+
+void compare_anyway(const struct compare_run *x, size_t n, const struct compare_run *y, size_t m, struct arena *a,
+                    struct comparison *ret)
+{
+    must(n > 0 && m > 0);
+    struct compare c = begin((struct side){x, n}, (struct side){y, m}, a, ret);
+    ret->anyway = ret->reasons.count > 0;
+    if (!ret->anyway) {
+        finish(&c);
+        return;
+    }
+    ret->notes.count = 0;
+    const bool burst = !result_has_loads(run_at(&c, 0)) || !result_has_loads(run_at(&c, n));
+    if (burst)
+        put_rows(&c);
+    if (!ENUM_ABSENT(ret->object) || !burst)
+        put_loads(&c);
 }
 
 /* ---- as a document ---- */
@@ -439,6 +674,17 @@ static const struct field comparison_row_fields[] = {
 };
 static const struct schema comparison_row_schema = SCHEMA(comparison_row, "One metric of both sides.");
 
+static const struct field compared_load_fields[] = {
+    I64(compared_load, number, "From 0, in the order of the first side.", FLAGS(FIELD_NAMES_ITEM)),
+    TEXT(compared_load, setting, "The load in words; of a command, the command; none: only the other side has one."),
+    TEXT(compared_load, b_setting, "Of the second side, where another one is shown beside it; null: the same."),
+    QUANTITY(compared_load, answer_difference,
+             "|t1 - t2| / max(t1, t2) of the output tokens per request, of the two runs farthest apart."),
+    TEXT(compared_load, why, "Why this load is not compared; null: it is."),
+    OBJECTS(compared_load, rows, row_count, comparison_row, "The metrics; none where it is not compared."),
+};
+static const struct schema compared_load_schema = SCHEMA(compared_load, "One load of both sides.");
+
 static const struct field plan_difference_fields[] = {
     TEXT(plan_difference, key, "Key of the plan, or environment.NAME.", FLAGS(FIELD_NAMES_ITEM)),
     TEXT(plan_difference, a, "Of the first side's first run."),
@@ -460,6 +706,9 @@ static const struct field comparison_fields[] = {
                "Where the plans of both sides differ."),
     I64(comparison, compared, "Metrics with a verdict."),
     F64(comparison, chance, "1 - 0.95^compared: of a false difference among them, at most."),
-    OBJECTS(comparison, rows, row_count, comparison_row, "The metrics; none where refused."),
+    ENUM(comparison, object, run_object, "What all runs look at, where they are not formal.", FLAGS(FIELD_OMIT_ABSENT)),
+    BOOL(comparison, anyway, "It is no comparison: reasons stand against it, and the values are only shown."),
+    OBJECTS(comparison, rows, row_count, comparison_row, "The metrics of formal runs; none where refused."),
+    OBJECTS(comparison, loads, load_count, compared_load, "The loads that both sides have, where runs are not formal."),
 };
 const struct schema comparison_schema = SCHEMA(comparison, "Two set-ups side by side.");

@@ -90,16 +90,103 @@ const char *compare_not_formal(const struct result *r, struct arena *a)
         if (check_excludes(r->checks[i].outcome))
             text = arena_format(a, "%s%s%s (%s)", text ? text : "", text ? ", " : "",
                                 check_code_names[r->checks[i].code], check_outcome_names[r->checks[i].outcome]);
-    if (!text && result_has_loads(r))
-        return "it ran under other loads, which are not compared yet";
+    if (!text && result_standing(r) == STANDING_VALID)
+        return "it is not the method's life under one burst, and only that can be";
     return r->formal ? NULL : text ? text : "not verified";
 }
 
-static void want_formal(struct same *s, const struct result *r)
+/* A life with loads is valid with shortened durations, too, since METHOD section 11 does not ask: but its loads rest on
+ * the baseline and on the warm-up. */
+static bool is_shortened(const struct compare_run *r)
 {
-    const char *why = compare_not_formal(r, s->a);
+    return r->plan && r->result->loads.object == OBJECT_LIFE && plan_is_shortened_before_loads(r->plan);
+}
+
+const char *compare_unfit(const struct compare_run *r, struct arena *a)
+{
+    must(r->result);
+    const enum run_standing standing = result_standing(r->result);
+    const char *id = compare_id(r->result);
+    if (standing == STANDING_EXCLUDED || !(r->result->formal || result_has_loads(r->result)))
+        return arena_format(a, "Run %s is not %s: %s.", id, result_has_loads(r->result) ? "valid" : "formal",
+                            compare_not_formal(r->result, a));
+    if (is_shortened(r))
+        return arena_format(a,
+                            "Run %s is shortened: its baseline or its warm-up, on which its loads rest, is less than "
+                            "the method's.",
+                            id);
+    return NULL;
+}
+
+static void want_fit(struct same *s, const struct compare_run *r)
+{
+    const char *why = compare_unfit(r, s->a);
     if (why)
-        against(s, arena_format(s->a, "Run %s is not formal: %s.", compare_id(r), why));
+        against(s, why);
+}
+
+/* ---- the same object ---- */
+
+static const char *object_words(const struct result *r)
+{
+    static const char *const words[] = {[OBJECT_LIFE] = "a life with other loads",
+                                        [OBJECT_ATTACH] = "a running service under loads of jtok's",
+                                        [OBJECT_WATCH] = "a service under its users' load",
+                                        [OBJECT_STAT] = "a command"};
+    return result_has_loads(r) ? words[r->loads.object] : "a life under one burst";
+}
+
+/* Where it is not, what either was asked can't be alike either. */
+static bool want_same_object(struct same *s)
+{
+    const struct result *x = s->x->result, *y = s->y->result;
+    bool same =
+        result_has_loads(x) == result_has_loads(y) && (!result_has_loads(x) || x->loads.object == y->loads.object);
+    if (!same)
+        against(s, arena_format(s->a, "Run %s is %s, and run %s is %s: these are never compared.", compare_id(x),
+                                object_words(x), compare_id(y), object_words(y)));
+    return same;
+}
+
+/* Was anything asked by jtok? */
+static bool has_work(const struct result *r)
+{
+    return !result_has_loads(r) || r->loads.object == OBJECT_LIFE || r->loads.object == OBJECT_ATTACH;
+}
+
+static bool is_command(const struct result *r)
+{
+    return result_has_loads(r) && r->loads.object == OBJECT_STAT;
+}
+
+static void want_same_command(struct same *s)
+{
+    const struct compare_run *both[] = {s->x, s->y};
+    const char *commands[2] = {0}, *ends[2];
+    for (int i = 0; i < 2; i++) {
+        const struct result_loads *l = &both[i]->result->loads;
+        commands[i] = l->point_count ? l->points[0].setting : NULL;
+        ends[i] =
+            both[i]->exit_status == ABSENT_I64 ? NULL : arena_format(s->a, "%lld", (long long)both[i]->exit_status);
+    }
+    want_same(s, "command", commands[0], commands[1]);
+    want_same(s, "exit status of the command", ends[0], ends[1]);
+}
+
+static void want_same_limit(struct same *s, const char *name, double x, double y)
+{
+    if (x == y || (isnan(x) && isnan(y)))
+        return;
+    want_same(s, arena_format(s->a, "limit of %s that a good request keeps", name),
+              isnan(x) ? NULL : arena_format(s->a, "%g s", x), isnan(y) ? NULL : arena_format(s->a, "%g s", y));
+}
+
+static void want_same_limits(struct same *s)
+{
+    const struct plan_slo *x = &s->x->result->loads.slo, *y = &s->y->result->loads.slo;
+    want_same_limit(s, "TTFT", x->ttft_s, y->ttft_s);
+    want_same_limit(s, "TPOT", x->tpot_s, y->tpot_s);
+    want_same_limit(s, "E2E", x->e2e_s, y->e2e_s);
 }
 
 /* ---- plans, as leaves ---- */
@@ -341,8 +428,10 @@ void compare_conditions(const struct compare_run *x, const struct compare_run *y
 {
     must(x->result && y->result);
     struct same s = {x, y, a, f};
-    want_same(&s, "scenario", x->result->about.scenario, y->result->about.scenario);
-    want_same_work(&s);
+    if (has_work(x->result) && has_work(y->result)) {
+        want_same(&s, "scenario", x->result->about.scenario, y->result->about.scenario);
+        want_same_work(&s);
+    }
     want_same_machine(&s);
     want_alike(&s);
 }
@@ -376,21 +465,36 @@ static const char *precision_of(const struct compare_run *r)
     return r->result->about.precision ? r->result->about.precision : r->plan ? r->plan->model.precision : NULL;
 }
 
+/* What a service that jtok did not start is can't always be seen. */
+static void want_same_model(struct same *s)
+{
+    const struct result *x = s->x->result, *y = s->y->result;
+    bool started = !result_has_loads(x) || x->loads.object == OBJECT_LIFE;
+    (started ? want_same : want_same_if_stated)(s, "model", x->about.model, y->about.model);
+    want_same_if_stated(s, "model's revision", x->about.revision, y->about.revision);
+    if ((s->x->plan && s->y->plan) || (x->about.precision && y->about.precision))
+        want_same_if_stated(s, "precision", precision_of(s->x), precision_of(s->y));
+    else
+        add_note(s, arena_format(s->a, "Run %s has no plan.json, so the precision was not compared.",
+                                 compare_id(s->x->plan ? y : x)));
+}
+
 void compare_pair(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f)
 {
     must(x->result && y->result);
     struct same s = {x, y, a, f};
-    want_formal(&s, x->result);
-    want_formal(&s, y->result);
-    want_same(&s, "model", x->result->about.model, y->result->about.model);
-    want_same_if_stated(&s, "model's revision", x->result->about.revision, y->result->about.revision);
-    if ((x->plan && y->plan) || (x->result->about.precision && y->result->about.precision))
-        want_same_if_stated(&s, "precision", precision_of(x), precision_of(y));
+    want_fit(&s, x);
+    want_fit(&s, y);
+    bool same = want_same_object(&s);
+    if (same && is_command(x->result))
+        want_same_command(&s);
     else
-        add_note(&s, arena_format(a, "Run %s has no plan.json, so the precision was not compared.",
-                                  compare_id(x->plan ? y->result : x->result)));
+        want_same_model(&s);
     compare_conditions(x, y, a, f);
-    want_same_tokens(&s);
+    if (same && result_has_loads(x->result))
+        want_same_limits(&s);
+    else
+        want_same_tokens(&s);
 }
 
 /* ---- differences of plans ---- */
@@ -509,16 +613,30 @@ static bool chooses_gpus(const char *name)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
+/* The path of a load's trace, where the trace's digest decides: loads.3.file beside loads.3.sha256. */
+static bool is_known_trace(const struct plans *p, const char *path)
+{
+    static const char end[] = ".file";
+    size_t n = strlen(path), m = sizeof end - 1;
+    if (!begins(path, "loads.") || n <= m || strcmp(path + n - m, end) != 0)
+        return false;
+    const char *digest = arena_format(p->a, "%.*s.sha256", (int)(n - m), path);
+    return *leaf_value(&p->x, digest) && strcmp(leaf_value(&p->x, digest), leaf_value(&p->y, digest)) == 0;
+}
+
 /* What names a run or a place, or ends a run without changing it. GPUs are compared as a machine. */
 static bool is_place(const struct plans *p, const char *path)
 {
-    static const char *const keys[] = {"name", "runs", "engine.port"};
+    static const char *const keys[] = {"name",       "runs",       "engine.port",        "stat.repetition",
+                                       "attach.url", "attach.pid", "attach.gpus_stated", "attach.for_s"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(path, keys[i]) == 0)
             return true;
     if (begins(path, "engine.env.") && chooses_gpus(path))
         return true;
     if (begins(path, "limits.") || begins(path, "cost.") || begins(path, "gpus."))
+        return true;
+    if (is_known_trace(p, path))
         return true;
     if (p->same_requests && (strcmp(path, "requests.file") == 0 || is_request_digest(path)))
         return true;

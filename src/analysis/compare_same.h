@@ -1,6 +1,6 @@
-/* What may be compared with what (METHOD section 9): formal runs, the same work, the same machine, a pair of engines,
- * repetitions of one plan. Every reason against is named; nothing is compared by a proxy where the thing itself is
- * there. Pure functions. */
+/* What may be compared with what (METHOD section 9): formal runs, or valid ones of the same object and load (section
+ * 11), the same work, the same machine, a pair of engines, repetitions of one plan. Every reason against is named;
+ * nothing is compared by a proxy where the thing itself is there. Pure functions. */
 #ifndef JTOK_ANALYSIS_COMPARE_SAME_H
 #define JTOK_ANALYSIS_COMPARE_SAME_H
 
@@ -16,6 +16,7 @@ struct compare_run {
     const struct result *result;
     const struct plan *plan;   /* null: there is no plan.json */
     const struct rec_run *run; /* null: there is no run.json */
+    int64_t exit_status;       /* of a command (jtok stat); else, or not recorded, ABSENT_I64 */
 };
 
 /* Sentences, each once, in the order they came. */
@@ -40,6 +41,10 @@ bool compare_same_run(const struct compare_run *x, const struct compare_run *y);
 /* Why a run is not formal, a phrase that names its checks; null: it is. O(checks). */
 const char *compare_not_formal(const struct result *r, struct arena *a);
 
+/* Why a run can't be one of a comparison, a sentence: it is neither formal nor valid, or it is a life with loads whose
+ * plan shortened what they rest on. Null: it can. O(checks). */
+const char *compare_unfit(const struct compare_run *r, struct arena *a);
+
 /* The same GPUs by UUID, in any order; then the sensors' calibration is common to both. */
 bool compare_same_boards(const struct result *x, const struct result *y);
 
@@ -49,7 +54,9 @@ bool compare_same_boards(const struct result *x, const struct result *y);
 void compare_conditions(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f);
 
 /* A pair of engines: the conditions, and formal runs of the same model, revision and precision whose output tokens
- * differ by at most METHOD_TOKENS_SHARE. */
+ * differ by at most METHOD_TOKENS_SHARE. Or valid runs of one object: with loads of jtok's own, of the same loads
+ * (compare_loads, which is not part of this) and limits of a good request; of a command, the same command and exit
+ * status. */
 void compare_pair(const struct compare_run *x, const struct compare_run *y, struct arena *a, struct findings *f);
 
 /* |T1 - T2| / max(T1, T2) of the output tokens. */

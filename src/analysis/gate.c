@@ -1,6 +1,7 @@
 #include "analysis/gate.h"
 #include "schema/table.h"
 #include "base/must.h"
+#include "base/num.h"
 
 #include <assert.h>
 #include <math.h>
@@ -9,21 +10,95 @@
 const char *const gate_change_names[] = {"rise", "fall", NULL};
 const char *const gate_outcome_names[] = {"undecided", "passed", "failed", "refused", NULL};
 
-const struct compare_metric *gate_metric(const char *key)
+static const struct compare_metric *metric_in(const struct compare_metric *list, size_t n, const char *key)
 {
-    must(key);
-    for (size_t i = 0; i < COMPARE_METRICS; i++)
-        if (strcmp(compare_metrics[i].key, key) == 0)
-            return &compare_metrics[i];
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].key, key) == 0)
+            return &list[i];
     return NULL;
 }
 
-static const struct comparison_row *gate_row(const struct gate *g)
+const struct compare_metric *gate_metric(const char *key)
 {
-    for (size_t i = 0; i < g->comparison.row_count; i++)
-        if (strcmp(g->comparison.rows[i].key, g->metric) == 0)
-            return &g->comparison.rows[i];
+    must(key);
+    const struct compare_metric *m = metric_in(compare_metrics, COMPARE_METRICS, key);
+    return m ? m : metric_in(compare_load_metrics, COMPARE_LOAD_METRICS, key);
+}
+
+/* ---- which value ---- */
+
+static const struct comparison_row *row_in(const struct comparison_row *rows, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].key, key) == 0)
+            return &rows[i];
     return NULL;
+}
+
+/* Does the text name this load? As its number, or as --loads would: "concurrency=64" is "concurrency 64, for 60 s", and
+ * "rate=4" is "rate 4/s, poisson". */
+static bool is_named(const struct compared_load *l, const char *name)
+{
+    int64_t number;
+    if (num_i64(span_of(name), &number))
+        return number == l->number;
+    size_t i = 0;
+    for (; name[i]; i++)
+        if (l->setting[i] != (name[i] == '=' ? ' ' : name[i]))
+            return false;
+    return !l->setting[i] || l->setting[i] == ',' || strncmp(l->setting + i, "/s", 2) == 0;
+}
+
+static const char *loads_text(const struct comparison *c, struct arena *a)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < c->load_count; i++)
+        text = arena_format(a, "%s%s%lld is \"%s\"", text ? text : "", text ? ", " : "", (long long)c->loads[i].number,
+                            c->loads[i].setting);
+    return text;
+}
+
+/* The load that the rule means; null, and why not, where it is not one. */
+static const struct compared_load *load_of(struct gate *g, struct arena *a)
+{
+    const struct comparison *c = &g->comparison;
+    const struct compared_load *found = NULL;
+    size_t named = 0;
+    for (size_t i = 0; i < c->load_count; i++)
+        if (!g->load || is_named(&c->loads[i], g->load)) {
+            found = &c->loads[i];
+            named++;
+        }
+    if (named == 1)
+        return found;
+    g->why = g->load ? arena_format(a, "--load %s names %s of the loads that both sides have: %s.", g->load,
+                                    named ? "several" : "none", loads_text(c, a))
+                     : arena_format(a, "The runs have several loads; name one with --load: %s.", loads_text(c, a));
+    return NULL;
+}
+
+/* The row that the rule names; null, and why, where there is none. */
+static const struct comparison_row *gate_row(struct gate *g, struct arena *a)
+{
+    const struct comparison *c = &g->comparison;
+    const struct comparison_row *row;
+    if (c->reasons.count) {
+        g->why = "The runs may not be compared.";
+        return NULL;
+    }
+    if (!c->load_count) {
+        row = g->load ? NULL : row_in(c->rows, c->row_count, g->metric);
+        g->why = g->load ? "Formal runs have one burst and no list of loads: leave out --load."
+                         : arena_format(a, "Formal runs have no metric %s, which is one of a load.", g->metric);
+        return row;
+    }
+    const struct compared_load *l = load_of(g, a);
+    if (!l)
+        return NULL;
+    row = row_in(l->rows, l->row_count, g->metric);
+    g->why = l->why ? arena_format(a, "The load is not compared, because %s.", l->why)
+                    : arena_format(a, "These runs have no metric %s.", g->metric);
+    return row;
 }
 
 /* The interval of b / a. */
@@ -55,10 +130,9 @@ void gate_judge(struct gate *g, struct arena *a)
     g->value = g->low = g->high = none;
     g->interval = NULL;
     g->outcome = GATE_UNDECIDED;
-    const struct comparison_row *r = gate_row(g);
+    const struct comparison_row *r = gate_row(g, a);
     if (!r) {
         g->outcome = GATE_REFUSED;
-        g->why = "The runs may not be compared.";
         return;
     }
     if (r->why || r->ratio.state != Q_MEASURED) {
@@ -94,6 +168,7 @@ void gate_judge(struct gate *g, struct arena *a)
 static const struct field gate_fields[] = {
     ENUM(gate, outcome, gate_outcome, "What came out."),
     TEXT(gate, metric, "Key of the metric, named beforehand."),
+    TEXT(gate, load, "Of runs with loads: which one; null: the only one.", FLAGS(FIELD_OMIT_ABSENT)),
     ENUM(gate, change, gate_change, "What is limited: its rise or its fall."),
     F64(gate, limit, "The limit, as a share of the base."),
     F64(gate, spread, "Spread between runs that was stated (k = 1), as a share; null: none."),

@@ -466,3 +466,66 @@ struct stat_result stat_gather(const struct records *first, struct stat_once *ru
     x.average_w = sample_of(w, counted);
     return x;
 }
+
+/* ---- as a result ---- */
+
+static void take_checks(struct result *x, const struct stat_once *o)
+{
+    for (size_t i = 0; i < x->check_count; i++) {
+        x->checks[i].outcome = CHECK_NOT_JUDGED;
+        x->checks[i].why = "Not asked of a command.";
+    }
+    for (size_t i = 0; i < o->check_count; i++)
+        x->checks[o->checks[i].code] = o->checks[i];
+}
+
+static struct result_gpu board_of(const struct rec_gpu *g)
+{
+    struct result_gpu x = {.uuid = g->uuid, .name = g->name, .index = g->index};
+    x.power_limit_w = g->power_limit_mw == ABSENT_I64 ? (double)NAN : (double)g->power_limit_mw / 1000;
+    x.partitioned = g->partitioned;
+    x.instant_source = g->instant_source;
+    return x;
+}
+
+static struct result_point point_of(const struct records *r, const struct stat_once *o, struct arena *a)
+{
+    struct result_point p;
+    result_point_absent(&p, "not of a command");
+    p.number = 0;
+    p.setting = as_typed(&r->plan.stat, a);
+    p.start_ns = p.window.start_ns = records_boundary(r, BOUNDARY_COMMAND_START);
+    p.end_ns = p.window.end_ns = records_boundary(r, BOUNDARY_COMMAND_END);
+    p.reached = !isnan(o->duration_s);
+    p.why = p.reached ? NULL : "the command did not run to its end";
+    p.window.duration_s = o->duration_s;
+    p.window.energy = o->energy;
+    p.window.average_w = o->average_w;
+    return p;
+}
+
+struct result *stat_as_result(const struct records *r, const struct stat_once *once, struct arena *a)
+{
+    must(r->plan.object == OBJECT_STAT);
+    struct result *x = arena_alloc(a, sizeof *x);
+    result_absent(x, a, "not of a command");
+    x->about.run_id = r->run.id;
+    x->about.name = r->plan.name;
+    x->about.jtok_version = r->run.jtok_version;
+    x->about.method_id = r->run.method_id;
+    x->about.simulated = r->run.gpu_simulated;
+    take_checks(x, once);
+    x->gpu_count = r->gpu_count;
+    x->gpus = arena_array(a, r->gpu_count, sizeof *x->gpus);
+    for (size_t i = 0; i < r->gpu_count; i++)
+        x->gpus[i] = board_of(&r->gpus[i]);
+    struct result_point *point = arena_alloc(a, sizeof *point);
+    *point = point_of(r, once, a);
+    const double none = __builtin_nan("");
+    x->loads = (struct result_loads){.object = OBJECT_STAT,
+                                     .standing = once->valid ? STANDING_VALID : STANDING_EXCLUDED,
+                                     .slo = {none, none, none},
+                                     .points = point,
+                                     .point_count = 1};
+    return x;
+}

@@ -48,6 +48,10 @@ struct stat_once stat_judge(const struct records *r, struct arena *a);
 /* All of them together: n runs of one command, the records of one of which say what is the same of all. */
 struct stat_result stat_gather(const struct records *first, struct stat_once *runs, size_t n, struct arena *a);
 
+/* One run as a comparison or a list wants it: the command as its one point, with its window; all that a command has not
+ * is absent, and checks that are not asked of it are NOT_JUDGED. O(checks + GPUs). */
+struct result *stat_as_result(const struct records *r, const struct stat_once *once, struct arena *a);
+
 extern const struct schema stat_result_schema;
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "app/evaluate.h"
+#include "app/stat.h"
 #include "text/file_read.h"
 #include "base/file.h"
 #include "base/must.h"
@@ -31,10 +32,12 @@ static bool read_run(const char *folder, struct arena *a, struct compare_run *re
 {
     struct result *result = arena_alloc(a, sizeof *result);
     const void *plan, *run;
+    if (stat_is_recorded(folder, a))
+        return stat_read_run(folder, a, ret_run, e);
     if (!evaluate_stored(folder, a, result, e) || !read_sealed(&plan_schema, folder, "plan.json", a, &plan, e) ||
         !read_sealed(&rec_run_schema, folder, "run.json", a, &run, e))
         return false;
-    *ret_run = (struct compare_run){result, plan, run};
+    *ret_run = (struct compare_run){result, plan, run, ABSENT_I64};
     return true;
 }
 

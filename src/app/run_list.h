@@ -12,7 +12,8 @@ struct run_list {
 };
 
 /* Reads the stored result of each folder (evaluate_stored), and its plan.json and run.json where they are there, each
- * as the seal names it: one that is not could make unlike runs alike. Everything lives in the arena. */
+ * as the seal names it: one that is not could make unlike runs alike. A kept run of a command (jtok stat), which has no
+ * stored result, is evaluated from its records. Everything lives in the arena. */
 bool run_list_read(const char *const *folders, size_t count, struct arena *a, struct run_list *ret_list, struct err *e);
 
 /* The same of folders with commas between: one side of a comparison. ERR_USAGE where none is named. */

@@ -142,7 +142,8 @@ bool stat_is_recorded(const char *folder, struct arena *a)
            entries[0].plan.object == OBJECT_STAT;
 }
 
-bool stat_read(const char *folder, struct arena *a, struct stat_result *ret_result, struct err *e)
+static bool read_once(const char *folder, struct arena *a, struct records **ret_records, struct stat_once **ret_once,
+                      struct err *e)
 {
     struct records *r = arena_alloc(a, sizeof *r);
     struct stat_once *once = arena_alloc(a, sizeof *once);
@@ -151,6 +152,35 @@ bool stat_read(const char *folder, struct arena *a, struct stat_result *ret_resu
     if (r->plan.object != OBJECT_STAT)
         return err_set(e, ERR_RECORDS, "%s does not hold the run of a command (jtok stat).", folder);
     *once = stat_judge(r, a);
+    *ret_records = r;
+    *ret_once = once;
+    return true;
+}
+
+bool stat_read(const char *folder, struct arena *a, struct stat_result *ret_result, struct err *e)
+{
+    struct records *r;
+    struct stat_once *once;
+    if (!read_once(folder, a, &r, &once, e))
+        return false;
     *ret_result = stat_gather(r, once, 1, a);
+    return true;
+}
+
+bool stat_read_run(const char *folder, struct arena *a, struct compare_run *ret_run, struct err *e)
+{
+    struct archive_check seal;
+    struct records *r;
+    struct stat_once *once;
+    if (!archive_verify(folder, a, &seal, e))
+        return false;
+    if (!seal.sealed)
+        return err_set(e, ERR_RECORDS, "%s is not sealed, so nothing shows that its records are whole.", folder);
+    if (seal.bad_records)
+        return err_set(e, ERR_RECORDS, "%s can't be used, since its records are not what was sealed: %s", folder,
+                       seal.records_text);
+    if (!read_once(folder, a, &r, &once, e))
+        return false;
+    *ret_run = (struct compare_run){stat_as_result(r, once, a), &r->plan, &r->run, once->exit_status};
     return true;
 }

@@ -3,6 +3,7 @@
 #ifndef JTOK_APP_STAT_H
 #define JTOK_APP_STAT_H
 
+#include "analysis/compare_same.h"
 #include "analysis/stat.h"
 #include "base/err.h"
 #include "model/plan.h"
@@ -32,6 +33,10 @@ struct stat_report stat_measure(const struct stat_request *o, struct arena *a);
 
 /* What a kept folder's records say, as the result of a single run. ERR_RECORDS. */
 bool stat_read(const char *folder, struct arena *a, struct stat_result *ret_result, struct err *e);
+
+/* The same as one run of a comparison, with its plan, run and exit status; the seal must be there and hold.
+ * ERR_RECORDS. O(records). */
+bool stat_read_run(const char *folder, struct arena *a, struct compare_run *ret_run, struct err *e);
 
 /* Does the folder hold the run of a command? False also where its plan can't be read. */
 bool stat_is_recorded(const char *folder, struct arena *a);

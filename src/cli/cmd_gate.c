@@ -13,6 +13,10 @@ struct gate_options {
 static const struct option gate_rows[] = {
     {"--metric", 'm', "KEY",
      .field = TEXT_AS("metric", gate_options, words.metric, "The metric to judge, by its key in \"jtok compare\".")},
+    {"--load", 'l', "LOAD",
+     .field = TEXT_AS("load", gate_options, words.load,
+                      "Of runs with several loads, the one to judge: as --loads names it (concurrency=64), or its "
+                      "number in \"jtok compare\", from 0.")},
     {"--max-rise", 0, "P%",
      .field = TEXT_AS("max_rise", gate_options, words.rise, "How far the metric may rise, in percent of BASE.")},
     {"--max-fall", 0, "P%",
@@ -68,7 +72,9 @@ const struct command cmd_gate = {
     .example = "jtok gate runs/old-1,runs/old-2,runs/old-3 runs/new-1,runs/new-2,runs/new-3 \\\n"
                "    --metric formal_j_per_token --max-rise 5%\n"
                "jtok gate runs/old runs/new --metric throughput_tok_s --max-fall 3% \\\n"
-               "    --spread 1.5%",
+               "    --spread 1.5%\n"
+               "jtok gate runs/old runs/new --metric j_per_token --load concurrency=64 \\\n"
+               "    --max-rise 5% --spread 1.5%",
     .exits = EXIT_BIT(EXIT_RECORDS) | EXIT_BIT(EXIT_REFUSED) | EXIT_BIT(EXIT_GATE_FAILED) | EXIT_BIT(EXIT_UNDECIDED),
     .options = gate_rows,
     .option_count = SCHEMA_COUNT(gate_rows),

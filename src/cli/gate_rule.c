@@ -6,16 +6,28 @@
 #include "base/num.h"
 #include "cli/args.h"
 
+/* Keys of both tables, each once; null-terminated. */
+static const char **metric_keys(struct arena *a, const char **ret_list)
+{
+    const char **keys = arena_array(a, COMPARE_METRICS + COMPARE_LOAD_METRICS + 1, sizeof *keys), *list = "";
+    size_t n = 0;
+    for (size_t i = 0; i < COMPARE_METRICS; i++)
+        keys[n++] = compare_metrics[i].key;
+    for (size_t i = 0; i < COMPARE_LOAD_METRICS; i++) /* gate_metric finds those of formal runs first */
+        if (gate_metric(compare_load_metrics[i].key) == &compare_load_metrics[i])
+            keys[n++] = compare_load_metrics[i].key;
+    keys[n] = NULL;
+    for (size_t i = 0; i < n; i++)
+        list = arena_format(a, "%s%s%s", list, i ? ", " : "", keys[i]);
+    *ret_list = list;
+    return keys;
+}
+
 static bool known_metric(const char *key, struct arena *a, struct err *e)
 {
     if (gate_metric(key))
         return true;
-    const char *names[COMPARE_METRICS + 1] = {0}, *list = "";
-    for (size_t i = 0; i < COMPARE_METRICS; i++) {
-        names[i] = compare_metrics[i].key;
-        list = arena_format(a, "%s%s%s", list, i ? ", " : "", names[i]);
-    }
-    const char *near = args_nearest(key, names);
+    const char *list, *near = args_nearest(key, metric_keys(a, &list));
     return err_set(e, ERR_USAGE, "There is no metric \"%s\"%s%s%s Give one of %s.", key, near ? "; did you mean " : "",
                    near ? near : "", near ? "?" : ".", list);
 }
@@ -34,7 +46,7 @@ static bool read_percent(const char *option, const char *text, double *ret_share
 bool gate_rule_read(const struct gate_words *o, struct arena *a, struct gate *ret_gate, struct err *e)
 {
     must(o && a);
-    struct gate g = {.metric = o->metric, .change = o->fall ? GATE_FALL : GATE_RISE, .spread = NAN};
+    struct gate g = {.metric = o->metric, .load = o->load, .change = o->fall ? GATE_FALL : GATE_RISE, .spread = NAN};
     if (!o->metric)
         return err_set(
             e, ERR_USAGE,

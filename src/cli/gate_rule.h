@@ -8,7 +8,7 @@
 
 /* Percentages with their sign, "5%": a number alone might be meant either way. Null: not given. */
 struct gate_words {
-    const char *metric, *rise, *fall, *spread;
+    const char *metric, *load, *rise, *fall, *spread;
 };
 
 /* The metric must be known and one of the two limits given; ERR_USAGE says what is missing or wrong. The rest of

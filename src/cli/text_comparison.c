@@ -8,6 +8,8 @@
 #include "report/number.h"
 #include "report/report.h"
 #include "report/table.h"
+#include "report/words.h"
+#include "schema/table.h"
 #include "text/wrap.h"
 
 static const char *signed_text(struct arena *a, const struct quantity *q)
@@ -17,15 +19,21 @@ static const char *signed_text(struct arena *a, const struct quantity *q)
 
 /* ---- one run a side ---- */
 
-static void put_singles(const struct comparison *c, struct arena *a, struct buf *out)
+/* Rows of formal runs, or of one load. */
+struct rows {
+    const struct comparison_row *items;
+    size_t count;
+};
+
+static void put_singles(const struct rows *c, struct arena *a, struct buf *out)
 {
     static const char *const head[] = {"", "A", "B", "B - A", "B / A", ""};
     struct table t;
     table_init(&t, a, "lrrrrl");
     for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
         table_cell(&t, head[i]);
-    for (size_t i = 0; i < c->row_count; i++) {
-        const struct comparison_row *r = &c->rows[i];
+    for (size_t i = 0; i < c->count; i++) {
+        const struct comparison_row *r = &c->items[i];
         table_cell(&t, r->key);
         table_cell(&t, number_text_quantity(a, &r->a));
         table_cell(&t, number_text_quantity(a, &r->b));
@@ -65,21 +73,25 @@ static const char *side_text(struct arena *a, const struct sample *s)
 
 static const char *least_text(struct arena *a, const struct comparison *c)
 {
-    for (size_t i = 0; i < c->row_count; i++)
-        if (!isnan(c->rows[i].between.p_least))
-            return arena_format(a, "; with so few runs it cannot be below %.2g", c->rows[i].between.p_least);
+    for (size_t k = 0; k <= c->load_count; k++) {
+        const struct compared_load *l = k ? &c->loads[k - 1] : NULL;
+        const struct rows r = l ? (struct rows){l->rows, l->row_count} : (struct rows){c->rows, c->row_count};
+        for (size_t i = 0; i < r.count; i++)
+            if (!isnan(r.items[i].between.p_least))
+                return arena_format(a, "; with so few runs it cannot be below %.2g", r.items[i].between.p_least);
+    }
     return "";
 }
 
-static void put_groups(const struct comparison *c, struct arena *a, struct buf *out)
+static void put_groups(const struct rows *c, struct arena *a, struct buf *out)
 {
     static const char *const head[] = {"", "A (sd)", "B (sd)", "B / A", "95 %", "p", "difference"};
     struct table t;
     table_init(&t, a, "lrrrlrl");
     for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
         table_cell(&t, head[i]);
-    for (size_t i = 0; i < c->row_count; i++) {
-        const struct comparison_row *r = &c->rows[i];
+    for (size_t i = 0; i < c->count; i++) {
+        const struct comparison_row *r = &c->items[i];
         table_cell(&t, r->key);
         table_cell(&t, r->why ? "" : side_text(a, &r->a_runs));
         table_cell(&t, r->why ? "" : side_text(a, &r->b_runs));
@@ -89,6 +101,10 @@ static void put_groups(const struct comparison *c, struct arena *a, struct buf *
         table_cell(&t, verdict_text(r));
     }
     table_put(&t, out, 2);
+}
+
+static void put_chance(const struct comparison *c, struct arena *a, struct buf *out)
+{
     buf_str(out, "\n  ");
     text_wrap(
         out,
@@ -106,28 +122,78 @@ static void put_groups(const struct comparison *c, struct arena *a, struct buf *
             out);
 }
 
+/* ---- no comparison ---- */
+
+static const char *shown(struct arena *a, const struct quantity *q)
+{
+    const char *value = number_text_instrument(a, q);
+    return quantity_has_value(q) && q->state != Q_MEASURED ? arena_format(a, "[%s]", value) : value;
+}
+
+static void put_beside(const struct rows *c, struct arena *a, struct buf *out)
+{
+    static const char *const head[] = {"", "A", "B", ""};
+    struct table t;
+    table_init(&t, a, "lrrl");
+    for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
+        table_cell(&t, head[i]);
+    for (size_t i = 0; i < c->count; i++) {
+        table_cell(&t, c->items[i].key);
+        table_cell(&t, shown(a, &c->items[i].a));
+        table_cell(&t, shown(a, &c->items[i].b));
+        table_cell(&t, c->items[i].unit);
+    }
+    table_put(&t, out, 2);
+}
+
+static void put_banner(const struct comparison *c, struct buf *out)
+{
+    buf_str(out, "\nNOT A COMPARISON. The values are only shown side by side (--anyway), and nothing\n"
+                 "follows from their difference, because:\n");
+    sides_put_items(&c->reasons, out);
+}
+
 /* ---- both ---- */
 
-static const struct comparison_row *row_with_key(const struct comparison *c, const char *key)
+static const struct comparison_row *row_with_key(const struct rows *c, const char *key)
 {
-    for (size_t i = 0; i < c->row_count; i++)
-        if (strcmp(c->rows[i].key, key) == 0)
-            return &c->rows[i];
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->items[i].key, key) == 0)
+            return &c->items[i];
     return NULL;
 }
 
-/* The answer first, in one sentence. */
-static void put_answer(const struct comparison *c, struct arena *a, struct buf *out)
+static bool is_single(const struct comparison *c)
 {
-    const struct comparison_row *r = row_with_key(c, "formal_j_per_token");
+    return c->a_count == 1 && c->b_count == 1;
+}
+
+/* "B takes 3.1 % less energy per output token than A": the key that an answer is about, and its words. */
+struct answer {
+    const char *key, *words, *unit;
+};
+
+static struct answer answer_of(const struct comparison *c)
+{
+    if (ENUM_ABSENT(c->object))
+        return (struct answer){"formal_j_per_token", "energy per output token than A in the formal stage", "J"};
+    if (c->object == OBJECT_STAT)
+        return (struct answer){"energy_j", "energy than A for the command", "J"};
+    return (struct answer){"j_per_token", "energy per output token than A", "J"};
+}
+
+/* The answer first, in one sentence. */
+static void put_answer(const struct comparison *c, const struct rows *rows, struct arena *a, struct buf *out)
+{
+    const struct answer about = answer_of(c);
+    const struct comparison_row *r = row_with_key(rows, about.key);
     if (!r || r->why || r->ratio.state != Q_MEASURED)
         return;
-    const char *sum =
-        arena_format(a, "B takes %.2f %% %s energy per output token than A in the formal stage (%s against %s J)",
-                     100 * fabs(r->ratio.value - 1), r->ratio.value < 1 ? "less" : "more",
-                     number_text(a, r->b.value, 4), number_text(a, r->a.value, 4));
+    const char *sum = arena_format(a, "B takes %.2f %% %s %s (%s against %s %s)", 100 * fabs(r->ratio.value - 1),
+                                   r->ratio.value < 1 ? "less" : "more", about.words, number_text(a, r->b.value, 4),
+                                   number_text(a, r->a.value, 4), about.unit);
     const char *text;
-    if (c->a_count == 1 && c->b_count == 1)
+    if (is_single(c))
         text = arena_format(
             a, "%s. With one run each, the spread between runs is unknown, so this says nothing about the set-ups.",
             sum);
@@ -142,22 +208,29 @@ static void put_answer(const struct comparison *c, struct arena *a, struct buf *
     text_wrap(out, text, 0, 0, REPORT_COLUMNS);
 }
 
-static void put_subject(const struct comparison *c, const struct result *first, struct arena *a, struct buf *out)
+static const char *boards_text(const struct comparison *c)
 {
-    buf_str(out, "   ");
-    text_wrap(out,
-              arena_format(a, "%s on %s, scenario %s; output tokens differ by %.1f %%", first->about.model,
-                           c->same_boards ? "the same boards" : "boards of one kind", first->about.scenario,
-                           100 * c->tokens_difference.value),
-              3, 3, REPORT_COLUMNS);
+    return c->same_boards ? "the same boards" : "boards of one kind";
 }
 
-static void put_not_compared(const struct comparison *c, struct arena *a, struct buf *out)
+static void put_subject(const struct comparison *c, const struct result *first, struct arena *a, struct buf *out)
 {
-    for (size_t i = 0; i < c->row_count; i++)
-        if (c->rows[i].why) {
+    const char *text = arena_format(a, "on %s", boards_text(c));
+    if (ENUM_ABSENT(c->object))
+        text = arena_format(a, "%s %s, scenario %s; output tokens differ by %.1f %%", first->about.model, text,
+                            first->about.scenario, 100 * c->tokens_difference.value);
+    else if (first->about.model)
+        text = arena_format(a, "%s %s", first->about.model, text);
+    buf_str(out, "   ");
+    text_wrap(out, text, 3, 3, REPORT_COLUMNS);
+}
+
+static void put_not_compared(const struct rows *c, struct arena *a, struct buf *out)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->items[i].why) {
             buf_str(out, "  not compared: ");
-            text_wrap(out, arena_format(a, "%s, because %s", c->rows[i].key, c->rows[i].why), 16, 4, REPORT_COLUMNS);
+            text_wrap(out, arena_format(a, "%s, because %s", c->items[i].key, c->items[i].why), 16, 4, REPORT_COLUMNS);
         }
 }
 
@@ -172,6 +245,86 @@ static void put_calibration(const struct comparison *c, struct arena *a, struct 
               2, 2, REPORT_COLUMNS);
 }
 
+static void put_rows(const struct comparison *c, const struct rows *rows, struct arena *a, struct buf *out)
+{
+    (c->anyway ? put_beside : is_single(c) ? put_singles : put_groups)(rows, a, out);
+    if (!c->anyway)
+        put_not_compared(rows, a, out);
+}
+
+/* ---- loads ---- */
+
+/* Energy per token at each load, before all that is known of each. */
+static void put_curve(const struct comparison *c, struct arena *a, struct buf *out)
+{
+    static const char *const head[] = {"load", "A J/token", "B J/token", "B / A", ""};
+    struct table t;
+    table_init(&t, a, "lrrrl");
+    for (size_t i = 0; i < SCHEMA_COUNT(head); i++)
+        table_cell(&t, head[i]);
+    for (size_t i = 0; i < c->load_count; i++) {
+        const struct compared_load *l = &c->loads[i];
+        const struct rows rows = {l->rows, l->row_count};
+        const struct comparison_row *r = row_with_key(&rows, "j_per_token");
+        bool good = r && !r->why;
+        table_cell(&t, words_load(l->setting, a));
+        table_cell(&t, good ? number_text_quantity(a, &r->a) : "");
+        table_cell(&t, good ? number_text_quantity(a, &r->b) : "");
+        table_cell(&t, !good          ? ""
+                       : is_single(c) ? number_text_instrument(a, &r->ratio)
+                                      : number_text(a, r->ratio.value, 4));
+        table_cell(&t, !good ? "not compared" : r->verdict == COMPARED_NONE ? "" : verdict_text(r));
+    }
+    buf_byte(out, '\n');
+    table_put(&t, out, 2);
+}
+
+static void put_load(const struct comparison *c, const struct compared_load *l, struct arena *a, struct buf *out)
+{
+    const struct rows rows = {l->rows, l->row_count};
+    buf_byte(out, '\n');
+    text_wrap(out,
+              l->b_setting
+                  ? arena_format(a, "Load %lld: %s in A, %s in B", (long long)l->number, l->setting, l->b_setting)
+              : c->object == OBJECT_STAT || c->object == OBJECT_WATCH
+                  ? l->setting
+                  : arena_format(a, "Load %lld: %s", (long long)l->number, l->setting),
+              0, 2, REPORT_COLUMNS);
+    if (l->why) {
+        buf_str(out, "  not compared: ");
+        text_wrap(out, l->why, 16, 4, REPORT_COLUMNS);
+        return;
+    }
+    put_rows(c, &rows, a, out);
+}
+
+static void put_loads(const struct comparison *c, struct arena *a, struct buf *out)
+{
+    if (c->load_count > 1 && !c->anyway)
+        put_curve(c, a, out);
+    for (size_t i = 0; i < c->load_count; i++)
+        put_load(c, &c->loads[i], a, out);
+}
+
+static void put_all(const struct comparison *c, struct arena *a, struct buf *out)
+{
+    const struct rows rows = {c->rows, c->row_count};
+    if (rows.count) {
+        buf_byte(out, '\n');
+        put_rows(c, &rows, a, out);
+    }
+    put_loads(c, a, out);
+}
+
+/* ---- the page ---- */
+
+static void put_anyway(const struct comparison *c, struct arena *a, struct buf *out)
+{
+    put_banner(c, out);
+    put_all(c, a, out);
+    buf_str(out, "\n  ± is the instrument's own uncertainty. [ ]: not fit for use.\n");
+}
+
 void text_comparison(const struct comparison *c, const struct run_list *x, const struct run_list *y, struct arena *a,
                      struct buf *out)
 {
@@ -179,17 +332,20 @@ void text_comparison(const struct comparison *c, const struct run_list *x, const
     sides_put("A", x, a, out);
     sides_put("B", y, a, out);
     if (c->reasons.count) {
-        sides_put_refusal(&c->reasons, out);
+        c->anyway ? put_anyway(c, a, out) : sides_put_refusal(&c->reasons, out);
         return;
     }
     put_subject(c, x->runs[0].result, a, out);
-    put_answer(c, a, out);
-    buf_byte(out, '\n');
-    bool single = c->a_count == 1 && c->b_count == 1;
-    (single ? put_singles : put_groups)(c, a, out);
-    put_not_compared(c, a, out);
-    if (single)
+    if (c->load_count <= 1)
+        put_answer(c,
+                   &(struct rows){c->load_count ? c->loads[0].rows : c->rows,
+                                  c->load_count ? c->loads[0].row_count : c->row_count},
+                   a, out);
+    put_all(c, a, out);
+    if (is_single(c))
         put_calibration(c, a, out);
+    else
+        put_chance(c, a, out);
     sides_put_items(&c->notes, out);
     for (size_t i = 0; i < c->differences.count; i++)
         show_item(arena_format(a, "The plans differ in %s: \"%s\" and \"%s\".", c->differences.items[i].key,

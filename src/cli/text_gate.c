@@ -7,11 +7,11 @@
 void text_gate(const struct gate *g, const struct run_list *base, const struct run_list *candidate, struct arena *a,
                struct buf *out)
 {
-    buf_fmt(out, "%s: %s may %s by at most %.4g %%\n", gate_outcome_names[g->outcome], g->metric,
-            gate_change_names[g->change], 100 * g->limit);
+    buf_fmt(out, "%s: %s%s%s may %s by at most %.4g %%\n", gate_outcome_names[g->outcome], g->metric,
+            g->load ? " of load " : "", g->load ? g->load : "", gate_change_names[g->change], 100 * g->limit);
     sides_put("A", base, a, out);
     sides_put("B", candidate, a, out);
-    if (g->outcome == GATE_REFUSED) {
+    if (g->comparison.reasons.count) {
         sides_put_refusal(&g->comparison.reasons, out);
         return;
     }

@@ -375,3 +375,13 @@ bool plan_is_shortened(const struct plan *p)
              m->release_wait_s >= d.release_wait_s && m->grid_s >= d.grid_s &&
              m->warmup_requests >= d.warmup_requests && m->warmup_tokens >= d.warmup_tokens);
 }
+
+bool plan_is_shortened_before_loads(const struct plan *p)
+{
+    must(p);
+    const struct plan_method *m = &p->method;
+    struct plan_method d;
+    schema_defaults(&plan_method_schema, &d);
+    return !(m->baseline_s >= d.baseline_s && m->warmup_requests >= d.warmup_requests &&
+             m->warmup_tokens >= d.warmup_tokens);
+}

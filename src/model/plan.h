@@ -202,4 +202,8 @@ bool plan_is_random(const struct plan *p);
 /* Is some duration of the method below METHOD's? */
 bool plan_is_shortened(const struct plan *p);
 
+/* Is what comes before a life's loads and what their numbers rest on (idle baseline, warm-up) below METHOD's? The hold
+ * and the waits after them are not. */
+bool plan_is_shortened_before_loads(const struct plan *p);
+
 #endif

@@ -416,7 +416,7 @@ static const struct field result_point_fields[] = {
     OBJECT_AS("engine_metrics", result_point, engine, result_engine, "What the engine's /metrics say of the load."),
     OBJECTS(result_point, failures, failure_count, result_failure, "Of the whole load, by reason."),
 };
-static const struct schema result_point_schema = SCHEMA(result_point, "One load and its window.");
+const struct schema result_point_schema = SCHEMA(result_point, "One load and its window.");
 
 static const struct field result_metrics_fields[] = {
     QUANTITY(result_metrics, steady_j_per_token, "Steady-state J/token.", UNIT("J/token")),

@@ -504,7 +504,7 @@ struct result {
 };
 
 extern const struct schema energy_set_schema, result_check_schema, result_schema, result_request_schema,
-    result_window_schema, estimate_schema;
+    result_window_schema, result_point_schema, estimate_schema;
 
 /* Makes a result that was just read whole, by names: each check, flag and stage at its code's place; what an older
  * version did not know yet is absent, its checks and flags NOT_CHECKED with the reason. False where a table holds

@@ -94,7 +94,7 @@ static inline struct made *made_run(struct arena *a, const char *id, int place, 
                               .cpu = "EPYC",
                               .environment = inherited,
                               .environment_count = 3};
-    m->as = (struct compare_run){&m->result, &m->plan, &m->run};
+    m->as = (struct compare_run){&m->result, &m->plan, &m->run, ABSENT_I64};
     return m;
 }
 

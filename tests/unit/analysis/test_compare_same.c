@@ -125,8 +125,18 @@ static bool change_enter(void *self, const struct visit *v)
 
 static bool is_place(const char *key)
 {
-    static const char *const places[] = {
-        "name", "runs", "engine.port", "gpus", "requests.file", "requests.sha256", "model.snapshot"};
+    static const char *const places[] = {"name",
+                                         "runs",
+                                         "engine.port",
+                                         "gpus",
+                                         "requests.file",
+                                         "requests.sha256",
+                                         "model.snapshot",
+                                         "stat.repetition",
+                                         "attach.url",
+                                         "attach.pid",
+                                         "attach.gpus_stated",
+                                         "attach.for_s"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (strcmp(key, places[i]) == 0)
             return true;
