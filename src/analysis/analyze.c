@@ -63,10 +63,26 @@ static const char *early_end(const struct records *r, const struct points *p, st
     return text ? text : "by its user";
 }
 
+/* METHOD section 11 does not ask, so such a run is valid; but it says so, and is compared with nothing. */
+static const char *shortened(const struct plan *p, struct arena *a)
+{
+    if (plan_object(p) != OBJECT_LIFE || !plan_is_shortened_before_loads(p))
+        return NULL;
+    struct plan method;
+    plan_defaults(&method);
+    const struct plan_method *m = &p->method, *d = &method.method;
+    return arena_format(a,
+                        "Its loads follow a baseline of %g s and a warm-up of %lld requests of %lld tokens; the "
+                        "method's are %g s, %lld and %lld.",
+                        m->baseline_s, (long long)m->warmup_requests, (long long)m->warmup_tokens, d->baseline_s,
+                        (long long)d->warmup_requests, (long long)d->warmup_tokens);
+}
+
 static struct result_loads list_loads(const struct records *r, const struct points *p, struct arena *a)
 {
     return (struct result_loads){.object = plan_object(&r->plan),
                                  .standing = STANDING_EXCLUDED,
+                                 .shortened = shortened(&r->plan, a),
                                  .slo = r->plan.slo,
                                  .silences = p->silences,
                                  .silence_count = p->silence_count,

@@ -96,6 +96,16 @@ static void note(struct compare *c, const char *text)
     sentences_add(&c->out->notes, c->a, text);
 }
 
+/* Of runs that are not a life under one burst: bits of 1 << enum run_object. */
+static int objects_of(const struct compare *c)
+{
+    int objects = 0;
+    for (size_t i = 0; i < runs_of(c); i++)
+        if (result_has_loads(run_at(c, i)))
+            objects |= 1 << run_at(c, i)->loads.object;
+    return objects;
+}
+
 /* ---- may they be compared? ---- */
 
 static void take(struct compare *c, const struct findings *f)
@@ -444,15 +454,6 @@ static const char *load_fault(const struct compare *c, const struct quantity *an
                : NULL;
 }
 
-static int objects_of(const struct compare *c)
-{
-    int objects = 0;
-    for (size_t i = 0; i < runs_of(c); i++)
-        if (result_has_loads(run_at(c, i)))
-            objects |= 1 << run_at(c, i)->loads.object;
-    return objects;
-}
-
 static void put_load_rows(struct compare *c, struct compared_load *l)
 {
     const int objects = objects_of(c);
@@ -579,7 +580,7 @@ static struct compare begin(struct side x, struct side y, struct arena *a, struc
     ret->a_ids = ids_of(&c.x, a);
     ret->b_ids = ids_of(&c.y, a);
     want_pair(&c);
-    if (ENUM_ABSENT(ret->object))
+    if (!objects_of(&c))
         want_tokens(&c);
     ret->same_boards = true;
     for (size_t i = 1; i < runs_of(&c); i++)
@@ -630,11 +631,9 @@ void compare_anyway(const struct compare_run *x, size_t n, const struct compare_
         return;
     }
     ret->notes.count = 0;
-    const bool burst = !result_has_loads(run_at(&c, 0)) || !result_has_loads(run_at(&c, n));
-    if (burst)
+    if (!result_has_loads(run_at(&c, 0)) || !result_has_loads(run_at(&c, n)))
         put_rows(&c);
-    if (!ENUM_ABSENT(ret->object) || !burst)
-        put_loads(&c);
+    put_loads(&c);
 }
 
 /* ---- as a document ---- */

@@ -104,11 +104,16 @@ static void pair_loads(const struct compare_run *x, const struct compare_run *y,
     }
 }
 
-static struct load_pairs one_each(const struct compare_run *x, const struct compare_run *y, struct arena *a)
+/* By their places: what has no load that could be told from another. Unless `near`, only one of each. */
+static struct load_pairs in_order(const struct compare_run *x, const struct compare_run *y, bool near, struct arena *a)
 {
-    bool both = x->result->loads.point_count == 1 && y->result->loads.point_count == 1;
-    struct load_pairs p = {.items = arena_array(a, 1, sizeof *p.items), .count = both, .same = both};
-    p.items[0] = (struct load_pair){0, 0};
+    const size_t n = x->result->loads.point_count, m = y->result->loads.point_count, most = n > m ? n : m;
+    const bool same = n == 1 && m == 1;
+    struct load_pairs p = {.items = arena_array(a, most, sizeof *p.items), .same = same};
+    for (; p.count < most && (near || same); p.count++) {
+        int64_t i = (int64_t)p.count;
+        p.items[p.count] = (struct load_pair){p.count < n ? i : -1, p.count < m ? i : -1};
+    }
     return p;
 }
 
@@ -122,9 +127,12 @@ struct load_pairs compare_load_pairs(const struct compare_run *x, const struct c
 {
     must(x->result && y->result);
     if (!sends_loads(x->result->loads.object) || !sends_loads(y->result->loads.object))
-        return one_each(x, y, a);
-    if (!has_loads(x) || !has_loads(y))
-        return (struct load_pairs){0};
+        return in_order(x, y, near, a);
+    if (!has_loads(x) || !has_loads(y)) {
+        struct load_pairs unknown = in_order(x, y, near, a);
+        unknown.same = 0;
+        return unknown;
+    }
     size_t n = x->plan->load_count, m = y->plan->load_count;
     struct load_pairs p = {.items = arena_array(a, n + m, sizeof *p.items)};
     int64_t *of_x = arena_array(a, n, sizeof *of_x);
@@ -204,6 +212,6 @@ void compare_loads(const struct compare_run *x, const struct compare_run *y, str
         want_stated(y, a, &f->reasons);
     } else if (!p.same)
         sentences_add(&f->reasons, a, "A run has no window to compare.");
-    for (size_t i = p.same; i < p.count; i++)
+    for (size_t i = p.same; sends_loads(x->result->loads.object) && has_loads(x) && has_loads(y) && i < p.count; i++)
         tell_pair(x, y, &p.items[i], a, p.same ? &f->notes : &f->reasons);
 }

@@ -17,7 +17,8 @@ struct load_pair {
 /* The points of two runs of one object, those that both have as one pair, in the order of x; then what only x has, then
  * what only y has. Two that differ just in a part of their load stand in two pairs, unless `near`: then what is left
  * over is paired by kind, in order. The only point of a watch or of a command is always a pair. Without both plans, or
- * where a plan and its result name other loads, nothing is. O(loads^2). */
+ * where a plan and its result name other loads, or of two objects, no load is the same; `near` pairs them in order.
+ * O(loads^2). */
 struct load_pairs {
     struct load_pair *items;
     size_t count, same; /* the first `same` of them are of the same load */

@@ -95,13 +95,6 @@ const char *compare_not_formal(const struct result *r, struct arena *a)
     return r->formal ? NULL : text ? text : "not verified";
 }
 
-/* A life with loads is valid with shortened durations, too, since METHOD section 11 does not ask: but its loads rest on
- * the baseline and on the warm-up. */
-static bool is_shortened(const struct compare_run *r)
-{
-    return r->plan && r->result->loads.object == OBJECT_LIFE && plan_is_shortened_before_loads(r->plan);
-}
-
 const char *compare_unfit(const struct compare_run *r, struct arena *a)
 {
     must(r->result);
@@ -110,11 +103,8 @@ const char *compare_unfit(const struct compare_run *r, struct arena *a)
     if (standing == STANDING_EXCLUDED || !(r->result->formal || result_has_loads(r->result)))
         return arena_format(a, "Run %s is not %s: %s.", id, result_has_loads(r->result) ? "valid" : "formal",
                             compare_not_formal(r->result, a));
-    if (is_shortened(r))
-        return arena_format(a,
-                            "Run %s is shortened: its baseline or its warm-up, on which its loads rest, is less than "
-                            "the method's.",
-                            id);
+    if (r->result->loads.shortened)
+        return arena_format(a, "Run %s is shortened. %s", id, r->result->loads.shortened);
     return NULL;
 }
 
@@ -488,12 +478,12 @@ void compare_pair(const struct compare_run *x, const struct compare_run *y, stru
     bool same = want_same_object(&s);
     if (same && is_command(x->result))
         want_same_command(&s);
-    else
+    else if (same)
         want_same_model(&s);
     compare_conditions(x, y, a, f);
     if (same && result_has_loads(x->result))
         want_same_limits(&s);
-    else
+    else if (same)
         want_same_tokens(&s);
 }
 
@@ -732,6 +722,10 @@ static void compare_environments(struct plans *p, const struct compare_run *x, c
 {
     const char *ids[] = {compare_id(x->result), compare_id(y->result)};
     const struct rec_run *runs[] = {x->run, y->run};
+    if (is_command(x->result)) {
+        sentences_add(notes, p->a, "The environment of a command is not recorded, so it was not compared.");
+        return;
+    }
     bool recorded = true;
     for (int i = 0; i < 2; i++)
         if (!runs[i] || !runs[i]->environment_count) {

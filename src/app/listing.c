@@ -1,6 +1,8 @@
 #include "app/listing.h"
 
+#include <math.h>
 #include "app/evaluate.h"
+#include "app/stat.h"
 #include "base/must.h"
 #include "engine/engine.h"
 #include "schema/table.h"
@@ -11,11 +13,21 @@ static const struct field listed_run_fields[] = {
     TEXT(listed_run, model, "Model that was served."),
     TEXT(listed_run, engine, "Engine and its version."),
     BOOL(listed_run, simulated, "GPU or engine were simulated."),
-    TEXT(listed_run, verdict, "Formal, or why not."),
-    I64(listed_run, output_tokens, "Tokens of all formal requests."),
+    TEXT(listed_run, verdict, "Formal, valid, or why not."),
+    ENUM(listed_run, object, run_object, "What was looked at."),
+    I64(listed_run, loads, "Number of its loads; 0: a life under one burst, or no load of jtok's own."),
+    TEXT(listed_run, load, "The load, if there is one alone; of a command, the command."),
+    BOOL(listed_run, shortened, "With loads: the baseline or the warm-up before them is less than the method's."),
+    I64(listed_run, output_tokens, "Tokens of all requests, or of all formal ones."),
     F64(listed_run, steady_j_per_token, "In the steady state.", UNIT("J/token")),
     F64(listed_run, formal_j_per_token, "Over the formal stage.", UNIT("J/token")),
     F64(listed_run, lifecycle_j_per_token, "Over the whole life of the service.", UNIT("J/token")),
+    F64(listed_run, low_j_per_token, "Of the load that has the least.", UNIT("J/token")),
+    F64(listed_run, high_j_per_token, "Of the load that has the most.", UNIT("J/token")),
+    F64(listed_run, low_w, "Average power of the load or command that has the least.", UNIT("W")),
+    F64(listed_run, high_w, "Of the one that has the most.", UNIT("W")),
+    F64(listed_run, energy_j, "Of a command.", UNIT("J")),
+    F64(listed_run, duration_s, "Of a command.", UNIT("s")),
 };
 const struct schema listed_run_schema = SCHEMA(listed_run, "A run of a listing.");
 
@@ -68,6 +80,26 @@ static double number_of(const struct quantity *q)
     return quantity_has_value(q) ? q->value : __builtin_nan("");
 }
 
+static void widen(double *low, double *high, const struct quantity *q)
+{
+    double value = q->state == Q_MEASURED ? q->value : (double)NAN;
+    *low = fmin(*low, value); /* of a number and NaN it is the number */
+    *high = fmax(*high, value);
+}
+
+static void take_points(struct listed_run *l, const struct result *r)
+{
+    const struct result_loads *x = &r->loads;
+    for (size_t i = 0; i < x->point_count; i++) {
+        widen(&l->low_j_per_token, &l->high_j_per_token, &x->points[i].j_per_token);
+        widen(&l->low_w, &l->high_w, &x->points[i].window.average_w);
+    }
+    bool sends = result_has_loads(r) && (x->object == OBJECT_LIFE || x->object == OBJECT_ATTACH);
+    l->loads = sends ? (int64_t)x->point_count : 0;
+    l->shortened = x->shortened;
+    l->load = x->point_count == 1 && x->object != OBJECT_WATCH ? x->points[0].setting : NULL;
+}
+
 static void take_result(struct listed_run *l, const struct result *r, struct arena *a)
 {
     l->verdict = verdict_text(r, a);
@@ -78,14 +110,31 @@ static void take_result(struct listed_run *l, const struct result *r, struct are
     l->lifecycle = r->metrics.lifecycle_j_per_token;
     l->steady = r->metrics.steady_j_per_token;
     l->output_tokens = r->load.output_tokens;
+    take_points(l, r);
+}
+
+/* Its result is not stored. */
+static void take_command(struct listed_run *l, const char *folder, struct arena *a)
+{
+    struct compare_run run;
+    struct err e;
+    if (!stat_read_run(folder, a, &run, &e)) {
+        l->verdict = "damaged";
+        return;
+    }
+    const struct result_point *p = &run.result->loads.points[0];
+    l->verdict = verdict_text(run.result, a);
+    l->energy_j = number_of(&p->window.energy.headline);
+    l->duration_s = p->window.duration_s;
+    take_points(l, run.result);
 }
 
 /* What a run says of itself counts only where no result says it. */
 static void take_documents(struct listed_run *l, const struct archive_entry *x, struct arena *a)
 {
-    bool command = x->plan.object == OBJECT_STAT; /* whose result is not stored */
-    l->verdict = command && x->sealed ? "a command (jtok stat)" : without_result(x);
-    l->model = command ? x->plan.name : x->plan.model.id;
+    l->verdict = without_result(x);
+    l->object = plan_object(&x->plan);
+    l->model = x->plan.model.id;
     l->engine = with_version(plan_engine_name(&x->plan), x->run.engine_version, a);
     l->simulated = x->run.gpu_simulated || x->run.engine_simulated || x->plan.engine.simulated;
 }
@@ -93,14 +142,19 @@ static void take_documents(struct listed_run *l, const struct archive_entry *x, 
 static struct listed_run list_one(const struct archive_entry *x, struct arena *a)
 {
     struct quantity none = quantity_absent(Q_NOT_RECORDED, x->fault ? x->fault : "no result");
-    struct listed_run l = {.id = x->id, .formal = none, .lifecycle = none, .steady = none, .output_tokens = ABSENT_I64};
+    struct listed_run l;
+    schema_absent(&listed_run_schema, &l);
+    l.id = x->id;
+    l.formal = l.lifecycle = l.steady = none;
     struct result *r = arena_alloc(a, sizeof *r);
     struct err e;
     if (x->fault) {
         l.verdict = arena_format(a, "unreadable: %s", x->fault);
     } else {
         take_documents(&l, x, a);
-        if (x->has_result && evaluate_stored(x->folder, a, r, &e))
+        if (l.object == OBJECT_STAT && x->sealed)
+            take_command(&l, x->folder, a);
+        else if (x->has_result && evaluate_stored(x->folder, a, r, &e))
             take_result(&l, r, a);
     }
     l.steady_j_per_token = number_of(&l.steady);

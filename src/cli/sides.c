@@ -10,10 +10,13 @@ void sides_put(const char *letter, const struct run_list *s, struct arena *a, st
 {
     must(s->count > 0);
     const struct result *first = s->runs[0].result;
-    const char *text = arena_format(
-        a, "%s  %zu run%s of %s%s%s%s: ", letter, s->count, s->count == 1 ? "" : "s",
-        first->about.engine ? first->about.engine : "an unknown engine", first->about.engine_version ? " " : "",
-        first->about.engine_version ? first->about.engine_version : "", first->about.simulated ? ", SIMULATED" : "");
+    const char *text = arena_format(a, "%s  %zu run%s of %s%s%s%s: ", letter, s->count, s->count == 1 ? "" : "s",
+                                    first->about.engine                  ? first->about.engine
+                                    : first->loads.object == OBJECT_STAT ? "a command"
+                                                                         : "an unknown engine",
+                                    first->about.engine_version ? " " : "",
+                                    first->about.engine_version ? first->about.engine_version : "",
+                                    first->about.simulated ? ", SIMULATED" : "");
     for (size_t i = 0; i < s->count; i++)
         text = arena_format(a, "%s%s%s", text, i ? ", " : "", compare_id(s->runs[i].result));
     text_wrap(out, text, 0, 3, REPORT_COLUMNS);

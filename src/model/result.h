@@ -387,6 +387,7 @@ struct result_point {
 struct result_loads {
     enum run_object object;     /* ENUM_ABSENT: a life under the source's burst */
     enum run_standing standing; /* ENUM_ABSENT: as `formal` says; ask result_standing() */
+    const char *shortened;      /* a life whose plan shortened what its loads rest on: a sentence; null: it did not */
     struct plan_slo slo;
     struct result_silence *silences; /* load 0: in order of time, the first one is before load 0 */
     size_t silence_count;

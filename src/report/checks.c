@@ -51,6 +51,8 @@ void full_trust(struct report *p)
         buf_str(p->out, "  ");
         report_look(p, LOOK_GOOD, r->about.differences || standing == STANDING_VALID ? "VALID" : "FORMAL");
         buf_fmt(p->out, "  %s\n", result_checks_text(r, &p->arena));
+        if (r->loads.shortened)
+            buf_fmt(p->out, "  SHORTENED, so compared with nothing. %s\n", r->loads.shortened);
     } else {
         put_excluded(p);
     }

@@ -20,6 +20,8 @@ static void put_verdict(struct screen *s)
                                             : "Every check that applies has passed.";
     if (stands && s->r->about.differences)
         why = "Every check passed, but under rules of your own, see below.";
+    else if (s->r->loads.shortened)
+        why = "Every check passed, after a shortened baseline or warm-up.";
     if (!stands)
         why = !n ? "The result gives no reason."
                  : arena_format(a, "%s%s", screen_phrase(s, list[0]), n > 1 ? ", and more below." : ".");
