@@ -210,8 +210,13 @@ void compare_loads(const struct compare_run *x, const struct compare_run *y, str
     if (sends_loads(x->result->loads.object)) {
         want_stated(x, a, &f->reasons);
         want_stated(y, a, &f->reasons);
-    } else if (!p.same)
+    } else if (!p.same) {
         sentences_add(&f->reasons, a, "A run has no window to compare.");
+    }
+    if (x->result->loads.object == OBJECT_WATCH)
+        sentences_add(&f->notes, a,
+                      "What the users of both services asked is not known, so whether it was the same work isn't "
+                      "either.");
     for (size_t i = p.same; sends_loads(x->result->loads.object) && has_loads(x) && has_loads(y) && i < p.count; i++)
         tell_pair(x, y, &p.items[i], a, p.same ? &f->notes : &f->reasons);
 }

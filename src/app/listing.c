@@ -96,6 +96,7 @@ static void take_points(struct listed_run *l, const struct result *r)
     }
     bool sends = result_has_loads(r) && (x->object == OBJECT_LIFE || x->object == OBJECT_ATTACH);
     l->loads = sends ? (int64_t)x->point_count : 0;
+    l->object = result_has_loads(r) ? x->object : l->object;
     l->shortened = x->shortened;
     l->load = x->point_count == 1 && x->object != OBJECT_WATCH ? x->points[0].setting : NULL;
 }

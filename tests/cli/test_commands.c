@@ -9,6 +9,8 @@
 #include "cli/command.h"
 #include "app/evaluate.h"
 #include "cli/exit.h"
+#include "cli/texts.h"
+#include "schema/table.h"
 #include "base/columns.h"
 #include "report/table.h"
 #include "text/file_read.h"
@@ -423,6 +425,55 @@ static void runs_are_listed(void **state)
     has(&b->out, "running or broken off");
     assert_int_equal(CALL(b, cmd_list, b->runs, "--format", "json"), EXIT_OK);
     has(&b->out, "\"verdict\": \"formal\"");
+    assert_int_equal(CALL(b, cmd_list, b->runs, "--format", "csv"), EXIT_OK);
+    has(&b->out, "run,model,engine,simulated,verdict,object,loads,load,");
+    has(&b->out, ",formal,life,0,,");
+}
+
+/* Whatever a list holds, it fits a terminal; a run's name is never cut. */
+static void a_list_fits_eighty_columns(void **state)
+{
+    (void)state;
+    static const char *const verdicts[] = {"formal", "valid", "excluded: method_shortened and 12 more",
+                                           "unreadable: run.json can't be opened: No such file or directory, anywhere"};
+    static const char *const loads[] = {NULL, "concurrency 64, for 60 s",
+                                        "a command with so many words that no column holds them all"};
+    struct arena a = {0};
+    for (int object = OBJECT_LIFE; object <= OBJECT_STAT; object++)
+        for (size_t v = 0; v < SCHEMA_COUNT(verdicts); v++)
+            for (size_t k = 0; k < SCHEMA_COUNT(loads); k++) {
+                struct listed_run l;
+                struct buf out = {0};
+                schema_absent(&listed_run_schema, &l);
+                l.id = "20261201T134027Z-a-name-of-its";
+                l.model = "somebody/a-model-with-a-name-that-is-longer-than-eighty-columns-of-a-terminal-have";
+                l.verdict = verdicts[v];
+                l.object = (enum run_object)object;
+                l.load = loads[k];
+                l.loads = object == OBJECT_STAT || object == OBJECT_WATCH ? 0 : (int64_t)k + 1;
+                l.steady = l.formal = l.lifecycle = quantity_absent(Q_NOT_RECORDED, "none");
+                l.low_j_per_token = 0.0001234;
+                l.high_j_per_token = l.low_w = l.energy_j = 12.345678;
+                text_listing(&l, 1, &a, &out);
+                const char *text = buf_text(&out);
+                assert_non_null(strstr(text, l.id));
+                for (const char *line = text, *end; (end = strchr(line, '\n')); line = end + 1)
+                    if (columns_count((struct span){line, (size_t)(end - line)}) > 80)
+                        fail_msg("over 80 columns: %.*s", (int)(end - line), line);
+                buf_done(&out);
+            }
+    arena_done(&a);
+}
+
+static void a_demo_takes_loads(void **state)
+{
+    struct bench *b = *state;
+    assert_int_equal(CALL(b, cmd_demo, "--rate", "2", "--concurrency", "4"), EXIT_PLAN);
+    has(&b->err, "names the load already");
+    assert_int_equal(CALL(b, cmd_demo, "--loads", "bursts"), EXIT_PLAN);
+    has(&b->err, "is not a load");
+    assert_int_equal(CALL(b, cmd_demo, "--arrivals", "constant"), EXIT_PLAN);
+    has(&b->err, "no load by rate");
 }
 
 static void estimates_follow_the_formula(void **state)
@@ -581,6 +632,8 @@ int main(void)
         cmocka_unit_test(a_result_alone_is_a_pair_and_no_repetition),
         cmocka_unit_test(repetitions_have_a_spread),
         cmocka_unit_test(runs_are_listed),
+        cmocka_unit_test(a_list_fits_eighty_columns),
+        cmocka_unit_test(a_demo_takes_loads),
         cmocka_unit_test(estimates_follow_the_formula),
         cmocka_unit_test(every_command_has_help_with_an_example),
         cmocka_unit_test(the_program_finds_its_commands),

@@ -92,6 +92,19 @@ static void a_curve_is_the_simulated_truth(void **state)
     print_message("%s", l.out);
     assert_int_equal(life_also(&l, ARGS("report", l.folder, "--format", "svg")), EXIT_OK);
     assert_non_null(strstr(l.out, "class=\"best\""));
+    /* It is shortened, so it says so, and is shown beside another only as no comparison. */
+    assert_non_null(q->loads.shortened);
+    assert_int_equal(life_also(&l, ARGS("compare", l.folder, l.folder)), EXIT_REFUSED);
+    assert_non_null(strstr(l.out, "is shortened"));
+    assert_null(strstr(l.out, "j_per_token"));
+    assert_int_equal(life_also(&l, ARGS("compare", "--anyway", l.folder, l.folder)), EXIT_REFUSED);
+    print_message("%s", l.out);
+    assert_non_null(strstr(l.out, "NOT A COMPARISON"));
+    assert_non_null(strstr(l.out, "j_per_good_token"));
+    assert_null(strstr(l.out, "B / A"));
+    assert_int_equal(life_also(&l, ARGS("list", l.runs)), EXIT_OK);
+    print_message("%s", l.out);
+    assert_non_null(strstr(l.out, "valid, shortened: 3 loads"));
     assert_int_equal(life_survivors(&l), 0);
     life_close(&l);
 }

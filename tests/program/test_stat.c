@@ -1,5 +1,6 @@
 /* `jtok stat` on the simulation: its energies against the simulated truth, and every way in which a command can end. */
 #include "check.h"
+#include "analysis/compare.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -441,6 +442,46 @@ static void no_driver_is_told_before_the_start(void **state)
     life_close(&l);
 }
 
+/* Two kept runs of one command are a pair; of two commands they are not. */
+static void kept_runs_are_compared(void **state)
+{
+    (void)state;
+    static const char *const seconds[] = {"0.4", "0.4", "0.5"};
+    const char *kept[3];
+    struct life l;
+    life_open(&l);
+    for (int i = 0; i < 3; i++) {
+        const char *runs = arena_format(&l.arena, "%s/kept-%d", l.scratch, i);
+        assert_int_equal(life_run(&l, ARGS(STAT, NO_IDLE, "--keep", runs, "--", "sleep", seconds[i]), NULL, 30), 0);
+        DIR *d = opendir(runs);
+        assert_non_null(d);
+        for (struct dirent *x; (x = readdir(d));)
+            if (x->d_name[0] != '.')
+                kept[i] = arena_format(&l.arena, "%s/%s", runs, x->d_name);
+        closedir(d);
+    }
+    struct err e = {0};
+    struct comparison *c = arena_alloc(&l.arena, sizeof *c);
+    assert_int_equal(life_also(&l, ARGS("compare", "--format", "json", kept[0], kept[1])), EXIT_OK);
+    assert_ok(schema_json_read(&comparison_schema, c, "comparison", span_of(l.out), &l.arena, &e), e);
+    assert_int_equal(c->object, OBJECT_STAT);
+    assert_int_equal(c->load_count, 1);
+    assert_string_equal(c->loads[0].setting, "sleep 0.4");
+    const struct comparison_row *r = &c->loads[0].rows[0];
+    struct stat_result *x[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(life_also(&l, ARGS("analyze", "--format", "json", kept[i])), EXIT_OK);
+        x[i] = read_report(&l, l.out);
+    }
+    assert_string_equal(r->key, "energy_j");
+    assert_close(r->difference.value, x[1]->runs[0].energy.headline.value - x[0]->runs[0].energy.headline.value, 1e-9);
+    assert_int_equal(life_also(&l, ARGS("compare", kept[0], kept[2])), EXIT_REFUSED);
+    assert_non_null(strstr(l.out, "The command differs: sleep 0.4 and sleep 0.5."));
+    assert_int_equal(life_also(&l, ARGS("list", "--format", "csv", kept[2])), EXIT_OK);
+    assert_non_null(strstr(l.out, ",valid,stat,0,sleep 0.5,"));
+    life_close(&l);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +507,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(no_counter_has_no_headline),
         cmocka_unit_test(a_gpu_lost_meanwhile_leaves_the_command_alone),
         cmocka_unit_test(no_driver_is_told_before_the_start),
+        cmocka_unit_test(kept_runs_are_compared),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

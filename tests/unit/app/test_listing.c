@@ -66,6 +66,52 @@ static void each_state_has_its_verdict(void **state)
     folders_close(&f);
 }
 
+/* From the least to the most over the loads that have a value. */
+static void loads_have_a_range(void **state)
+{
+    (void)state;
+    struct folders f;
+    folders_open(&f);
+    struct records r = life_records(&f.a, 1);
+    const char *folder = sealed_run(&f, &r, "loads");
+    struct method m = method_default();
+    struct evaluation *v = arena_alloc(&f.a, sizeof *v);
+    struct err e = {0};
+    assert_ok(evaluate_run(folder, &m, &f.a, v, &e), e);
+    struct result_loads *x = &v->result.loads;
+    enum { LOADS = 4 };
+    static const double j[LOADS] = {2.5, 0, 0.5, 0.25}, w[LOADS] = {300, 350, 400, 650};
+    *x = (struct result_loads){.object = OBJECT_ATTACH, .standing = STANDING_VALID, .point_count = LOADS};
+    x->slo = (struct plan_slo){NAN, NAN, NAN};
+    x->points = arena_array(&f.a, LOADS, sizeof *x->points);
+    for (size_t i = 0; i < LOADS; i++) {
+        result_point_absent(&x->points[i], "not reached");
+        x->points[i].number = (int64_t)i;
+        x->points[i].kind = LOAD_CONCURRENCY;
+        x->points[i].setting = "concurrency 8";
+        x->points[i].window.average_w = quantity_of(w[i]);
+        if (i != 1)
+            x->points[i].j_per_token = quantity_of(j[i]);
+    }
+    x->points[2].j_per_token = quantity_marked(quantity_of(0.01), Q_EXCLUDED, "overloaded");
+    v->result.formal = false;
+    assert_ok(evaluate_store(folder, &v->result, &e), e);
+    struct listed_run *runs;
+    size_t n;
+    assert_ok(listing_read(f.runs, &f.a, &runs, &n, &e), e);
+    assert_int_equal(n, 1);
+    assert_string_equal(runs[0].verdict, "valid");
+    assert_int_equal(runs[0].object, OBJECT_ATTACH);
+    assert_int_equal(runs[0].loads, LOADS);
+    assert_null(runs[0].load);
+    assert_false(runs[0].shortened);
+    assert_close(runs[0].low_j_per_token, 0.25, 0);
+    assert_close(runs[0].high_j_per_token, 2.5, 0);
+    assert_close(runs[0].low_w, 300, 0);
+    assert_close(runs[0].high_w, 650, 0);
+    folders_close(&f);
+}
+
 static void a_side_is_folders_with_commas_between(void **state)
 {
     (void)state;
@@ -99,6 +145,7 @@ static void a_side_is_folders_with_commas_between(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_state_has_its_verdict),
+                                       cmocka_unit_test(loads_have_a_range),
                                        cmocka_unit_test(a_side_is_folders_with_commas_between)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
