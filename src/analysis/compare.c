@@ -384,7 +384,7 @@ static void row(struct compare *c, const struct compare_metric *m, struct compar
 {
     const double none = __builtin_nan("");
     *r = (struct comparison_row){.key = m->key, .metric = m->name, .unit = m->unit};
-    r->why = c->out->anyway ? "this is no comparison" : any_fault(c, m);
+    r->why = c->out->anyway ? "the method does not allow the comparison" : any_fault(c, m);
     if (!r->why) {
         compare_values(c, m, r);
         return;
@@ -706,7 +706,7 @@ static const struct field comparison_fields[] = {
     I64(comparison, compared, "Metrics with a verdict."),
     F64(comparison, chance, "1 - 0.95^compared: of a false difference among them, at most."),
     ENUM(comparison, object, run_object, "What all runs look at, where they are not formal.", FLAGS(FIELD_OMIT_ABSENT)),
-    BOOL(comparison, anyway, "It is no comparison: reasons stand against it, and the values are only shown."),
+    BOOL(comparison, anyway, "Reasons stand against it, so the values are only shown, and nothing follows from their difference."),
     OBJECTS(comparison, rows, row_count, comparison_row, "The metrics of formal runs; none where refused."),
     OBJECTS(comparison, loads, load_count, compared_load, "The loads that both sides have, where runs are not formal."),
 };

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "base/must.h"
+#include "base/utf8.h"
 #include "cli/show.h"
 #include "cli/sides.h"
 #include "report/number.h"
@@ -282,14 +283,12 @@ static void put_curve(const struct comparison *c, struct arena *a, struct buf *o
 static void put_load(const struct comparison *c, const struct compared_load *l, struct arena *a, struct buf *out)
 {
     const struct rows rows = {l->rows, l->row_count};
+    const bool numbered = c->object != OBJECT_STAT && c->object != OBJECT_WATCH;
+    const char *name = numbered ? arena_format(a, "Load %lld: ", (long long)l->number) : "",
+               *text = l->b_setting ? arena_format(a, "%s%s in A, %s in B", name, l->setting, l->b_setting)
+                                    : arena_format(a, "%s%s", name, l->setting);
     buf_byte(out, '\n');
-    text_wrap(out,
-              l->b_setting
-                  ? arena_format(a, "Load %lld: %s in A, %s in B", (long long)l->number, l->setting, l->b_setting)
-              : c->object == OBJECT_STAT || c->object == OBJECT_WATCH
-                  ? l->setting
-                  : arena_format(a, "Load %lld: %s", (long long)l->number, l->setting),
-              0, 2, REPORT_COLUMNS);
+    text_wrap(out, utf8_line(a, text), 0, 2, REPORT_COLUMNS);
     if (l->why) {
         buf_str(out, "  not compared: ");
         text_wrap(out, l->why, 16, 4, REPORT_COLUMNS);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/columns.h"
 #include "base/must.h"
+#include "base/utf8.h"
 #include "report/number.h"
 #include "report/table.h"
 #include "report/words.h"
@@ -22,7 +23,7 @@ static const char *subject_of(const struct listed_run *l, struct arena *a)
     const char *simulated = l->simulated ? "SIMULATED " : "";
     if (l->object == OBJECT_STAT)
         return arena_format(a, "%scommands", simulated);
-    return arena_format(a, "%s%s on %s", simulated, name_of(l->model), name_of(l->engine));
+    return utf8_line(a, arena_format(a, "%s%s on %s", simulated, name_of(l->model), name_of(l->engine)));
 }
 
 static const char *value_text(const struct quantity *q, struct arena *a)
@@ -74,7 +75,7 @@ static size_t room_for_verdict(const struct listed_run *runs, size_t n, struct a
 {
     size_t id = strlen("run"), steady = strlen("steady"), energy = strlen("J/token"), life = strlen("lifecycle");
     for (size_t i = 0; i < n; i++) {
-        id = longest(id, runs[i].id);
+        id = longest(id, utf8_line(a, runs[i].id));
         steady = longest(steady, value_text(&runs[i].steady, a));
         energy = longest(energy, energy_text(&runs[i], a));
         life = longest(life, value_text(&runs[i].lifecycle, a));
@@ -130,7 +131,7 @@ void text_listing(const struct listed_run *runs, size_t n, struct arena *a, stru
         table_cell(&t, value_text(&l->steady, a));
         table_cell(&t, energy_text(l, a));
         table_cell(&t, value_text(&l->lifecycle, a));
-        table_cell(&t, cell_of(verdict_text(l, a), room, a, &below[i]));
+        table_cell(&t, cell_of(utf8_line(a, verdict_text(l, a)), room, a, &below[i]));
     }
     table_put(&t, &lines, 2);
     put_grouped(runs, below, buf_span(&lines), a, out);
