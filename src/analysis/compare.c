@@ -706,7 +706,8 @@ static const struct field comparison_fields[] = {
     I64(comparison, compared, "Metrics with a verdict."),
     F64(comparison, chance, "1 - 0.95^compared: of a false difference among them, at most."),
     ENUM(comparison, object, run_object, "What all runs look at, where they are not formal.", FLAGS(FIELD_OMIT_ABSENT)),
-    BOOL(comparison, anyway, "Reasons stand against it, so the values are only shown, and nothing follows from their difference."),
+    BOOL(comparison, anyway,
+         "Reasons stand against it, so the values are only shown, and nothing follows from their difference."),
     OBJECTS(comparison, rows, row_count, comparison_row, "The metrics of formal runs; none where refused."),
     OBJECTS(comparison, loads, load_count, compared_load, "The loads that both sides have, where runs are not formal."),
 };

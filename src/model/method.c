@@ -296,6 +296,13 @@ const struct method_decision method_decisions[] = {
      "freedom rounded down. A permutation p is shown with its smallest possible value and decides nothing; runs that "
      "were not taken in turn (A B B A) are said to be so."},
     {"compare.one_run", "9", "One run a side: the difference is printed with the instrument doubt, never a verdict."},
+    {"compare.same_load", "9",
+     "Valid runs are compared with valid ones of the same object, load by load where both have the same: kind, its "
+     "setting, arrivals and seed, count, time, limits of a good request. The output tokens that must agree are those "
+     "per "
+     "request that ended well. Commands are the same by their words and exit status. A life with loads whose baseline "
+     "or "
+     "warm-up is shortened is valid, says so, and is compared with nothing."},
     {"compare.gate", "9",
      "A gate names its one metric beforehand: passed where the upper end of the interval is under the limit, failed "
      "where the lower end is over it, else undecided. Under three runs a side it is undecided, unless a spread s (k = "
