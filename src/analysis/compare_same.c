@@ -103,6 +103,9 @@ const char *compare_unfit(const struct compare_run *r, struct arena *a)
     if (standing == STANDING_EXCLUDED || !(r->result->formal || result_has_loads(r->result)))
         return arena_format(a, "Run %s is not %s: %s.", id, result_has_loads(r->result) ? "valid" : "formal",
                             compare_not_formal(r->result, a));
+    if (r->result->loads.ended_early)
+        return arena_format(a, "Run %s was ended early (%s), so its loads are not those of its plan.", id,
+                            r->result->loads.ended_early);
     if (r->result->loads.shortened)
         return arena_format(a, "Run %s is shortened. %s", id, r->result->loads.shortened);
     return NULL;

@@ -42,7 +42,8 @@ bool compare_same_run(const struct compare_run *x, const struct compare_run *y);
 const char *compare_not_formal(const struct result *r, struct arena *a);
 
 /* Why a run can't be one of a comparison, a sentence: it is neither formal nor valid, or it is a life with loads whose
- * plan shortened what they rest on (METHOD section 11 lets such a run be valid). Null: it can. O(checks). */
+ * plan shortened what they rest on (METHOD section 11 lets such a run be valid), or its user ended its loads early.
+ * Null: it can. O(checks). */
 const char *compare_unfit(const struct compare_run *r, struct arena *a);
 
 /* The same GPUs by UUID, in any order; then the sensors' calibration is common to both. */

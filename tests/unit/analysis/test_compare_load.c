@@ -210,6 +210,10 @@ static void shortened(struct made *y)
 {
     y->result.loads.shortened = "Too short.";
 }
+static void ended_early(struct made *y)
+{
+    y->result.loads.ended_early = "by its user";
+}
 static void simulated(struct made *y)
 {
     y->result.about.simulated = true;
@@ -255,6 +259,7 @@ static void each_reason_against_is_named(void **state)
          "Run one is a life with other loads, and run two is a life under one burst: these are never compared."},
         {excluded, "Run two is not valid: foreign_process (failed)."},
         {shortened, "Run two is shortened. Too short."},
+        {ended_early, "Run two was ended early (by its user), so its loads are not those of its plan."},
         {simulated, "Run two is simulated and the other is real."},
         {other_work, "What was asked differs: requests.seed is not stated and 4."},
         {other_board, "The GPUs differ: "},
