@@ -107,15 +107,17 @@ static int64_t milestone_ns(const struct records *r, int milestone)
 /* When each phase but the rest ends; ABSENT_I64: nothing says so. */
 static void phase_ends(const struct records *r, int64_t start_ns, int64_t *ret_ends)
 {
-    static const int milestones[PHASE_REST] = {[PHASE_WEIGHTS] = MILESTONE_WEIGHTS,
-                                               [PHASE_COMPILE] = MILESTONE_COMPILED,
-                                               [PHASE_GRAPHS] = MILESTONE_GRAPHS,
-                                               [PHASE_SERVING] = MILESTONE_SERVING};
+    static const int milestones[PHASE_READY] = {[PHASE_WEIGHTS] = MILESTONE_WEIGHTS,
+                                                [PHASE_COMPILE] = MILESTONE_COMPILED,
+                                                [PHASE_GRAPHS] = MILESTONE_GRAPHS,
+                                                [PHASE_SERVING] = MILESTONE_SERVING};
     ret_ends[PHASE_PROCESS] = ABSENT_I64;
     for (size_t g = 0; g < r->gpu_count; g++)
         ret_ends[PHASE_PROCESS] = earlier(ret_ends[PHASE_PROCESS], first_use(&r->gpus[g], start_ns));
-    for (int p = PHASE_WEIGHTS; p < PHASE_REST; p++)
+    for (int p = PHASE_WEIGHTS; p < PHASE_READY; p++)
         ret_ends[p] = milestone_ns(r, milestones[p]);
+    ret_ends[PHASE_READY] = records_boundary(r, BOUNDARY_READY);
+    ret_ends[PHASE_WARMUP] = records_boundary(r, BOUNDARY_WARMUP_END);
 }
 
 size_t parts_phases(const struct result_stage *startup, const struct meters *m, const struct records *r,
@@ -128,7 +130,7 @@ size_t parts_phases(const struct result_stage *startup, const struct meters *m, 
     struct result_phase *list = arena_array(a, PHASE_COUNT, sizeof *list);
     size_t n = 0;
     for (int p = 0; p < PHASE_COUNT; p++) {
-        if (ends[p] == ABSENT_I64 || ends[p] <= from_ns || (p != PHASE_REST && ends[p] >= startup->end_ns))
+        if (ends[p] == ABSENT_I64 || ends[p] <= from_ns || ends[p] > startup->end_ns)
             continue;
         double duration_s = time_s(ends[p] - from_ns);
         struct quantity energy_j = energy_between(m, parts_series(&startup->energy), from_ns, ends[p], a);

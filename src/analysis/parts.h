@@ -26,9 +26,10 @@ struct wait parts_wait_before(int64_t start_ns, int64_t end_ns, const struct ene
 struct wait parts_wait_after(int64_t start_ns, int64_t end_ns, const struct energy_set *e, const struct meters *m,
                              const struct records *r, struct arena *a);
 
-/* Cuts a startup where the first GPU is used and at the milestones of the engine's log: how many phases, to
- * *ret_phases. One that is missing, comes outside the startup or not after those before it in enum startup_phase cuts
- * nothing: its time belongs to the next one that does. Records in order. O(facts + states of the GPUs). */
+/* Cuts a startup where the first GPU is used, at the milestones of the engine's log, where the service is ready and
+ * where the warm-up is answered: how many phases, to *ret_phases. One that is missing, comes outside the startup or not
+ * after those before it in enum startup_phase cuts nothing: its time belongs to the next one that does. There is no
+ * rest where the last one ends with the startup. Records in order. O(facts + states of the GPUs). */
 size_t parts_phases(const struct result_stage *startup, const struct meters *m, const struct records *r,
                     struct arena *a, struct result_phase **ret_phases);
 

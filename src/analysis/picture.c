@@ -99,6 +99,7 @@ bool picture_series(const struct records *r, size_t columns, struct arena *a, st
         .name = r->plan.name ? r->plan.name : r->plan.model.id,
         .gpu_simulated = r->run.gpu_simulated,
         .engine_simulated = r->run.engine_simulated || r->plan.engine.simulated,
+        .from_ns = f.from_ns,
         .duration_s = since(&f, f.to_ns),
         .highest_w = highest,
         .column_count = columns,

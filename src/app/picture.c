@@ -8,7 +8,8 @@
 #include "report/svg_curve.h"
 #include "store/records.h"
 
-/* "15 057 J" below each stage's name, where there is a stored result to take it from. */
+/* "15 057 J" below each stage's name and the phases of the startup, where there is a stored result to take them from.
+ */
 static struct svg_notes stage_notes(const char *folder, struct arena *a)
 {
     static const struct {
@@ -28,6 +29,8 @@ static struct svg_notes stage_notes(const char *folder, struct arena *a)
         if (quantity_has_value(q))
             notes.stage[stages[i].drawn] = arena_format(a, "%s J", number_text_quantity(a, q));
     }
+    notes.phases = r->startup_phases;
+    notes.phase_count = r->startup_phase_count;
     return notes;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The samples of one GPU in one column; `samples` 0: there are none. */
 struct power_column {
@@ -28,6 +29,7 @@ struct power_stretch {
 struct power_series {
     const char *run_id, *name; /* null: not recorded */
     bool gpu_simulated, engine_simulated;
+    int64_t from_ns;   /* run time of the left end */
     double duration_s; /* from the baseline (else the first sample) to the end of the hold (else the last sample) */
     double highest_w;
     size_t column_count;

@@ -10,7 +10,8 @@ const char *const stage_id_names[] = {"baseline", "startup",   "formal", "releas
 const char *const run_standing_names[] = {"excluded", "valid", "formal", NULL};
 const char *const series_id_names[] = {"grid", "marks", "counter", "buffer", "precise", "mixed", NULL};
 const char *const doubt_source_names[] = {"none", "precise", "counter", "successive", NULL};
-const char *const startup_phase_names[] = {"process", "weights", "compile", "graphs", "serving", "rest", NULL};
+const char *const startup_phase_names[] = {"process", "weights", "compile", "graphs", "serving",
+                                           "ready",   "warmup",  "rest",    NULL};
 const char *const token_source_names[] = {"running_counts", "spread", "mixed", "none", NULL};
 const char *const curve_source_names[] = {"none", "buffer", "counter", "grid", NULL};
 

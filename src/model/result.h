@@ -96,6 +96,8 @@ enum startup_phase {
     PHASE_COMPILE, /* compiled */
     PHASE_GRAPHS,  /* graphs captured */
     PHASE_SERVING, /* serving */
+    PHASE_READY,   /* ready: proven by a first request, identity verified */
+    PHASE_WARMUP,  /* the warm-up requests answered */
     PHASE_REST,
     PHASE_COUNT
 };

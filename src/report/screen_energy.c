@@ -2,7 +2,7 @@
 #include <math.h>
 #include "report/screen.h"
 
-enum { BAR = 16 };
+enum { BAR = 10 };
 
 enum part_id { PART_START, PART_SERVE, PART_STEADY, PART_PEAK, PART_DRAIN, PART_STOP, PART_IDLE, PART_COUNT };
 
@@ -97,7 +97,16 @@ static const char *bar_text(struct screen *s, double j, const struct energy_part
         return "";
     int n = (int)(BAR * j / largest + 0.5);
     const char *share = j / total < 0.005 ? "under 1" : screen_fixed(s, 100 * j / total, 0, 8);
-    return arena_format(&s->p.arena, "%.*s %s %%", n ? n : 1, "################", share);
+    return arena_format(&s->p.arena, "%.*s %s %%", n ? n : 1, "##########", share);
+}
+
+/* Behind the bar of the start: how long no GPU was used, which is what faster imports would save. */
+static const char *unused_text(struct screen *s)
+{
+    const struct result *r = s->r;
+    if (!r->startup_phase_count || r->startup_phases[0].phase != PHASE_PROCESS)
+        return "";
+    return arena_format(&s->p.arena, ", %s s without GPU", screen_fixed(s, r->startup_phases[0].duration_s, 0, 7));
 }
 
 static void part_row(struct screen *s, struct screen_table *table, const struct energy_part *part,
@@ -109,7 +118,10 @@ static void part_row(struct screen *s, struct screen_table *table, const struct 
     screen_cell(table, screen_fixed(s, part->s, part->s < 10000 ? 1 : 0, 7));
     screen_cell(table, is ? screen_fixed(s, j / u.joules, u.places, 7) : "");
     screen_cell(table, screen_fixed(s, w, w < 100 ? 1 : 0, 7));
-    screen_cell(table, !is ? screen_absence(&part->energy) : part->remark ? part->remark : bar_text(s, j, parts));
+    const char *behind = part == &parts[PART_START] ? unused_text(s) : "";
+    screen_cell(table, !is            ? screen_absence(&part->energy)
+                       : part->remark ? part->remark
+                                      : arena_format(&s->p.arena, "%s%s", bar_text(s, j, parts), behind));
     screen_row_end(table, part->bracket && (is || !isnan(part->s)));
 }
 

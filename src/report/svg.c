@@ -151,6 +151,30 @@ static void put_stage_names(struct buf *out, const struct frame *f, const struct
     }
 }
 
+/* Where each phase of the startup ended, inside its band. A name stands left of its line, where that leaves the plot
+ * right of it; each a row lower than the one before, so that short phases don't write over one another. */
+static void put_phases(struct buf *out, const struct frame *f, const struct power_series *s,
+                       const struct svg_notes *notes)
+{
+    static const char *const ends[PHASE_COUNT] = {
+        [PHASE_PROCESS] = "GPU first used", [PHASE_WEIGHTS] = "weights loaded",
+        [PHASE_COMPILE] = "compiled",       [PHASE_GRAPHS] = "graphs captured",
+        [PHASE_SERVING] = "answering",      [PHASE_READY] = "ready",
+        [PHASE_WARMUP] = "warmed up",       [PHASE_REST] = NULL};
+    size_t row = 0;
+    for (size_t i = 0; notes && i < notes->phase_count; i++) {
+        const struct result_phase *p = &notes->phases[i];
+        must(p->phase < PHASE_COUNT);
+        double t_s = (double)(p->end_ns - s->from_ns) * 1e-9;
+        if (!ends[p->phase] || t_s < 0 || t_s > f->seconds)
+            continue;
+        double x = x_of(f, t_s), y = PLOT_TOP + 14 + 15.0 * (double)row++;
+        bool left = x - LETTER * (double)strlen(ends[p->phase]) > LEFT;
+        buf_fmt(out, "<path class=\"phase\" d=\"M%.1f %dV%d\"/>\n", x, PLOT_TOP, PLOT_BOTTOM);
+        svg_label(out, left ? x - 4 : x + 4, y, left ? "note end" : "note", ends[p->phase]);
+    }
+}
+
 /* ---- the whole ---- */
 
 static void put_head(struct buf *out, const struct power_series *s, int height)
@@ -164,7 +188,8 @@ static void put_head(struct buf *out, const struct power_series *s, int height)
         "fill:#c92a2a}\n.tick{font-size:12px;fill:#6c757d}.stage{font-size:13px;font-weight:600}.note{font-size:11.5px;"
         "fill:#495057}\n.middle{text-anchor:middle}.end{text-anchor:end}\n"
         ".grid{stroke:#adb5bd;stroke-opacity:.35;fill:none}.axis{stroke:#6c757d;fill:none}\n"
-        ".boundary{stroke:#868e96;stroke-dasharray:3 3;fill:none}.leader{stroke:#ced4da;fill:none}\n"
+        ".boundary{stroke:#868e96;stroke-dasharray:3 "
+        "3;fill:none}.phase{stroke:#e8a33d;stroke-opacity:.7;fill:none}.leader{stroke:#ced4da;fill:none}\n"
         ".band{fill-opacity:.3}.power{stroke-width:1.3;fill:none;stroke-linejoin:round}\n</style>\n"
         "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
         WIDTH, height, WIDTH, height, WIDTH, height);
@@ -196,6 +221,7 @@ void svg_power(const struct power_series *s, const struct svg_notes *notes, stru
     put_head(out, s, PLOT_BOTTOM + 58 + 18 * (int)s->gpu_count);
     put_bands(out, &f, s->stages);
     put_axes(out, &f);
+    put_phases(out, &f, s, notes);
     for (size_t g = 0; g < s->gpu_count; g++) {
         const char *colour = gpu_colours[g % (sizeof gpu_colours / sizeof *gpu_colours)];
         if (was_sampled(&s->gpus[g]))

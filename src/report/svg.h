@@ -4,13 +4,15 @@
 
 #include "base/buf.h"
 #include "model/power_series.h"
+#include "model/result.h"
 
 /* Columns of a series that is drawn: one a pixel. */
 enum { SVG_COLUMNS = 1113 };
 
-/* Text under a stage's name, for example its energy; null: none. */
 struct svg_notes {
-    const char *stage[POWER_STAGES];
+    const char *stage[POWER_STAGES];   /* under a stage's name, for example its energy; null: none */
+    const struct result_phase *phases; /* of the startup: a line where each but the rest ends, and what it ended with */
+    size_t phase_count;
 };
 
 /* Appends the picture of a series of SVG_COLUMNS columns: of each GPU the band from lowest to highest sample and the

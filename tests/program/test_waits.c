@@ -58,8 +58,8 @@ static void check_waits(const struct records *r, const struct result *q)
 /* The phases touch, and add up to the startup in seconds and in joules. */
 static void check_phases(const struct result *q)
 {
-    static const int expected[] = {PHASE_PROCESS, PHASE_WEIGHTS, PHASE_COMPILE,
-                                   PHASE_GRAPHS,  PHASE_SERVING, PHASE_REST};
+    static const int expected[] = {PHASE_PROCESS, PHASE_WEIGHTS, PHASE_COMPILE, PHASE_GRAPHS,
+                                   PHASE_SERVING, PHASE_READY,   PHASE_WARMUP,  PHASE_REST};
     const struct result_stage *s = result_stage_of(q, STAGE_STARTUP);
     assert_int_equal(q->startup_phase_count, PHASE_COUNT);
     int64_t at = s->start_ns;

@@ -31,7 +31,7 @@ static void each_stage_and_gpu_is_drawn(void **state)
     (void)state;
     struct arena a = {0};
     struct records r = life_records(&a, 2);
-    const struct svg_notes notes = {{"1570 J", NULL, "15 000 J"}};
+    const struct svg_notes notes = {.stage = {"1570 J", NULL, "15 000 J"}};
     const char *svg = draw(&r, &notes, &a);
     if (getenv("JTOK_SHOW"))
         puts(svg);
@@ -57,6 +57,27 @@ static void a_value_is_where_the_axes_say(void **state)
     assert_non_null(strstr(svg, "d=\"M64 370.9L"));
     /* x of 73 s: 64 + 72 / 105 * 1112 = 826.5. */
     assert_non_null(strstr(svg, "class=\"boundary\" d=\"M826.5 "));
+    arena_done(&a);
+}
+
+/* Ends at 25 s, 28 s and 43 s on a picture from 1 s to 106 s: x = 64 + (t - 1) / 105 * 1112; the rest has no line. */
+static void phases_stand_where_they_end(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct records r = life_records(&a, 1);
+    const struct result_phase phases[] = {{.phase = PHASE_PROCESS, .end_ns = 25 * LIFE_S},
+                                          {.phase = PHASE_WEIGHTS, .end_ns = 28 * LIFE_S},
+                                          {.phase = PHASE_REST, .end_ns = 43 * LIFE_S}};
+    const struct svg_notes notes = {.phases = phases, .phase_count = 3};
+    const char *svg = draw(&r, &notes, &a);
+    assert_int_equal(count(svg, "class=\"phase\""), 2);
+    assert_non_null(strstr(svg, "class=\"phase\" d=\"M318.2 "));
+    assert_non_null(strstr(svg, "class=\"phase\" d=\"M349.9 "));
+    assert_non_null(strstr(svg, ">GPU first used<"));
+    assert_non_null(strstr(svg, ">weights loaded<"));
+    /* Without a result there is none. */
+    assert_int_equal(count(draw(&r, NULL, &a), "class=\"phase\""), 0);
     arena_done(&a);
 }
 
@@ -151,6 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_stage_and_gpu_is_drawn),
         cmocka_unit_test(a_value_is_where_the_axes_say),
+        cmocka_unit_test(phases_stand_where_they_end),
         cmocka_unit_test(no_burst_is_lost),
         cmocka_unit_test(without_a_buffer_the_instant_samples_are_drawn),
         cmocka_unit_test(names_are_escaped_and_simulation_is_said),
