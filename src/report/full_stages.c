@@ -174,15 +174,14 @@ static void put_waits(struct report *p)
 
 static void put_phases(struct report *p)
 {
-    static const char *const names[PHASE_COUNT] = {
-        [PHASE_PROCESS] = "process, imports, to the first use of a GPU",
-        [PHASE_WEIGHTS] = "weights loaded",
-        [PHASE_COMPILE] = "compiled",
-        [PHASE_GRAPHS] = "graphs captured",
-        [PHASE_SERVING] = "answering",
-        [PHASE_READY] = "ready: a first request answered",
-        [PHASE_WARMUP] = "warm-up requests answered",
-        [PHASE_REST] = "the rest: connecting, silence"};
+    static const char *const names[PHASE_COUNT] = {[PHASE_PROCESS] = "process, imports, to the first use of a GPU",
+                                                   [PHASE_WEIGHTS] = "weights loaded",
+                                                   [PHASE_COMPILE] = "compiled",
+                                                   [PHASE_GRAPHS] = "graphs captured",
+                                                   [PHASE_SERVING] = "answering",
+                                                   [PHASE_READY] = "ready: a first request answered",
+                                                   [PHASE_WARMUP] = "warm-up requests answered",
+                                                   [PHASE_REST] = "the rest"};
     const struct result *r = p->r;
     if (r->startup_phase_count < 2) /* nothing cuts it */
         return;

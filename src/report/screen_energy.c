@@ -118,7 +118,8 @@ static void part_row(struct screen *s, struct screen_table *table, const struct 
     screen_cell(table, screen_fixed(s, part->s, part->s < 10000 ? 1 : 0, 7));
     screen_cell(table, is ? screen_fixed(s, j / u.joules, u.places, 7) : "");
     screen_cell(table, screen_fixed(s, w, w < 100 ? 1 : 0, 7));
-    const char *behind = part == &parts[PART_START] ? unused_text(s) : "";
+    bool fits = j / u.joules < 1e5; /* a row of exponents leaves no room behind the bar */
+    const char *behind = part == &parts[PART_START] && fits ? unused_text(s) : "";
     screen_cell(table, !is            ? screen_absence(&part->energy)
                        : part->remark ? part->remark
                                       : arena_format(&s->p.arena, "%s%s", bar_text(s, j, parts), behind));
