@@ -417,6 +417,8 @@ static void divide_energy(struct result_point *p, const struct window_energy *w,
     int64_t total = t->input == ABSENT_I64 ? ABSENT_I64 : t->input + t->output;
     p->edge_j_per_token = w->edge_j_per_token;
     p->j_per_token = unless_unsteady(w->j_per_token, p, a);
+    if (quantity_has_value(&p->j_per_token))
+        p->j_per_token.instrument = j->instrument / (double)t->output + w->edge_j_per_token;
     p->j_per_request =
         unless_unsteady(over_count(j, p->requests.ended, "", "no request ended well in the window"), p, a);
     p->j_per_total_token = unless_unsteady(over_count(j, total, NO_PROMPTS, "no token arrived in the window"), p, a);
@@ -450,11 +452,29 @@ static struct quantity drawn(const struct look *k, int64_t from_ns, int64_t to_n
     return meters_energy(k->meters, &what, NULL, k->a).headline;
 }
 
+/* A load begins with a jump of power, which all GPUs have at once: what their counters do not see of it adds, in full
+ * and not in a root. */
+static void add_in_full(const struct look *k, struct result_stage *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->gpu_count; i++)
+        sum += quantity_has_value(&s->gpus[i].energy.counter) ? s->gpus[i].energy.counter.instrument : (double)NAN;
+    if (isnan(sum) || !quantity_has_value(&s->energy.counter) || s->gpu_count < 2)
+        return;
+    s->energy.counter.instrument = sum;
+    if (headline_series(k->m->headline, STAGE_WINDOW) != SERIES_COUNTER)
+        return;
+    s->energy.headline.instrument = sum;
+    s->average_w.instrument = sum / s->duration_s;
+}
+
 static struct result_stage measure_window(const struct look *k, const struct point_window *w)
 {
     const struct bounds b = {w->from_ns, w->to_ns, w->why};
     const struct stage_rules rules = {k->m->headline, NULL};
-    return stage_measure(k->meters, STAGE_WINDOW, &b, &rules, k->r, k->a);
+    struct result_stage s = stage_measure(k->meters, STAGE_WINDOW, &b, &rules, k->r, k->a);
+    add_in_full(k, &s);
+    return s;
 }
 
 static struct percentiles lateness_of(const struct records *r, size_t number, const struct point_window *w,
