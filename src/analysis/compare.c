@@ -405,6 +405,8 @@ static bool has_limits(const struct compare *c)
 
 static struct quantity answer_tokens(const struct result *r, int64_t at)
 {
+    if ((size_t)at >= r->loads.point_count)
+        return quantity_absent(Q_NOT_RECORDED, "a run has no such load");
     const struct result_point *p = &r->loads.points[at];
     const struct result_point_tokens *t = &p->tokens;
     int64_t answers = p->requests.all - p->requests.all_failed;

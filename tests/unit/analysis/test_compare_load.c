@@ -410,6 +410,9 @@ static void runs_of_a_side_have_the_same_loads(void **state)
     struct compare_run x[2] = {t.x->as, z->as};
     compare_sides(x, 2, &t.y->as, 1, &t.a, &t.c);
     assert_int_equal(t.c.reasons.count, 0);
+    z->result.loads.point_count = 1; /* a result that lacks what its plan names */
+    compare_sides(x, 2, &t.y->as, 1, &t.a, &t.c);
+    assert_string_equal(t.c.loads[1].why, "run three has no such load");
     z->plan.loads[1].seed = 5;
     compare_sides(x, 2, &t.y->as, 1, &t.a, &t.c);
     assert_told(&t.c.reasons, "Run three is not a repetition of one: loads.1.seed is \"0\" and \"5\".");
