@@ -70,14 +70,40 @@ static double parameters_of(const struct records *r, const char **ret_source)
     return r->given_parameters > 0 ? r->given_parameters : (double)NAN;
 }
 
-struct result_about about_of(const struct records *r)
+static bool is_identity(const struct rec_fact *f)
+{
+    return f->name && span_starts(span_of(f->name), "identity.");
+}
+
+static struct result_identity *identity_of(const struct records *r, struct arena *a, size_t *ret_count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->fact_count; i++)
+        n += is_identity(&r->facts[i]);
+    struct result_identity *list = arena_array(a, n, sizeof *list);
+    *ret_count = n;
+    n = 0;
+    for (size_t i = 0; i < r->fact_count; i++) {
+        const struct rec_fact *f = &r->facts[i];
+        if (is_identity(f))
+            list[n++] =
+                (struct result_identity){f->name + strlen("identity."), f->outcome, f->expected, f->seen, f->source};
+    }
+    return list;
+}
+
+struct result_about about_of(const struct records *r, struct arena *a)
 {
     const struct plan *p = &r->plan;
     const struct said model = model_said(r), precision = precision_said(r), version = version_said(r);
     const struct said revision = revision_said(r);
     const char *parameters_source;
     double parameters = parameters_of(r, &parameters_source);
-    return (struct result_about){.run_id = r->run.id,
+    size_t identity_count;
+    struct result_identity *identity = identity_of(r, a, &identity_count);
+    return (struct result_about){.identity = identity,
+                                 .identity_count = identity_count,
+                                 .run_id = r->run.id,
                                  .method_id = METHOD_ID,
                                  .jtok_version = JTOK_VERSION,
                                  .records_method_id = r->run.method_id,

@@ -6,7 +6,7 @@
 #include "model/record.h"
 #include "model/result.h"
 
-/* What nobody says is null or NaN, its source too. Texts are the records'. O(facts). */
-struct result_about about_of(const struct records *r);
+/* What nobody says is null or NaN, its source too. Texts are the records', lists of the arena. O(facts). */
+struct result_about about_of(const struct records *r, struct arena *a);
 
 #endif

@@ -139,7 +139,7 @@ static bool look(const struct records *r, const struct method *m, const struct t
     const struct levels *levels = load.levels.gpus ? &load.levels : points.levels.gpus ? &points.levels : NULL;
     if (loads)
         x.loads = list_loads(r, &points, a);
-    x.about = about_of(r);
+    x.about = about_of(r, a);
     x.method = *m;
     x.about.differences = method_differences(m, a);
     x.stages = list_stages(&energies, &load, a, &x.stage_count);

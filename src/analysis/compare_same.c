@@ -398,6 +398,23 @@ static void want_same_machine(struct same *s)
     }
 }
 
+/* Settings that make an engine work otherwise; what it serves is compared by itself. */
+static void show_settings(struct same *s)
+{
+    static const char *const elsewhere[] = {"model",   "root",         "snapshot", "revision",
+                                            "version", "image_digest", "precision"};
+    const struct result_about *x = &s->x->result->about, *y = &s->y->result->about;
+    for (size_t i = 0; i < x->identity_count; i++) {
+        const struct result_identity *a = &x->identity[i];
+        bool setting = a->name != NULL;
+        for (size_t k = 0; k < sizeof elsewhere / sizeof *elsewhere && setting; k++)
+            setting = strcmp(a->name, elsewhere[k]) != 0;
+        for (size_t k = 0; k < y->identity_count && setting; k++)
+            if (same_text(a->name, y->identity[k].name))
+                show_host(s, arena_format(s->a, "the engine's %s", a->name), a->seen, y->identity[k].seen);
+    }
+}
+
 /* ---- conditions and pairs ---- */
 
 static void want_alike(struct same *s)
@@ -426,6 +443,7 @@ void compare_conditions(const struct compare_run *x, const struct compare_run *y
         want_same_work(&s);
     }
     want_same_machine(&s);
+    show_settings(&s);
     want_alike(&s);
 }
 

@@ -68,6 +68,16 @@ static const struct field result_stage_fields[] = {
 };
 static const struct schema result_stage_schema = SCHEMA(result_stage, "One stage of the run.");
 
+static const struct field result_identity_fields[] = {
+    TEXT(result_identity, name, "The property."),
+    ENUM_AS("state", result_identity, state, check_outcome,
+            "passed: verified; failed: wrong; not_judged: not verifiable; or not_stated."),
+    TEXT(result_identity, stated, "What the plan states."),
+    TEXT(result_identity, seen, "What the engine says."),
+    TEXT(result_identity, source, "Where it says it, and what another place says otherwise."),
+};
+static const struct schema result_identity_schema = SCHEMA(result_identity, "A property of the engine.");
+
 static const struct field result_phase_fields[] = {
     ENUM(result_phase, phase, startup_phase, "Name: what it ends with; or the rest.", FLAGS(FIELD_NAMES_ITEM)),
     I64(result_phase, start_ns, "Since the run began.", UNIT("ns")),
@@ -548,6 +558,8 @@ static const struct field result_fields[] = {
     OBJECTS_AS("marks", result, flags, flag_count, result_flag, "Flags."),
     OBJECTS(result, startup_phases, startup_phase_count, result_phase,
             "The startup, cut where the engine's log says what is done."),
+    OBJECTS_AS("identity", result, about.identity, about.identity_count, result_identity,
+               "What the engine said of itself when it was ready.", FLAGS(FIELD_OMIT_ABSENT)),
     OBJECTS_AS("idle", result, loads.silences, loads.silence_count, result_silence, "Load 0.",
                FLAGS(FIELD_OMIT_ABSENT)),
     TEXT_AS("ended_early", result, loads.ended_early,

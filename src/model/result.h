@@ -457,6 +457,14 @@ struct result_flag {
 };
 
 /* Which run this is, what ran in it as far as anybody says, and by which program and method. */
+/* What the engine said of itself when it was ready: a fact of the records. */
+struct result_identity {
+    const char *name; /* "kv_cache_dtype" */
+    enum check_outcome state;
+    const char *stated, *seen; /* by the plan and by the engine; null: nothing */
+    const char *source;        /* of `seen` */
+};
+
 struct result_about {
     const char *run_id, *method_id, *jtok_version;
     const char *records_method_id, *records_jtok_version;
@@ -469,6 +477,8 @@ struct result_about {
     const char *plan_sha256, *requests_sha256;
     const char *work_sha256; /* METHOD section 9 */
     const char *differences; /* from the method's defaults; null: none */
+    struct result_identity *identity;
+    size_t identity_count;
     bool simulated;
 };
 

@@ -188,6 +188,7 @@ void report_full(const struct result *r, const struct report_options *options, s
         put_burst(&p);
         full_gpus(&p);
     }
+    full_identity(&p);
     full_checks(&p);
     report_done(&p, options->colour, out);
 }

@@ -72,6 +72,7 @@ void full_delivery(struct report *p);
 void full_estimate(struct report *p);
 void full_engine(struct report *p, const struct result_engine *x); /* without a heading */
 void full_gpus(struct report *p);
+void full_identity(struct report *p);
 void full_checks(struct report *p);
 
 #endif

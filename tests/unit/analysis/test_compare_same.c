@@ -647,6 +647,28 @@ static void host_driver_and_cpu_are_shown(void **state)
     assert_told(&t->f.notes, "differ in the CPU: EPYC and Xeon.");
 }
 
+/* What an engine said that it is, where both said it; what is compared by itself is not told twice. */
+static void settings_that_differ_are_shown(void **state)
+{
+    struct two *t = *state;
+    struct result_identity x[] = {{.name = "attention_backend", .seen = "FLASH_ATTN"},
+                                  {.name = "prefix_cache", .seen = "on"},
+                                  {.name = "kv_cache_dtype", .seen = NULL},
+                                  {.name = "version", .seen = "1"}};
+    struct result_identity y[] = {{.name = "version", .seen = "2"},
+                                  {.name = "kv_cache_dtype", .seen = "fp8"},
+                                  {.name = "prefix_cache", .seen = "on"},
+                                  {.name = "attention_backend", .seen = "triton"}};
+    conditions(t);
+    size_t before = t->f.notes.count;
+    t->x->result.about.identity = x;
+    t->y->result.about.identity = y;
+    t->x->result.about.identity_count = t->y->result.about.identity_count = 4;
+    conditions(t);
+    assert_told(&t->f.notes, "differ in the engine's attention_backend: FLASH_ATTN and triton.");
+    assert_int_equal(t->f.notes.count, before + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -666,6 +688,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(boards_count_by_what_they_are, setup, teardown),
         cmocka_unit_test_setup_teardown(the_order_of_boards_does_not_count, setup, teardown),
         cmocka_unit_test_setup_teardown(host_driver_and_cpu_are_shown, setup, teardown),
+        cmocka_unit_test_setup_teardown(settings_that_differ_are_shown, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

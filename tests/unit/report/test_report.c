@@ -201,6 +201,31 @@ static void csv_has_each_value_in_full(void **state)
     arena_done(&a);
 }
 
+/* Each property with its state; what nobody says is not listed, and what is wrong says both. */
+static void the_engines_identity_is_listed(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct result r = a_result(&a);
+    assert_null(strstr(text_of(&r, false, &a), "What the engine said of itself"));
+    struct result_identity list[] = {
+        {"version", CHECK_PASSED, "0.24.0", "0.24.0", "/version, version"},
+        {"context_length", CHECK_FAILED, "8192", "4096", "/v1/models, max_model_len"},
+        {"tensor_parallel", CHECK_NOT_JUDGED, "2", NULL, NULL},
+        {"prefix_cache", CHECK_NOT_STATED, NULL, "on", NULL},
+        {"thinking", CHECK_NOT_STATED, NULL, NULL, NULL},
+    };
+    r.about.identity = list;
+    r.about.identity_count = sizeof list / sizeof *list;
+    const char *text = text_of(&r, false, &a);
+    place(text, "  version             verified        0.24.0 (/version, version)\n");
+    place(text, "  context_length      wrong           4096 (/v1/models, max_model_len), but the plan says 8192\n");
+    place(text, "  tensor_parallel     not verifiable  2 by the plan\n");
+    place(text, "  prefix_cache        not stated      on\n");
+    assert_null(strstr(text, "thinking"));
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +239,7 @@ int main(void)
         cmocka_unit_test(control_bytes_are_not_shown),
         cmocka_unit_test(the_absent_is_never_zero),
         cmocka_unit_test(csv_has_each_value_in_full),
+        cmocka_unit_test(the_engines_identity_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
