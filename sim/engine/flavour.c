@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const struct flavour *const flavours[] = {&flavour_vllm, &flavour_sglang};
+static const struct flavour *const flavours[] = {&flavour_vllm, &flavour_sglang, &flavour_llamacpp};
 enum { FLAVOURS = sizeof flavours / sizeof *flavours };
 
 const struct flavour *flavour_named(const char *name)

@@ -54,6 +54,14 @@ static void say_serving(const struct start *s)
     SAY("INFO:     Uvicorn running on http://%s:%lld (Press CTRL+C to quit)", o->host, (long long)o->port);
 }
 
+/* Of one front end. */
+static void say_warmed_up(const struct start *s)
+{
+    if (!s->options->skip_warmup)
+        PLAIN("INFO:     %s:0 - \"POST /generate HTTP/1.1\" 200 OK", s->options->host);
+    SAY("The server is fired up and ready to roll!");
+}
+
 static void say(const struct start *s, enum log_line line)
 {
     const struct options *o = s->options;
@@ -81,9 +89,11 @@ static void say(const struct start *s, enum log_line line)
         say_serving(s);
         break;
     case SAY_READY:
-        for (int64_t i = 0; i < o->api_servers && !o->skip_warmup; i++)
-            PLAIN("INFO:     %s:0 - \"POST /generate HTTP/1.1\" 200 OK", o->host);
-        SAY("The server is fired up and ready to roll!");
+        for (int64_t i = o->own_after_s > 0 ? 1 : 0; i < o->api_servers; i++)
+            say_warmed_up(s);
+        break;
+    case SAY_OWN:
+        say_warmed_up(s);
         break;
     case SAY_NOTHING:
     case SAY_MODEL:
@@ -176,7 +186,14 @@ static bool answer(const struct options *o, struct span path, int64_t owed, stru
 const struct flavour flavour_sglang = {
     .name = "sglang",
     .root_is_name = true,
-    .metrics_on_demand = true,
+    .metrics_off = 404,
+    .ends_by_kill = true,
+    .bare_id = true,
+    .finish_apart = true,
+    .stop = ",\"matched_stop\":null",
+    .usage = ",\"reasoning_tokens\":0",
+    .serves_early = true,
+    .loading = "",
     .core = "sglang::scheduler",
     .worker = "sglang::scheduler_TP",
     .server = "sglang::tokenizer_worker:",

@@ -120,6 +120,7 @@ static void say(const struct start *s, enum log_line line)
     const struct options *o = s->options;
     switch (line) {
     case SAY_NOTHING:
+    case SAY_OWN:
         break;
     case SAY_BANNER:
         say_banner(s);
@@ -281,6 +282,9 @@ const struct flavour flavour_vllm = {
     .name = "vllm",
     .fingerprint = WIRE_FINGERPRINT,
     .has_permission = true,
+    .stop = ",\"stop_reason\":null",
+    .usage = "",
+    .loading = "",
     .core = "VLLM::EngineCore",
     .worker = "VLLM::Worker_TP",
     .server = "VLLM::APIServer_",

@@ -75,6 +75,7 @@ struct options {
     double front_rate;  /* chunks/s that the front end delivers; 0: no limit */
     double front_merge; /* share of requests whose waiting chunks become one last chunk */
     int64_t own_tokens; /* generated to warm itself up, half before it is ready, half beside the first request */
+    double own_after_s; /* of front ends that warm themselves up the last one does so this long after it is ready */
     int64_t own_late;   /* requests of its own, of 8 tokens each, that end beside the tenth request */
     double metrics_every_s;
 

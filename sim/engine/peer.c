@@ -174,10 +174,15 @@ static void answer_models(struct server *s, struct peer *c, const struct http_he
     struct buf b = {0};
     buf_str(&b, "{\"object\":\"list\",\"data\":[{\"id\":");
     wire_text(&b, wrong_model ? "somebody/else" : o->served_name);
-    buf_fmt(&b, ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"%s\",\"root\":", now_s, f->name);
-    wire_text(&b, wrong_model ? "/nonexistent/somebody/else" : f->root_is_name ? o->served_name : o->model);
-    buf_fmt(&b, ",\"parent\":null,\"max_model_len\":%lld",
-            (long long)(wrong_length ? o->max_model_len / 2 : o->max_model_len));
+    buf_fmt(&b, ",\"object\":\"model\",\"created\":%lld,\"owned_by\":\"%s\"", now_s, f->name);
+    long long length = wrong_length ? o->max_model_len / 2 : o->max_model_len;
+    if (f->has_no_root) {
+        buf_fmt(&b, ",\"meta\":{\"n_ctx_train\":%lld}", length);
+    } else {
+        buf_str(&b, ",\"root\":");
+        wire_text(&b, wrong_model ? "/nonexistent/somebody/else" : f->root_is_name ? o->served_name : o->model);
+        buf_fmt(&b, ",\"parent\":null,\"max_model_len\":%lld", length);
+    }
     if (f->has_permission)
         put_permission(&b, ++s->serials, now_s);
     buf_str(&b, "}]}");
@@ -267,7 +272,16 @@ static void generate(struct server *s, struct peer *c, const struct http_head *h
 
 static bool has_metrics(const struct options *o)
 {
-    return o->enable_metrics || !o->flavour->metrics_on_demand;
+    return o->enable_metrics || !o->flavour->metrics_off;
+}
+
+static void refuse_metrics(struct server *s, struct peer *c, const struct http_head *h)
+{
+    int status = s->options->flavour->metrics_off;
+    struct buf error = {0};
+    http_error_body(&error, status, "not_supported_error", NULL, "This server does not support metrics endpoint.");
+    answer(s, c, h, status, "application/json", buf_span(&error));
+    buf_done(&error);
 }
 
 /* What only this flavour has, or nothing. */
@@ -291,13 +305,15 @@ static void route(struct server *s, struct peer *c, const struct http_head *h, s
         else
             answer_json(s, c, h, 405, "{\"detail\":\"Method Not Allowed\"}");
     } else if (get && span_is(h->path, "/health")) {
-        answer(s, c, h, s->ready ? 200 : 503, NULL, span_of(""));
+        answer(s, c, h, s->ready ? 200 : 503, NULL, span_of(s->ready ? "" : s->options->flavour->loading));
     } else if (span_is(h->path, "/ping")) {
         answer(s, c, h, 200, NULL, span_of(""));
     } else if (get && span_is(h->path, "/v1/models")) {
         answer_models(s, c, h);
     } else if (get && span_is(h->path, "/metrics") && has_metrics(s->options)) {
         answer_metrics(s, c, h);
+    } else if (get && span_is(h->path, "/metrics") && s->options->flavour->metrics_off != 404) {
+        refuse_metrics(s, c, h);
     } else {
         answer_own(s, c, h);
     }

@@ -239,16 +239,34 @@ static void serve(struct server *s)
     watch(s, s->sockets.listener);
 }
 
-/* Its own requests are over, but for those that the options keep for later. */
-static void warm_up(struct server *s)
+static void count_own(struct server *s, int64_t n)
 {
-    const struct options *o = s->options;
-    int64_t n = o->api_servers - o->own_late;
-    if (!o->flavour->warms_itself_up || o->skip_warmup || n < 1)
-        return;
     s->telling.live.generation_tokens += OWN_TOKENS * n;
     s->telling.live.length += n;
     s->telling.dirty = true;
+}
+
+/* Its own requests are over, but for those that the options keep for later. */
+static void warm_up(struct server *s, int64_t now_ns)
+{
+    const struct options *o = s->options;
+    bool later = o->own_after_s > 0;
+    int64_t n = o->api_servers - o->own_late - later;
+    if (!o->flavour->warms_itself_up || o->skip_warmup)
+        return;
+    if (later)
+        s->own_ns = now_ns + options_ns(o, o->own_after_s);
+    if (n > 0)
+        count_own(s, n);
+}
+
+static void warm_up_later(struct server *s, int64_t now_ns)
+{
+    if (now_ns < s->own_ns)
+        return;
+    s->own_ns = INT64_MAX;
+    s->options->flavour->say(&s->start, SAY_OWN);
+    count_own(s, 1);
 }
 
 /* All that time alone decides. */
@@ -265,7 +283,7 @@ static void tick(struct server *s, int64_t now_ns)
         serve(s);
         break;
     case START_READY:
-        warm_up(s);
+        warm_up(s, now_ns);
         s->ready = true;
         serve(s);
         break;
@@ -276,6 +294,7 @@ static void tick(struct server *s, int64_t now_ns)
     }
     if (s->stepping && now_ns >= s->step_ends_ns)
         end_step(s);
+    warm_up_later(s, now_ns);
     deliver_front(s, now_ns);
     peer_delayed_go(s, now_ns);
     if (s->ready && !s->stepping && s->stop_ns == INT64_MAX && (s->batch.running.count || s->batch.waiting.count))
@@ -293,6 +312,7 @@ static void arm(struct server *s)
         due_ns = least(start_due_ns(&s->start), s->stepping ? s->step_ends_ns : INT64_MAX);
         due_ns = least(due_ns, s->telling.dirty ? s->telling.shown_ns : INT64_MAX);
         due_ns = least(due_ns, least(deliver_front_ns(s), peer_delayed_ns(s)));
+        due_ns = least(due_ns, s->own_ns);
     }
     if (due_ns < 1)
         due_ns = 1;
@@ -364,6 +384,7 @@ int server_run(const struct options *o, int argc, char **argv)
     struct server s = {.options = o,
                        .sockets.listener = -1,
                        .stop_ns = INT64_MAX,
+                       .own_ns = INT64_MAX,
                        .telling.live.generation_tokens = o->own_tokens / 2};
     struct err e = {0};
     int64_t began_ns = clock_now_ns();
@@ -385,5 +406,9 @@ int server_run(const struct options *o, int argc, char **argv)
     start_init(&s.start, o, &s.tree, &s.gpus, began_ns);
     loop(&s);
     clean_up(&s);
+    if (o->flavour->ends_by_kill && s.status == 0) {
+        fflush(stdout);
+        kill(getpid(), SIGKILL);
+    }
     return s.status;
 }

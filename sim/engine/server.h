@@ -81,6 +81,7 @@ struct server {
     int64_t posts; /* generation requests so far */
     uint64_t serials;
 
+    int64_t own_ns;  /* when a front end warms itself up behind the others; INT64_MAX: never */
     int64_t stop_ns; /* when a stop in progress is over; INT64_MAX: none */
     bool over;
     int status;

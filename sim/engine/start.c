@@ -92,7 +92,7 @@ enum start_result start_go(struct start *s, int64_t now_ns)
         s->options->flavour->say(s, m->say);
         if (m->say == SAY_READY)
             return START_READY;
-        if (m->say == SAY_INITIALIZED && s->options->flavour->warms_itself_up)
+        if (m->say == SAY_INITIALIZED && s->options->flavour->serves_early)
             return START_SERVES;
     }
     return START_GOES_ON;

@@ -25,6 +25,7 @@ enum log_line {
     SAY_GRAPHS,
     SAY_INITIALIZED,
     SAY_READY,
+    SAY_OWN, /* a front end has warmed itself up, later than the others */
 };
 
 struct start {

@@ -33,7 +33,7 @@ static void put_start(const struct answer *a, const char *object, struct buf *b)
     uint64_t rest = a->id;
     for (int i = 16; i-- > 0; rest >>= 4)
         id[i] = "0123456789abcdef"[rest & 15];
-    buf_str(b, a->ask.chat ? "{\"id\":\"chatcmpl-" : "{\"id\":\"cmpl-");
+    buf_str(b, a->options->flavour->bare_id ? "{\"id\":\"" : a->ask.chat ? "{\"id\":\"chatcmpl-" : "{\"id\":\"cmpl-");
     buf_add(b, id, 16);
     buf_str(b, "\",\"object\":\"");
     buf_str(b, object);
@@ -117,15 +117,41 @@ static void put_delta(const struct answer *a, int64_t from, int64_t to, struct b
 void answer_role(const struct answer *a, struct buf *b)
 {
     put_event_start(a, b);
+    const struct flavour *f = a->options->flavour;
     buf_str(b, "{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null,"
-               "\"finish_reason\":null}]");
+               "\"finish_reason\":null");
+    if (f->finish_apart) {
+        buf_fmt(b, "%s}]}\n\n", f->stop);
+        return;
+    }
+    buf_str(b, "}]");
     put_running_usage(a, 0, b);
     buf_str(b, ",\"prompt_token_ids\":null,\"prompt_text\":null}\n\n");
+}
+
+/* A chat's chunk of an engine that tells the end in a chunk of its own. */
+static void put_chat_apart(const struct answer *a, int64_t from, int64_t to, struct buf *b)
+{
+    const char *stop = a->options->flavour->stop;
+    put_event_start(a, b);
+    put_delta(a, from, to, b);
+    buf_fmt(b, ",\"finish_reason\":null%s}]", stop);
+    put_running_usage(a, to, b);
+    buf_str(b, "}\n\n");
+    if (to < a->total_tokens)
+        return;
+    put_event_start(a, b);
+    buf_fmt(b, "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"%s\"%s}]}\n\n",
+            a->stopped ? "stop" : "length", stop);
 }
 
 void answer_tokens(const struct answer *a, int64_t from, int64_t to, struct buf *b)
 {
     bool last = to == a->total_tokens;
+    if (a->ask.chat && a->options->flavour->finish_apart) {
+        put_chat_apart(a, from, to, b);
+        return;
+    }
     put_event_start(a, b);
     if (a->ask.chat) {
         put_delta(a, from, to, b);
@@ -152,7 +178,7 @@ void answer_usage(const struct answer *a, struct buf *b)
     put_event_start(a, b);
     buf_str(b, "],");
     put_usage(a, a->total_tokens, b);
-    buf_byte(b, '}');
+    buf_fmt(b, "%s}", a->options->flavour->usage);
     put_fingerprint(a, b);
     buf_str(b, "}\n\n");
 }

@@ -22,7 +22,7 @@ static const struct option run_rows[] = {
     WORK_OPTIONS,
     LOAD_OPTIONS(run_choices),
     {"--engine", 0, "KIND", .plan_key = "engine.kind",
-     .doc = "Kind of engine, where openai is any server with that API."},
+     .doc = "Kind of engine, where openai is any server with that API; found from the command unless given."},
     {"--name", 0, "TEXT", .plan_key = "name", .doc = "Label for people; it becomes part of the folder's name."},
     {"--despite-preflight", 0, NULL,
      .field =

@@ -228,6 +228,20 @@ bool engine_states_sizes(const struct plan *p)
     return engine_of(p)->states_sizes || g->tensor_parallel > 1 || g->pipeline_parallel > 1 || g->data_parallel > 1;
 }
 
+int64_t engine_gpu_count(const struct plan *p)
+{
+    enum { MOST = 1024 };
+    const struct plan_engine *g = &p->engine;
+    const int64_t sizes[] = {g->tensor_parallel, g->pipeline_parallel, g->data_parallel};
+    for (size_t i = 0; i < 3; i++)
+        if (sizes[i] < 1 || sizes[i] > MOST)
+            return ABSENT_I64;
+    struct arena a = {0};
+    bool within = command_read(p, &a).data_within;
+    arena_done(&a);
+    return engine_states_sizes(p) ? sizes[0] * sizes[1] * (within ? 1 : sizes[2]) : ABSENT_I64;
+}
+
 /* As `--x KEY`, then as `--x=KEY`. */
 static const char *key_in_command(const struct plan *p, const char *option)
 {

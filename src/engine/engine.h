@@ -54,6 +54,10 @@ int engine_prefix_cache_argument(const struct plan *p);
  * plan's default, not its word. */
 bool engine_states_sizes(const struct plan *p);
 
+/* How many GPUs the engine uses by these sizes; ABSENT_I64: not stated. SGLang's data parallel attention shares those
+ * of tensor parallelism. */
+int64_t engine_gpu_count(const struct plan *p);
+
 /* The key that the engine was told to ask its clients for, by its command, the plan's environment or the inherited one
  * (null-terminated "NAME=value"); null: none. A part of one of these. */
 const char *engine_api_key(const struct plan *p, const char *const *environment);
@@ -262,6 +266,14 @@ int64_t engine_own_pending(const struct engine_identity *id);
 
 /* The milestone (enum milestone) of a start that this line of output tells; -1: none. A few comparisons. */
 int engine_milestone(struct span line);
+
+/* The exit statuses of a good stop by SIGTERM, as a text ("0 or 137"); null: not known of this engine. 128 + n: it
+ * ended by signal n. */
+const char *engine_good_exits(const struct plan *p, struct arena *a);
+
+/* What to do where an engine's last words are of files that it may not download: a sentence, of the arena; null: they
+ * are of something else. O(bytes x phrases). */
+const char *engine_offline_advice(const struct plan *p, const char *words, struct arena *a);
 
 /* ---- metrics ---- */
 

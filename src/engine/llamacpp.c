@@ -87,6 +87,8 @@ static const struct engine_metrics_hint metrics_hints[] = {
 
 /* ---- row ---- */
 
+static const int good_exits[] = {0, -1};
+
 const struct engine engine_llamacpp = {
     .name = "llamacpp",
     .process_names = process_names,
@@ -110,4 +112,6 @@ const struct engine engine_llamacpp = {
     .counts_at_end = true, /* a slot's tokens are added when it is released */
     .progress = progress,
     .milestones = milestones,
+    .good_exits = good_exits,
+    .fetches = "llama-server -hf",
 };

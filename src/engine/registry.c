@@ -142,6 +142,44 @@ int64_t engine_own_pending(const struct engine_identity *id)
     return id->own_fronts == ABSENT_I64 || done >= id->own_fronts ? 0 : id->own_fronts - done;
 }
 
+/* ---- end ---- */
+
+const char *engine_good_exits(const struct plan *p, struct arena *a)
+{
+    const char *text = NULL;
+    for (const int *status = engine_of(p)->good_exits; status && *status >= 0; status++)
+        text = text ? arena_format(a, "%s or %d", text, *status) : arena_format(a, "%d", *status);
+    return text;
+}
+
+/* ORG/NAME, and not a path. */
+static bool is_repository(const char *model)
+{
+    const char *slash = model && model[0] != '.' && model[0] != '~' ? strchr(model, '/') : NULL;
+    return slash && slash > model && slash[1] && !strchr(slash + 1, '/');
+}
+
+/* As the hub's library, transformers and llama.cpp say it. */
+static const char *const offline_phrases[] = {
+    "LocalEntryNotFound", "OfflineModeIsEnabled", "outgoing traffic", "offline mode",
+    "HF_HUB_OFFLINE",     "TRANSFORMERS_OFFLINE", "local_files_only", "couldn't connect to 'https://huggingface.co'"};
+
+const char *engine_offline_advice(const struct plan *p, const char *words, struct arena *a)
+{
+    bool said = false;
+    for (size_t i = 0; i < sizeof offline_phrases / sizeof *offline_phrases; i++)
+        said = said || strcasestr(words, offline_phrases[i]);
+    if (!said)
+        return NULL;
+    const char *fetches = engine_of(p)->fetches, *argument = engine_model_argument(p), *revision = p->model.revision;
+    const char *model = is_repository(argument) ? argument : is_repository(p->model.id) ? p->model.id : "ORG/MODEL";
+    bool pinned = !fetches && revision;
+    return arena_format(a,
+                        "jtok forbids downloads during a run (HF_HUB_OFFLINE=1), since they would be measured as the "
+                        "start's energy. Fetch the model first, without jtok: `%s %s%s%s`.",
+                        fetches ? fetches : "hf download", model, pinned ? " --revision " : "", pinned ? revision : "");
+}
+
 /* ---- readiness ---- */
 
 const char *engine_health_path(const struct plan *p)

@@ -209,6 +209,8 @@ static const struct engine_metrics_hint metrics_hints[] = {
 
 /* ---- row ---- */
 
+static const int good_exits[] = {0, 137, -1}; /* it ends its processes and itself by SIGKILL */
+
 static const char *const process_names[] = {"sglang::", NULL};
 static const char *const command_parts[] = {"sglang.launch_server", "sglang serve", NULL};
 static const char *const key_options[] = {"--api-key", NULL};
@@ -240,4 +242,5 @@ const struct engine engine_sglang = {
     .progress = progress,
     .milestones = milestones,
     .own_tokens = own_tokens,
+    .good_exits = good_exits,
 };

@@ -246,6 +246,10 @@ struct engine {
     const char *const *progress; /* parts of lines that a person watching a start wants to see, in their usual order */
     const struct engine_milestone_phrase *milestones; /* newer wordings first */
     const struct engine_own_tokens *own_tokens;
+
+    /* Its end. */
+    const int *good_exits; /* exit statuses of a good stop by SIGTERM, -1 behind the last; null: not known */
+    const char *fetches;   /* the command that downloads a model, in front of its name; null: hf download */
 };
 
 #define ENGINE_ROW(KIND, name, keeps_count, doc) extern const struct engine engine_##name;

@@ -162,6 +162,8 @@ static const struct engine_metric metrics[] = {
 
 /* ---- row ---- */
 
+static const int good_exits[] = {0, -1};
+
 const struct engine engine_vllm = {
     .name = "vllm",
     .process_names = process_names,
@@ -188,4 +190,5 @@ const struct engine engine_vllm = {
     .read_log = read_log,
     .progress = progress,
     .milestones = milestones,
+    .good_exits = good_exits,
 };

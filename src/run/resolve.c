@@ -354,16 +354,15 @@ static bool sizes_fit(const struct resolving *v, struct err *e)
 {
     const struct plan_engine *g = &v->plan->engine;
     size_t gpus = v->r->gpu_count;
-    int64_t tensor = g->tensor_parallel, pipeline = g->pipeline_parallel, data = g->data_parallel;
-    if (!engine_states_sizes(v->plan) || tensor < 1 || pipeline < 1 || data < 1 || tensor > 1024 || pipeline > 1024 ||
-        data > 1024 || tensor * pipeline * data == (int64_t)gpus)
+    int64_t needed = engine_gpu_count(v->plan);
+    if (needed == ABSENT_I64 || needed == (int64_t)gpus)
         return true;
     return err_set(
         e, ERR_PLAN,
         "The plan names %zu GPU%s, but the engine's sizes (tensor %lld, pipeline %lld, data %lld) make it use "
         "%lld. Name as many GPUs with --gpus as the engine uses, or change its sizes.",
-        gpus, gpus == 1 ? "" : "s", (long long)tensor, (long long)pipeline, (long long)data,
-        (long long)(tensor * pipeline * data));
+        gpus, gpus == 1 ? "" : "s", (long long)g->tensor_parallel, (long long)g->pipeline_parallel,
+        (long long)g->data_parallel, (long long)needed);
 }
 
 /* What would stop the engine's start is told now, not after the baseline. */

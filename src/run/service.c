@@ -66,7 +66,10 @@ static void on_line(void *self, int64_t t_ns, char output, struct span line, boo
         return;
     int64_t t = t_ns - s->machine->origin_ns;
     s->machine->records.log(s->machine->records.self, t, output, line);
+    bool warming = engine_own_pending(&s->identity) > 0;
     engine_read_log(s->plan, &s->identity, line);
+    if (warming && engine_own_pending(&s->identity) == 0)
+        stage_wake(s->machine);
     note_milestone(s, t, line);
     const char *shown = add_to_tail(s, line);
     const char *progress = engine_progress(s->plan, shown);
@@ -82,10 +85,12 @@ static void on_exited(void *self, int64_t t_ns, int status)
     struct service *s = self;
     struct stage_machine *m = s->machine;
     s->exit_status = status;
-    if (!m->leaving)
-        stage_fail(m, ERR_ENGINE, "The engine ended by itself with %s %d in the stage \"%s\". %s",
+    if (!m->leaving) {
+        const char *tail = service_log_tail(s), *advice = engine_offline_advice(s->plan, tail, m->arena);
+        stage_fail(m, ERR_ENGINE, "The engine ended by itself with %s %d in the stage \"%s\". %s%s%s",
                    status >= 128 ? "signal" : "exit status", status >= 128 ? status - 128 : status,
-                   run_stage_names[m->stage], service_log_tail(s));
+                   run_stage_names[m->stage], advice ? advice : "", advice ? " " : "", tail);
+    }
     stage_wake(m);
 }
 
@@ -227,6 +232,29 @@ static enum engine_answer look_whether_ready(struct service *s, struct ask *ask,
     return ENGINE_WRONG;
 }
 
+static bool own_requests_are_over(void *self)
+{
+    struct service *s = self;
+    return engine_own_pending(&s->identity) == 0;
+}
+
+/* An engine may serve while some of its front ends have yet to warm themselves up, the last ten seconds later: their
+ * requests would be among ours. */
+static bool wait_for_own_requests(struct service *s)
+{
+    static const int64_t most_ns = 30 * SECOND_NS;
+    struct stage_machine *m = s->machine;
+    int64_t limit_ns = stage_now_ns(m) + most_ns, left = engine_own_pending(&s->identity);
+    if (left == 0 || stage_wait(m, own_requests_are_over, s, limit_ns))
+        return true;
+    if (stage_now_ns(m) < limit_ns)
+        return false;
+    stage_fact(m, "service.own_requests", CHECK_NOT_JUDGED, "every front end has warmed itself up",
+               arena_format(m->arena, "%lld of %lld have not, by the engine's output, 30 s after it was ready",
+                            (long long)engine_own_pending(&s->identity), (long long)s->identity.own_fronts));
+    return true;
+}
+
 bool service_wait_ready(struct service *s, struct ask *ask)
 {
     struct stage_machine *m = s->machine;
@@ -240,7 +268,7 @@ bool service_wait_ready(struct service *s, struct ask *ask)
             said = ENGINE_WRONG;
     }
     buf_done(&answer.body);
-    return said == ENGINE_READY;
+    return said == ENGINE_READY && wait_for_own_requests(s);
 }
 
 static bool read_models(struct service *s, struct ask *ask, struct answer *answer)
@@ -292,6 +320,15 @@ static bool is_gone(void *self)
     return service_is_gone(self);
 }
 
+/* How the engine ended, beside how it ends when all is well. */
+static void note_exit_status(struct service *s)
+{
+    struct arena *a = s->machine->arena;
+    if (s->exit_status != ABSENT_I64)
+        stage_fact(s->machine, "service.exit_status", CHECK_NOT_JUDGED, engine_good_exits(s->plan, a),
+                   arena_format(a, "%lld", (long long)s->exit_status));
+}
+
 bool service_stop(struct service *s)
 {
     must(service_is_started(s) && s->machine->leaving);
@@ -302,8 +339,9 @@ bool service_stop(struct service *s)
     if (!stage_wait(m, is_gone, s, stage_now_ns(m) + times.main_ns + times.group_ns + times.kill_ns + SECOND_NS))
         child_kill(s->child);
     /* Deaf to interrupts: after SIGKILL this is short, and what is left behind would hold the GPU. */
-    return stage_wait_deaf(m, is_gone, s, stage_now_ns(m) + 5 * SECOND_NS) ||
-           stage_fail(m, ERR_ENGINE,
-                      "Processes of the engine are still there after SIGTERM and SIGKILL: see release.survivor "
-                      "in facts.csv. They hold the GPU; a process in state D usually needs a reboot.");
+    bool gone = stage_wait_deaf(m, is_gone, s, stage_now_ns(m) + 5 * SECOND_NS);
+    note_exit_status(s);
+    return gone || stage_fail(m, ERR_ENGINE,
+                              "Processes of the engine are still there after SIGTERM and SIGKILL: see release.survivor "
+                              "in facts.csv. They hold the GPU; a process in state D usually needs a reboot.");
 }

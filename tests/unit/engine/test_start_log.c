@@ -175,6 +175,50 @@ static void sglang_tells_how_many_requests_it_makes(void **state)
     arena_done(&a);
 }
 
+/* Each front end answers its own request and says that it is ready; one of the two is enough, and neither counts before
+ * the settings told how many there are. */
+static void front_ends_are_waited_for(void **state)
+{
+    (void)state;
+#define POST  "[2026-11-29 23:37:25] INFO:     127.0.0.1:49538 - \"POST /generate HTTP/1.1\" 200 OK"
+#define FIRED "[2026-11-29 23:37:25] The server is fired up and ready to roll!"
+    static const struct {
+        const char *from, *to, *lines[6];
+        int64_t pending;
+    } cases[] = {
+        {" tokenizer_worker_num=1,", " tokenizer_worker_num=1,", {NULL}, 1},
+        {" tokenizer_worker_num=1,", " tokenizer_worker_num=1,", {POST}, 0},
+        {" tokenizer_worker_num=1,", " tokenizer_worker_num=3,", {POST, FIRED, POST}, 1},
+        {" tokenizer_worker_num=1,", " tokenizer_worker_num=3,", {FIRED, FIRED, FIRED}, 0},
+        {" tokenizer_worker_num=1,", " tokenizer_worker_num=3,", {POST, POST, POST, POST}, 0},
+        {" tokenizer_worker_num=1,",
+         " tokenizer_worker_num=2,",
+         {"INFO: - \"POST /generate HTTP/1.1\" 500", "\"POST /v1/chat/completions HTTP/1.1\" 200 OK"},
+         2},
+        {" skip_server_warmup=False,", " skip_server_warmup=True,", {NULL}, 0},
+        {" tokenizer_worker_num=1,", "", {NULL}, 0}, /* it does not tell: nothing is waited for */
+    };
+    struct buf b = {0};
+    struct span line = arguments_line(&b);
+    for (size_t kind = 0; kind < 2; kind++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            struct arena a = {0};
+            struct plan p = any_server();
+            struct engine_identity id;
+            p.engine.kind = kind ? ENGINE_OPENAI : ENGINE_SGLANG;
+            engine_identity_init(&id, &a);
+            engine_read_log(&p, &id, span_of(FIRED));
+            assert_int_equal(engine_own_pending(&id), 0);
+            engine_read_log(&p, &id, span_of(with(line, cases[i].from, cases[i].to, &a)));
+            for (const char *const *l = cases[i].lines; *l; l++)
+                engine_read_log(&p, &id, span_of(*l));
+            if (engine_own_pending(&id) != cases[i].pending)
+                fail_msg("case %zu: %lld", i, (long long)engine_own_pending(&id));
+            arena_done(&a);
+        }
+    buf_done(&b);
+}
+
 /* Only what was seen is known: another version, another engine or no version explains nothing. */
 static void tokens_are_known_by_engine_and_version(void **state)
 {
@@ -303,6 +347,7 @@ int main(void)
         cmocka_unit_test(milestones_of_recorded_starts),
         cmocka_unit_test(settings_are_found_by_their_whole_name),
         cmocka_unit_test(sglang_tells_how_many_requests_it_makes),
+        cmocka_unit_test(front_ends_are_waited_for),
         cmocka_unit_test(tokens_are_known_by_engine_and_version),
         cmocka_unit_test(sglang_tells_its_version),
         cmocka_unit_test(one_request_of_its_own_has_eight_tokens),

@@ -27,6 +27,9 @@ static void every_row_is_whole(void **state)
         assert_ptr_equal(engine_named(g->name), g); /* each name once */
         assert_non_null(g->health_path);
         assert_non_null(g->put_length);
+        for (const struct engine_start *s = g->starts; s && s->program; s++)
+            assert_true(s->program[0] && (!s->next || s->next[0]));
+        assert_true(g->any_server || (g->starts && g->good_exits && g->milestones && g->progress));
         /* Each answer's place has a question, each question a place, and nothing stands behind the first that was
          * meant. */
         for (const struct engine_place *at = g->places; at && at->where; at++) {

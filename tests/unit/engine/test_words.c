@@ -319,6 +319,69 @@ static void a_host_may_be_a_socket(void **state)
     arena_done(&a);
 }
 
+/* Whatever says it, of each kind: why nothing may be downloaded now, and the command that does it before. */
+static void offline_words_are_explained(void **state)
+{
+    (void)state;
+    static const char *const phrases[] = {
+        "huggingface_hub.errors.LocalEntryNotFoundError: Cannot find an appropriate cached snapshot folder",
+        "OfflineModeIsEnabled: Cannot reach https://huggingface.co/x: offline mode is enabled.",
+        "... outgoing traffic has been disabled. To enable repo look-ups and downloads online, set",
+        "OSError: We couldn't connect to 'https://huggingface.co' to load the files",
+        "error: required file is not available in cache (offline mode): m.gguf",
+        "pass 'local_files_only=False' as input",
+    };
+    static const struct {
+        const char *words[6], *id, *revision, *fetch;
+    } cases[] = {
+        {{"vllm", "serve", "org/m"}, "org/m", NULL, "`hf download org/m`."},
+        {{"vllm", "serve", "org/m"}, "org/m", "abc", "`hf download org/m --revision abc`."},
+        {{"sglang", "serve", "--model-path", "org/m"}, "org/m", NULL, "`hf download org/m`."},
+        {{"llama-server", "-hf", "org/m"}, "org/m", "abc", "`llama-server -hf org/m`."},
+        {{"my-server"}, "m", NULL, "`hf download ORG/MODEL`."},
+        {{"vllm", "serve", "/srv/m"}, "/srv/m", NULL, "`hf download ORG/MODEL`."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t k = 0; k < sizeof phrases / sizeof *phrases; k++) {
+            struct arena a = {0};
+            struct plan p = plan_of(cases[i].words);
+            p.model.id = cases[i].id;
+            p.model.revision = cases[i].revision;
+            const char *advice = engine_offline_advice(&p, phrases[k], &a);
+            assert_non_null(advice);
+            assert_int_equal(strncmp(advice, "jtok forbids downloads during a run", 35), 0);
+            const char *fetch = strchr(advice, '`');
+            assert_string_equal(fetch, cases[i].fetch);
+            assert_null(engine_offline_advice(&p, "torch.OutOfMemoryError: CUDA out of memory.", &a));
+            arena_done(&a);
+        }
+}
+
+static void gpus_are_counted_from_the_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[12];
+        int64_t gpus;
+    } cases[] = {
+        {{"vllm", "serve", "org/m"}, 1},
+        {{"vllm", "serve", "org/m", "-tp", "2", "-pp", "3", "-dp=4"}, 24},
+        {{"sglang", "serve", "--model-path", "org/m", "--tp", "4", "--dp", "2"}, 8},
+        {{"sglang", "serve", "--model-path", "org/m", "--tp", "4", "--dp", "2", "--enable-dp-attention"}, 4},
+        {{"llama-server", "-hf", "org/m"}, ABSENT_I64}, /* its layers lie where it puts them */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct err e = {0};
+        struct plan p = plan_of(cases[i].words);
+        assert_ok(engine_complete_plan(&p, &a, &e), e);
+        assert_int_equal(engine_gpu_count(&p), cases[i].gpus);
+        p.engine.tensor_parallel = INT64_MAX;
+        assert_int_equal(engine_gpu_count(&p), ABSENT_I64);
+        arena_done(&a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +394,8 @@ int main(void)
         cmocka_unit_test(models_are_found_where_they_were),
         cmocka_unit_test(a_model_may_be_one_file),
         cmocka_unit_test(a_host_may_be_a_socket),
+        cmocka_unit_test(offline_words_are_explained),
+        cmocka_unit_test(gpus_are_counted_from_the_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
