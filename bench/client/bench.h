@@ -17,12 +17,17 @@
 /* Every token chunk on the wire has this size: the floor counts chunks by bytes. */
 enum { CHUNK_SIZE = 280, TTFT_MS = 100 };
 
+/* The floor, jtok and all who ask for it get a connection that ends with the answer; to the others it stays open, as
+ * vLLM's does. */
+
 __attribute__((unused)) static const char bench_head[] =
     "HTTP/1.1 200 OK\r\nserver: mock\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
     "connection: close\r\ntransfer-encoding: chunked\r\n\r\n";
 
 struct bench_map {
     int64_t streams, chunks;
+    int64_t most;     /* answers at once, at any time */
+    int64_t stall[2]; /* the server stood still from then to then; 0: it did not */
     /* Per stream: when its request was there, then per chunk: just before the call that sent it, and just after; the
      * latter negative where the kernel held it back. */
     int64_t times[];

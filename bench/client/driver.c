@@ -1,14 +1,18 @@
 /* jtok's client against the mock, or soaking any server.
  *
- *     bench_jtok ADDRESS PORT MAP STREAMS CHUNKS [--pause US] [--stall] [--with-request] [--soak SECONDS] [--rate R |
- * --concurrency C]
+ *     bench_jtok ADDRESS PORT MAP STREAMS CHUNKS [--pause US] [--stall] [--with-request] [--soak SECONDS]
+ *                [--rate R [--poisson] | --concurrency C] [--vary]
  *
  * Prints one JSON object. --stall lets the loop stand still for 20 ms each 60 ms. --soak repeats the load for that long
  * in one process, prints a line a round and holds the last tenth of the rounds against the first; with "-" for MAP the
  * server is another one (the simulated engine), which notes no send times. --rate and --concurrency send the STREAMS
- * requests at so many a second, or with so many in flight, instead of all at once: `wait` is then how late a request
- * was after its intended time, or after the end that made room for it. */
+ * requests at so many a second, evenly or with --poisson at random, or with so many in flight, instead of all at once:
+ * `wait` is then how late a request was sent after its intended time, or after the end that made room for it; `most`
+ * how many the server ever answered at once. Of a server that stood still, `hit` are the requests whose first chunk was
+ * held up by it, and `shown` those of them whose TTFT, from the intended time, holds the whole of it. --vary: answers
+ * have between half of CHUNKS and CHUNKS chunks. */
 #include <dirent.h>
+#include <math.h>
 #include <stdbool.h>
 #include "base/arena.h"
 #include "base/clock.h"
@@ -18,6 +22,11 @@
 struct arrival {
     int64_t t_ns;
     uint32_t request, stamp;
+};
+
+/* What the client said of a request; all in nanoseconds of the run, whose begin is the clock's. */
+struct seen {
+    int64_t begin_ns, submit_ns, first_ns; /* begin: the intended time where there is one */
 };
 
 struct driver {
@@ -37,9 +46,12 @@ struct driver {
     int64_t wrong_unmarked, wrong_marked, exact, exact_marked, no_stamp, held_back;
     int64_t failed, ended_ns, user_us, system_us;
     char first_failure[300];
-    double rate;
-    int64_t concurrency, drawn, ended_n;
-    int64_t *waits, *ends, *submits; /* paced: of each request */
+    struct seen *requests_seen; /* by id */
+    double rate, next_s;        /* of an open loop: the intended time of the next one */
+    bool poisson, vary;
+    uint64_t seed;
+    int64_t concurrency, drawn, ended_n, waits_n;
+    int64_t *waits, *ends, *submits, *ttft_off, ttft_off_n; /* of each request; the first three: paced */
     struct timer timer;
     struct rec_client condition;
 };
@@ -109,6 +121,8 @@ static void on_request(void *self, const struct rec_request *r)
         d->submits[d->ended_n] = r->submit_ns;
         d->ends[d->ended_n++] = r->end_ns;
     }
+    int64_t begin_ns = r->intended_ns == ABSENT_I64 ? r->submit_ns : r->intended_ns;
+    d->requests_seen[r->id] = (struct seen){begin_ns, r->submit_ns, r->first_ns};
     if (!d->map && r->verdict == VERDICT_OK)
         d->ttft[d->ttft_n++] = r->first_ns - r->submit_ns;
     if (r->verdict != VERDICT_OK && !d->failed++)
@@ -161,6 +175,13 @@ static void fatal(const struct err *e)
     exit(1);
 }
 
+/* Over 0, up to 1. */
+static double uniform(struct driver *d)
+{
+    d->seed = d->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return ((double)(d->seed >> 11) + 1) / 9007199254740992.0;
+}
+
 static bool draw(void *self, struct client_request *ret_request, int64_t *ret_intended_ns, struct buf *body)
 {
     (void)body;
@@ -168,7 +189,9 @@ static bool draw(void *self, struct client_request *ret_request, int64_t *ret_in
     if (d->drawn == d->streams)
         return false;
     *ret_request = d->requests[d->drawn];
-    *ret_intended_ns = d->rate > 0 ? (int64_t)((double)d->drawn * 1e9 / d->rate) : 0;
+    *ret_intended_ns = (int64_t)(d->next_s * 1e9);
+    if (d->rate > 0)
+        d->next_s += (d->poisson ? -log(uniform(d)) : 1) / d->rate;
     d->drawn++;
     return true;
 }
@@ -184,10 +207,44 @@ static void find_waits(struct driver *d)
             d->waits[i - d->concurrency] = d->submits[i] - d->ends[i - d->concurrency];
         n -= d->concurrency;
     }
-    n = n > 0 ? n : 0;
-    qsort(d->waits, (size_t)n, sizeof *d->waits, compare_i64);
-    printf("{\"wait_n\":%lld,\"wait_p50_us\":%.1f,\"wait_p99_us\":%.1f,\"wait_max_us\":%.1f}\n", (long long)n,
-           quantile_us(d->waits, n, 0.5), quantile_us(d->waits, n, 0.99), quantile_us(d->waits, n, 1));
+    d->waits_n = n > 0 ? n : 0;
+    qsort(d->waits, (size_t)d->waits_n, sizeof *d->waits, compare_i64);
+}
+
+/* The client's TTFT less the server's, which begins as the request is there and ends as the first chunk is sent. */
+static void find_ttft_off(struct driver *d)
+{
+    d->ttft_off_n = 0;
+    for (int64_t i = 0; d->map && i < d->streams; i++) {
+        const struct seen *r = &d->requests_seen[i];
+        const int64_t *t = bench_times(d->map, i);
+        if (t[0] && t[1] && r->first_ns > 0)
+            d->ttft_off[d->ttft_off_n++] = (r->first_ns - r->submit_ns) - (t[1] - t[0]);
+    }
+    qsort(d->ttft_off, (size_t)d->ttft_off_n, sizeof *d->ttft_off, compare_i64);
+}
+
+/* A request that began before the stall's end and had no first chunk as it began was held up by what was left of it. */
+static void print_stall(const struct driver *d)
+{
+    int64_t hit = 0, shown = 0, from = d->map->stall[0], to = d->map->stall[1];
+    for (int64_t i = 0; i < d->streams; i++) {
+        const struct seen *r = &d->requests_seen[i];
+        if (r->begin_ns >= to || r->begin_ns == 0 || (r->first_ns > 0 && r->first_ns <= from))
+            continue;
+        hit++;
+        shown += r->first_ns >= to;
+    }
+    printf(",\"hit\":%lld,\"shown\":%lld", (long long)hit, (long long)shown);
+}
+
+static void print_paced(struct driver *d)
+{
+    printf(",\"wait_n\":%lld,\"wait_p50_us\":%.1f,\"wait_p99_us\":%.1f,\"wait_max_us\":%.1f,\"most\":%lld",
+           (long long)d->waits_n, quantile_us(d->waits, d->waits_n, 0.5), quantile_us(d->waits, d->waits_n, 0.99),
+           quantile_us(d->waits, d->waits_n, 1), (long long)d->map->most);
+    if (d->map->stall[1])
+        print_stall(d);
 }
 
 static void run_paced(struct driver *d)
@@ -211,9 +268,6 @@ static void run_paced(struct driver *d)
     qsort(d->errors, (size_t)d->errors_n, sizeof *d->errors, compare_i64);
     qsort(d->ttft, (size_t)d->ttft_n, sizeof *d->ttft, compare_i64);
     find_waits(d);
-    free(d->waits);
-    free(d->ends);
-    free(d->submits);
 }
 
 static void run_load(struct driver *d)
@@ -263,11 +317,22 @@ static long resident_kb(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+static int64_t first_begin(const struct driver *d)
+{
+    int64_t first = INT64_MAX;
+    for (int64_t i = 0; i < d->streams; i++) {
+        int64_t t = d->requests_seen[i].begin_ns;
+        first = t > 0 && t < first ? t : first;
+    }
+    return first;
+}
+
 static void print_result(struct driver *d)
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    double n = (double)(d->streams * d->chunks);
+    find_ttft_off(d);
+    double n = (double)(d->map && d->arrivals_n ? d->arrivals_n : d->streams * d->chunks);
     const struct rec_client *c = &d->condition;
     printf(
         "{\"chunks\":%.0f,\"failed\":%lld,\"user_us\":%.3f,\"total_us\":%.3f,\"error_p50_us\":%.1f,\"error_p99_us\":%."
@@ -275,14 +340,19 @@ static void print_result(struct driver *d)
         "\"error_max_us\":%.1f,\"ttft_error_p50_us\":%.1f,\"ttft_error_p99_us\":%.1f,\"rss_kb\":%ld,\"reads_a_chunk\":%"
         ".3f,"
         "\"wakeups_a_chunk\":%.3f,\"exact\":%lld,\"exact_marked\":%lld,\"wrong_marked\":%lld,\"wrong_unmarked\":%lld,"
-        "\"no_stamp\":%lld,\"held_back\":%lld,\"spread_ms\":%.1f,\"lag_p99_us\":%.1f,\"handle_p99_us\":%.1f}\n",
+        "\"no_stamp\":%lld,\"held_back\":%lld,\"spread_ms\":%.1f,\"lag_p99_us\":%.1f,\"handle_p99_us\":%.1f,"
+        "\"ttft_off_p50_us\":%.1f,\"ttft_off_p99_us\":%.1f,\"span_s\":%.3f",
         n, (long long)d->failed, (double)d->user_us / n, (double)(d->user_us + d->system_us) / n,
         quantile_us(d->errors, d->errors_n, 0.5), quantile_us(d->errors, d->errors_n, 0.99),
         quantile_us(d->errors, d->errors_n, 1), quantile_us(d->ttft, d->ttft_n, 0.5),
         quantile_us(d->ttft, d->ttft_n, 0.99), u.ru_maxrss, (double)c->reads / n, (double)c->wakeups / n,
         (long long)d->exact, (long long)d->exact_marked, (long long)d->wrong_marked, (long long)d->wrong_unmarked,
         (long long)d->no_stamp, (long long)d->held_back, (double)c->submit_window_ns * 1e-6,
-        (double)c->lag_p99_ns * 1e-3, (double)c->handle_p99_ns * 1e-3);
+        (double)c->lag_p99_ns * 1e-3, (double)c->handle_p99_ns * 1e-3, quantile_us(d->ttft_off, d->ttft_off_n, 0.5),
+        quantile_us(d->ttft_off, d->ttft_off_n, 0.99), (double)(d->ended_ns - first_begin(d)) * 1e-9);
+    if (d->waits && d->map)
+        print_paced(d);
+    puts("}");
     if (d->failed)
         fprintf(stderr, "bench_jtok: %lld failed, the first: %s\n", (long long)d->failed, d->first_failure);
 }
@@ -374,12 +444,18 @@ static int soak(struct driver *d, double seconds)
     return flat && !failed ? 0 : 1;
 }
 
+/* bench/client/run.py asks other clients for the same lengths. */
+static int64_t varied(size_t i, int64_t chunks)
+{
+    return chunks - (int64_t)(i * 7919 % 1009) * (chunks / 2) / 1009;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 6) {
-        fprintf(
-            stderr,
-            "usage: bench_jtok ADDRESS PORT MAP STREAMS CHUNKS [--pause US] [--stall] [--with-request] [--soak S]\n");
+        fprintf(stderr, "usage: bench_jtok ADDRESS PORT MAP STREAMS CHUNKS [--pause US] [--stall] [--with-request] "
+                        "[--soak S] [--rate "
+                        "R [--poisson] | --concurrency C]\n");
         return 2;
     }
     struct driver d = {.streams = atoll(argv[4]), .chunks = atoll(argv[5])};
@@ -397,6 +473,10 @@ int main(int argc, char **argv)
             d.o.connect = CONNECT_WITH_REQUEST;
         else if (strcmp(argv[i], "--rate") == 0 && i + 1 < argc)
             d.rate = atof(argv[++i]);
+        else if (strcmp(argv[i], "--vary") == 0)
+            d.vary = true;
+        else if (strcmp(argv[i], "--poisson") == 0)
+            d.poisson = true;
         else if (strcmp(argv[i], "--concurrency") == 0 && i + 1 < argc)
             d.concurrency = atoll(argv[++i]);
         else if (strcmp(argv[i], "--soak") == 0 && i + 1 < argc)
@@ -412,16 +492,19 @@ int main(int argc, char **argv)
     d.arrivals = mem_zero(all, sizeof *d.arrivals);
     d.errors = mem_zero(all, sizeof *d.errors);
     d.ttft = mem_zero(streams, sizeof *d.ttft);
+    d.ttft_off = mem_zero(streams, sizeof *d.ttft_off);
+    d.requests_seen = mem_zero(streams, sizeof *d.requests_seen);
     d.requests = mem_zero(streams, sizeof *d.requests);
     d.bodies = mem_zero(streams, sizeof *d.bodies);
     for (size_t i = 0; i < streams; i++) {
+        int64_t chunks = d.vary ? varied(i, d.chunks) : d.chunks;
         int len = snprintf(
             d.bodies[i], sizeof d.bodies[i],
             "{\"model\":\"mock\",\"messages\":[{\"role\":\"user\",\"content\":\"Write.\"}],\"stream\":true,"
             "\"stream_options\":{\"include_usage\":true},\"max_tokens\":%lld,\"ignore_eos\":true,\"user\":\"%zu\"}",
-            (long long)d.chunks, i);
+            (long long)chunks, i);
         d.requests[i] =
-            (struct client_request){.id = (uint32_t)i, .body = {d.bodies[i], (size_t)len}, .max_tokens = d.chunks};
+            (struct client_request){.id = (uint32_t)i, .body = {d.bodies[i], (size_t)len}, .max_tokens = chunks};
     }
     d.sink = (struct record_sink){.self = &d, .request = on_request, .chunk = on_chunks};
     d.o.address = list[0];
@@ -450,5 +533,10 @@ int main(int argc, char **argv)
     free(d.ttft);
     free(d.requests);
     free(d.bodies);
+    free(d.waits);
+    free(d.ends);
+    free(d.submits);
+    free(d.ttft_off);
+    free(d.requests_seen);
     return status;
 }

@@ -54,7 +54,9 @@ static void submit_all(struct stream *list)
     for (int64_t i = 0; i < f.streams; i++) {
         int n = snprintf(body, sizeof body, "{\"model\":\"mock\",\"stream\":true,\"user\":\"%lld\"}", (long long)i);
         n = snprintf(text, sizeof text,
-                     "POST /v1/chat/completions HTTP/1.1\r\nHost: mock\r\nContent-Length: %d\r\n\r\n%s", n, body);
+                     "POST /v1/chat/completions HTTP/1.1\r\nHost: mock\r\nConnection: close\r\nContent-Length: "
+                     "%d\r\n\r\n%s",
+                     n, body);
         if (send(list[i].fd, text, (size_t)n, MSG_NOSIGNAL) != n)
             exit(1);
     }

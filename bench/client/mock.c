@@ -1,9 +1,11 @@
 /* Mock server of the benchmark: streams chat completions at a fixed rhythm, with the send time inside each chunk.
  *
- *     bench_mock ADDRESS PORT MAP STREAMS CHUNKS INTERVAL_US
+ *     bench_mock ADDRESS PORT MAP STREAMS CHUNKS INTERVAL_US [--stall] [--fail N]
  *
- * One thread. Each connection gets its first chunk 100 ms after its request plus its place in the interval, so that
- * sends are spread evenly. Prints "ready" when it listens. */
+ * One thread. Each request gets its first chunk 100 ms later plus its place in the interval, so that sends are spread
+ * evenly. Prints "ready" when it listens. --stall: two seconds after the first request it stands still for two seconds.
+ * --fail N: each N-th answer fails, in one of five ways in turn. An answer has CHUNKS chunks, or as many as its request
+ * wants at most. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sockios.h>
@@ -17,10 +19,23 @@
 #include "base/clock.h"
 #include "bench.h"
 
+/* How an answer fails. */
+enum fault {
+    FAULT_NONE,
+    FAULT_STATUS, /* status 500 */
+    FAULT_EMPTY,  /* an orderly answer without a chunk */
+    FAULT_ERROR,  /* half of the chunks, an event with an error, and an orderly end */
+    FAULT_SHORT,  /* half of the chunks and an orderly end of HTTP: no reason to finish, no usage, no [DONE] */
+    FAULT_CUT,    /* half of the chunks, and the connection is closed in the middle of the body */
+    FAULTS
+};
+
 struct peer {
     int fd;
     int64_t due_ns, stream;
-    int next; /* chunk */
+    int next, chunks; /* of so many */
+    enum fault fault;
+    bool stays; /* the connection, when the answer is over */
     char request[2048];
     size_t have;
 };
@@ -29,7 +44,8 @@ static struct {
     struct bench_map *map;
     int64_t streams, interval_ns;
     int chunks, epoll_fd, listen_fd;
-    int64_t arrived, short_sends;
+    int64_t arrived, short_sends, fail_each, first_ns;
+    bool stalls;
     struct peer **heap;
     size_t heap_n;
 } mock;
@@ -91,7 +107,7 @@ static void send_chunk(struct peer *p)
         "111\r\ndata: {\"id\":\"chatcmpl-%016llx\",\"object\":\"chat.completion.chunk\",\"created\":1795991756,"
         "\"model\":\"mock\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" %018lld\"},\"logprobs\":null,"
         "\"finish_reason\":%s,\"token_ids\":null}],\"system_fingerprint\":\"mock",
-        (unsigned long long)p->stream, (long long)now, p->next + 1 == mock.chunks ? "\"length\"" : "null");
+        (unsigned long long)p->stream, (long long)now, p->next + 1 == p->chunks ? "\"length\"" : "null");
     enum { BACK = 6 }; /* quote and brace, the event's two line ends, the chunk's own */
     n += snprintf(text + n, sizeof text - (size_t)n, "%.*s\"}\n\n\r\n", CHUNK_SIZE - n - BACK, padding);
     int64_t *times = p->stream < mock.streams ? bench_times(mock.map, p->stream) + 1 : NULL;
@@ -103,27 +119,53 @@ static void send_chunk(struct peer *p)
     p->next++;
 }
 
-static void send_end(struct peer *p)
+static void drop(struct peer *p)
 {
-    char usage[300], text[400];
-    int n = snprintf(
+    close(p->fd);
+    free(p);
+}
+
+/* The events behind the last chunk, and the end of the body. */
+static void send_last_events(const struct peer *p)
+{
+    static const char error[] = "data: {\"error\":{\"message\":\"Engine is dead.\",\"type\":\"InternalServerError\","
+                                "\"code\":500}}\n\ndata: [DONE]\n\n";
+    static const char done[] = "data: [DONE]\n\n";
+    char usage[300], text[600];
+    snprintf(
         usage, sizeof usage,
         "data: "
         "{\"id\":\"chatcmpl-bde5a4f45da82c7e\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"mock\","
         "\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"total_tokens\":%d,\"completion_tokens\":%d}}\n\ndata: "
         "[DONE]\n\n",
-        7 + mock.chunks, mock.chunks);
-    n = snprintf(text, sizeof text, "%x\r\n%s\r\n0\r\n\r\n", (unsigned)n, usage);
+        7 + p->chunks, p->chunks);
+    const char *events[FAULTS] = {usage, "", done, error, "", ""};
+    const char *last = events[p->fault];
+    int n = *last ? snprintf(text, sizeof text, "%zx\r\n%s\r\n0\r\n\r\n", strlen(last), last)
+                  : snprintf(text, sizeof text, "0\r\n\r\n");
     send_text(p->fd, text, (size_t)n);
-    close(p->fd);
-    free(p);
+}
+
+/* The connection is closed, or waits for the next request. */
+static void send_end(struct peer *p)
+{
+    if (p->fault != FAULT_CUT)
+        send_last_events(p);
+    if (!p->stays || p->fault != FAULT_NONE) {
+        drop(p);
+        return;
+    }
+    p->have = 0;
+    p->next = 0;
+    struct epoll_event ev = {.events = EPOLLIN, .data.ptr = p};
+    epoll_ctl(mock.epoll_fd, EPOLL_CTL_ADD, p->fd, &ev);
 }
 
 static void run_due(int64_t now)
 {
     while (mock.heap_n && mock.heap[0]->due_ns <= now) {
         struct peer *p = mock.heap[0];
-        if (p->next < mock.chunks) {
+        if (p->next < p->chunks) {
             send_chunk(p);
             p->due_ns += mock.interval_ns;
             heap_down(0);
@@ -135,10 +177,39 @@ static void run_due(int64_t now)
     }
 }
 
-static void drop(struct peer *p)
+/* Of the answer to the request that has just come. */
+static enum fault fault_next(void)
 {
-    close(p->fd);
-    free(p);
+    int64_t each = mock.fail_each, i = mock.arrived;
+    return each && i % each == each - 1 ? (enum fault)(1 + i / each % (FAULTS - 1)) : FAULT_NONE;
+}
+
+static void send_refusal(struct peer *p)
+{
+    static const char refusal[] = "HTTP/1.1 500 Internal Server Error\r\ncontent-type: application/json\r\n"
+                                  "content-length: 38\r\nconnection: close\r\n\r\n"
+                                  "{\"error\":{\"message\":\"Out of memory\"}}";
+    send_text(p->fd, refusal, sizeof refusal - 1);
+    drop(p);
+}
+
+static void send_head(struct peer *p)
+{
+    static const char stays[] = "HTTP/1.1 200 OK\r\nserver: mock\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
+                                "transfer-encoding: chunked\r\n\r\n";
+    p->stays = strcasestr(p->request, "connection: close") == NULL;
+    if (p->stays)
+        send_text(p->fd, stays, sizeof stays - 1);
+    else
+        send_text(p->fd, bench_head, sizeof bench_head - 1);
+}
+
+/* "max_tokens" or "max_completion_tokens". */
+static int wanted(const char *request)
+{
+    const char *key = strstr(request, "_tokens\":");
+    int n = key ? atoi(key + 9) : 0;
+    return n > 0 && n < mock.chunks ? n : mock.chunks;
 }
 
 static void begin(struct peer *p)
@@ -146,13 +217,23 @@ static void begin(struct peer *p)
     const char *user = strstr(p->request, "\"user\":\"");
     p->stream = user ? atoll(user + 8) : mock.arrived;
     int64_t now = clock_now_ns();
+    mock.first_ns = mock.first_ns ? mock.first_ns : now;
     if (p->stream < mock.streams)
         bench_times(mock.map, p->stream)[0] = now;
     epoll_ctl(mock.epoll_fd, EPOLL_CTL_DEL, p->fd, NULL);
-    send_text(p->fd, bench_head, sizeof bench_head - 1);
+    p->fault = fault_next();
+    p->chunks = wanted(p->request);
+    p->chunks = p->fault == FAULT_NONE ? p->chunks : p->fault == FAULT_EMPTY ? 0 : p->chunks / 2;
     p->due_ns = now + TTFT_MS * INT64_C(1000000) + mock.interval_ns * (mock.arrived % mock.streams) / mock.streams;
     mock.arrived++;
+    if (p->fault == FAULT_STATUS) {
+        send_refusal(p);
+        return;
+    }
+    send_head(p);
     heap_add(p);
+    if ((int64_t)mock.heap_n > mock.map->most)
+        mock.map->most = (int64_t)mock.heap_n;
 }
 
 /* Anything but a POST: what tools ask before they start. */
@@ -213,11 +294,29 @@ static void listen_at(const char *address, int port)
     epoll_ctl(mock.epoll_fd, EPOLL_CTL_ADD, mock.listen_fd, &ev);
 }
 
+static void stall(void)
+{
+    static const int64_t stall_ns = 2 * INT64_C(1000000000);
+    int64_t now = clock_now_ns();
+    if (!mock.stalls || !mock.first_ns || now < mock.first_ns + stall_ns)
+        return;
+    mock.stalls = false;
+    mock.map->stall[0] = now;
+    clock_sleep_until_ns(now + stall_ns);
+    mock.map->stall[1] = clock_now_ns();
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 7) {
-        fprintf(stderr, "usage: bench_mock ADDRESS PORT MAP STREAMS CHUNKS INTERVAL_US\n");
+    if (argc < 7) {
+        fprintf(stderr, "usage: bench_mock ADDRESS PORT MAP STREAMS CHUNKS INTERVAL_US [--stall] [--fail N]\n");
         return 2;
+    }
+    for (int i = 7; i < argc; i++) {
+        if (strcmp(argv[i], "--stall") == 0)
+            mock.stalls = true;
+        else if (strcmp(argv[i], "--fail") == 0 && i + 1 < argc)
+            mock.fail_each = atoll(argv[++i]);
     }
     prctl(PR_SET_PDEATHSIG, 15);
     prctl(PR_SET_TIMERSLACK, 1000UL);
@@ -247,5 +346,6 @@ int main(int argc, char **argv)
                 on_listen();
         }
         run_due(clock_now_ns());
+        stall();
     }
 }

@@ -1,47 +1,77 @@
 #!/usr/bin/env python3
-"""Holds jtok's client against a bare epoll floor, and other tools where they are installed, on one mock server.
+"""Holds jtok's client against a bare epoll floor, and other clients where they are installed, on one mock server.
 
     bench/client/run.py                 builds what is missing, runs every case, prints the table
     bench/client/run.py --only 5000     cases whose name contains that
+    bench/client/run.py --without vllm  and without that client
     bench/client/run.py pause           jtok alone with other pauses of its loop
     bench/client/run.py soak --seconds 7200 --streams 2000 [--server HOST:PORT]
-    bench/client/run.py install         aiperf, pinned, into build/bench/venv-aiperf; --with-vllm: also vLLM, whose bench needs
-                                        all of it (10 GB), into build/bench/venv-vllm
 
-The mock server is pinned to the last core, the client to the others. Each run has its own address 127.0.0.x, so that closed
-ports of one run do not block the next. Everything stays on the loopback device.
+bench/client/install.py installs the others. The mock server is pinned to the last core, the client to the others. Each run has
+its own address 127.0.0.x, so that closed ports of one run do not block the next. Everything stays on the loopback device. With
+--lock FILE the runs hold an exclusive lock of that file for at most a minute at a time, for a machine that others build on, and
+then leave it alone for two minutes; *others* says how much of the machine went elsewhere while a client ran, however quiet it
+was meant to be. --under puts a command before server and client ("chrt -f 50").
 """
-import argparse, json, os, re, resource, subprocess, sys, tempfile, time
+import argparse, array, fcntl, json, os, re, resource, shlex, subprocess, sys, tempfile, time
+
+import install
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, "build", "bench")
 BIN = os.path.join(BUILD, "bin")
-AIPERF, VLLM = "aiperf==0.13.0", "vllm==0.24.0"
-CASES = [("100 x 2000, 20 ms", 100, 2000, 20000), ("1000 x 200, 50 ms", 1000, 200, 50000),
-         ("5000 x 100, 250 ms", 5000, 100, 250000), ("9000 x 20, 1 s", 9000, 20, 1000000)]
 CORES = sorted(os.sched_getaffinity(0))
 SERVER_CORE, CLIENT_CORES = {CORES[-1]}, set(CORES[:-1]) or {CORES[-1]}
+TICK = os.sysconf("SC_CLK_TCK")
+HOLD_S, REST_S = 45, 120
+
+
+class Case:
+    """`load`: a flag of bench_jtok and its value. `all`: other clients are held against it too. Paced answers vary in length."""
+
+    def __init__(self, requests, chunks, interval_ms, load=None, all=False, server=(), poisson=False):
+        self.requests, self.chunks, self.interval_us = requests, chunks, interval_ms * 1000
+        self.load, self.all, self.server, self.poisson = load, all, list(server), poisson
+        what = {None: "burst", "--rate": "%g a second", "--concurrency": "%g in flight"}[load and load[0]]
+        self.name = "%s%s, %d x %d, %d ms%s" % (what % load[1] if load else what, ", Poisson" if poisson else "", requests, chunks,
+                                                interval_ms, "".join(", " + s.strip("-") for s in server if s.startswith("-")))
+
+    def lengths(self):
+        whole, vary = self.chunks, self.load is not None
+        return [whole - i * 7919 % 1009 * (whole // 2) // 1009 if vary else whole for i in range(self.requests)]
+
+
+CASES = [Case(100, 500, 20), Case(1000, 100, 50, all=True), Case(5000, 50, 250, all=True), Case(9000, 20, 1000),
+         Case(12, 20, 20, ("--concurrency", 1)), Case(150, 20, 20, ("--concurrency", 8)),
+         Case(1000, 20, 20, ("--concurrency", 64), all=True), Case(6000, 20, 20, ("--concurrency", 512)),
+         Case(60, 20, 20, ("--rate", 10)), Case(60, 20, 20, ("--rate", 10), poisson=True),
+         Case(3000, 20, 20, ("--rate", 500)), Case(3000, 20, 20, ("--rate", 500), all=True, poisson=True),
+         Case(12000, 20, 20, ("--rate", 3000)), Case(12000, 20, 20, ("--rate", 3000), poisson=True),
+         Case(3000, 20, 20, ("--rate", 500), server=["--stall"], poisson=True),
+         Case(400, 50, 20, server=["--fail", "4"], all=True)]
 place = 1 + os.getpid() % 200
+under = []
 
 
 def build():
     subprocess.run(["cmake", "--preset", "bench", "-DJTOK_TESTS=OFF"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["ninja", "-C", BUILD, "bench_mock", "bench_jtok", "bench_floor"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", BUILD, "bench_mock", "bench_jtok", "bench_floor", "bench_launch"], check=True,
+                   stdout=subprocess.DEVNULL)
 
 
 class Mock:
     """The server, on a fresh address and a fresh map of send times."""
 
-    def __init__(self, streams, chunks, interval_us):
+    def __init__(self, streams, chunks, interval_us, extra=()):
         global place
         place = place % 250 + 1
         self.address, self.port = "127.0.0.%d" % (place + 1), 8000
         self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
         self.map = os.path.join(self.folder.name, "map")
         self.streams, self.chunks = streams, chunks
-        self.process = subprocess.Popen([os.path.join(BIN, "bench_mock"), self.address, str(self.port), self.map,
-                                         str(streams), str(chunks), str(interval_us)], stdout=subprocess.PIPE, text=True,
+        self.process = subprocess.Popen([*under, os.path.join(BIN, "bench_mock"), self.address, str(self.port), self.map,
+                                         str(streams), str(chunks), str(interval_us), *extra], stdout=subprocess.PIPE, text=True,
                                         preexec_fn=lambda: os.sched_setaffinity(0, SERVER_CORE))
         assert self.process.stdout.readline() == "ready\n", "the mock server did not start"
 
@@ -53,134 +83,233 @@ class Mock:
         self.process.wait()
         self.folder.cleanup()
 
+    def times(self):
+        """Of each stream: when its request was there, and when its first chunk was sent."""
+        with open(self.map, "rb") as f:
+            a = array.array("q", f.read())
+        row = 1 + 2 * self.chunks
+        return [(a[5 + i * row], a[6 + i * row]) for i in range(self.streams)]
 
-def run(mock, program, *extra):
-    command = [os.path.join(BIN, program), mock.address, str(mock.port), mock.map, str(mock.streams), str(mock.chunks), *extra]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True,
-                          preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CORES))
-    return json.loads(done.stdout) if done.stdout else None
+
+class Alone:
+    """The lock, for a minute at a time."""
+
+    def __init__(self, path):
+        self.file, self.since = open(path, "a") if path else None, None
+
+    def take(self):
+        if self.file and self.since is None:
+            fcntl.flock(self.file, fcntl.LOCK_EX)
+            self.since = time.monotonic()
+
+    def may_end(self):
+        if self.since is not None and time.monotonic() - self.since > HOLD_S:
+            self.end()
+            time.sleep(REST_S)
+
+    def end(self):
+        if self.since is not None:
+            fcntl.flock(self.file, fcntl.LOCK_UN)
+            self.since = None
 
 
-def run_tool(mock, command):
-    """Another tool: CPU time of its whole process tree, memory of its largest process, from the kernel's account."""
-    with tempfile.TemporaryFile("w+") as output:
-        start = time.time()
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT,
-                                   preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CORES))
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+def busy_s():
+    """Of all cores and processes, since the machine started."""
+    with open("/proc/stat") as f:
+        n = [int(x) for x in f.readline().split()[1:9]]
+    return (sum(n) - n[3] - n[4]) / TICK
+
+
+def cpu_of(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        n = f.read().rsplit(")", 1)[1].split()
+    return (int(n[11]) + int(n[12])) / TICK
+
+
+def launch(mock, command):
+    """The command through bench_launch: what it printed, and what it and its children used."""
+    with tempfile.NamedTemporaryFile("r") as used, tempfile.TemporaryFile("w+") as output:
+        start, busy, server = time.monotonic(), busy_s(), cpu_of(mock.process.pid)
+        subprocess.run([os.path.join(BIN, "bench_launch"), used.name, *under, *command], stdout=output, stderr=subprocess.STDOUT,
+                       env=dict(os.environ, HF_HUB_OFFLINE="1"), preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CORES))
+        wall, busy, server = time.monotonic() - start, busy_s() - busy, cpu_of(mock.process.pid) - server
+        r = json.load(used)
         output.seek(0)
-        n = mock.streams * mock.chunks
-        return dict(chunks=n, failed=None, user_us=usage.ru_utime * 1e6 / n,
-                    total_us=(usage.ru_utime + usage.ru_stime) * 1e6 / n, rss_kb=usage.ru_maxrss, wall_s=time.time() - start,
-                    text=output.read(), status=process.returncode)
-
-
-def venv(package, program):
-    return os.path.join(BUILD, "venv-" + package.split("==")[0], "bin", program)
-
-
-def milliseconds(text, pattern):
-    found = re.search(pattern, text)
-    return float(found.group(1).replace(",", "")) if found else None
-
-
-# aiperf wants a tokenizer for its prompts; a list of words, made on the spot, needs no network.
-TOKENIZER = os.path.join(BUILD, "words")
-MAKE_TOKENIZER = """
-import sys
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import PreTrainedTokenizerFast
-words = ["[UNK]", "[EOS]"] + [chr(c) for c in range(33, 127)] + ["word%d" % i for i in range(500)]
-t = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
-t.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-PreTrainedTokenizerFast(tokenizer_object=t, unk_token="[UNK]", eos_token="[EOS]").save_pretrained(sys.argv[1])
-"""
-
-
-def run_aiperf(m):
-    with tempfile.TemporaryDirectory() as out:
-        r = run_tool(m, [venv(AIPERF, "aiperf"), "profile", "--model", "mock", "--url", "http://%s:%d" % (m.address, m.port),
-                         "--endpoint-type", "chat", "--streaming", "--request-count", str(m.streams), "--concurrency",
-                         str(m.streams), "--isl", "16", "--osl", str(m.chunks), "--tokenizer", TOKENIZER,
-                         "--use-server-token-count", "--artifact-dir", out, "--ui", "none"])
-        export = os.path.join(out, "profile_export_aiperf.json")
-        if os.path.exists(export):
-            with open(export) as f:
-                found = json.load(f)
-            r["ttft_ms"] = found["time_to_first_token"]["p50"]
-            r["failed"] = m.streams - int(found["request_count"]["avg"])
+        r["text"] = output.read()
+        r["others"] = max(0, busy - server - r["user_s"] - r["system_s"]) / wall / len(CORES) * 100
         return r
 
 
-def run_vllm(m):
-    r = run_tool(m, [venv(VLLM, "vllm"), "bench", "serve", "--backend", "openai-chat", "--base-url",
-                     "http://%s:%d" % (m.address, m.port), "--endpoint", "/v1/chat/completions", "--model", "mock", "--tokenizer",
-                     TOKENIZER, "--dataset-name", "random", "--random-input-len", "8", "--random-output-len", str(m.chunks),
-                     "--num-prompts", str(m.streams)])
-    r["ttft_ms"] = milliseconds(r["text"], r"Median TTFT \(ms\):\s+([\d.,]+)")
-    r["failed"] = milliseconds(r["text"], r"Failed requests:\s+([\d.,]+)")
+def run(mock, program, *extra):
+    r = launch(mock, [os.path.join(BIN, program), mock.address, str(mock.port), mock.map, str(mock.streams), str(mock.chunks),
+                      *extra])
+    found = re.search(r"^\{.*\}$", r["text"], re.M)
+    return dict(json.loads(found.group(0)), rss_kb=r["rss_kb"], others=r["others"]) if found else None
+
+
+def jtok(case, m):
+    extra = [*map(str, case.load), "--vary"] if case.load else []
+    r = run(m, "bench_jtok", *extra, *(["--poisson"] if case.poisson else []))
+    if r:
+        r["requests_s"] = (case.requests - r["failed"]) / r["span_s"]
     return r
 
 
-def other_tools(streams, chunks, interval):
-    """Yields name, figures. CPU is the whole process tree's less that of a run of ten streams of two chunks, which is importing
-    and reporting; TTFT is the median that the tool prints, less the server's own (100 ms and half an interval)."""
-    for name, package, program, tool in (("vllm bench serve", VLLM, "vllm", run_vllm), ("aiperf", AIPERF, "aiperf", run_aiperf)):
-        if not os.path.exists(venv(package, program)):
-            continue
-        with Mock(10, 2, interval) as m:
-            idle = tool(m)
-        with Mock(streams, chunks, interval) as m:
-            r = tool(m)
-        for key in ("user_us", "total_us"):
-            r[key] -= idle[key] * 20 / (streams * chunks)
-        yield name, r
+# ---- other clients ----
+
+def command_of(name, case, m, folder):
+    """Both of vLLM's take the same options."""
+    prompts = os.path.join(folder, "prompts.jsonl")
+    with open(prompts, "w") as f:
+        for n in case.lengths():
+            f.write(json.dumps({"prompt": "Write.", "output_tokens": n}) + "\n")
+    options = ["--backend", "openai-chat", "--base-url", "http://%s:%d" % (m.address, m.port), "--endpoint",
+               "/v1/chat/completions", "--model", "mock", "--tokenizer", install.WORDS, "--dataset-name", "custom",
+               "--dataset-path", prompts, "--custom-output-len", "-1", "--skip-chat-template", "--disable-shuffle",
+               "--num-prompts", str(case.requests), "--save-result", "--save-detailed", "--result-dir", folder,
+               "--result-filename", "result.json", "--ready-check-timeout-sec", "0", "--disable-tqdm"]
+    if case.load:
+        options += [{"--rate": "--request-rate", "--concurrency": "--max-concurrency"}[case.load[0]], str(case.load[1])]
+    return [install.PROGRAMS[name], *(["bench", "serve"] if name == "vllm" else []), *options]
 
 
-def number(value, digits=1):
-    return "-" if value is None else "%.*f" % (digits, value)
+def quantile(values, q):
+    return sorted(values)[int(q * (len(values) - 1))] if values else None
 
 
-def row(case, tool, r):
-    if r is None:
-        print("%-20s %-17s did not finish" % (case, tool))
-        return
-    marked = 100.0 * r["exact_marked"] / max(r["exact"], 1) if "exact" in r else None
-    print("%-20s %-17s %8s %8s %9s %9s %9s %10s %7s %7s %8.1f %6s %8s" % (
-        case, tool, number(r["user_us"], 2), number(r["total_us"], 2), number(r.get("error_p50_us")),
-        number(r.get("error_p99_us")), number(r.get("error_max_us")), number(r.get("ttft_error_p50_us")),
-        number(r.get("reads_a_chunk"), 2), number(r.get("wakeups_a_chunk"), 2), r["rss_kb"] / 1024,
-        number(r.get("failed"), 0), number(marked, 2)), flush=True)
+def judge_chunks(found, absolute):
+    """How late each chunk was, in us: its text is the server's clock as it was sent. Where the client's times have a beginning
+    of their own, its least late chunk counts as not late at all."""
+    late = []
+    for start, ttft, gaps, text in zip(found["start_times"], found["ttfts"], found["itls"], found["generated_texts"]):
+        t = start + ttft
+        for sent, gap in zip(text.split(), [0, *gaps]):
+            t += gap
+            late.append(t * 1e6 - int(sent) * 1e-3)
+    least = 0 if absolute or not late else min(late)
+    return [x - least for x in late]
 
 
-def heading():
+def judge_ttft(found, m):
+    """The client's TTFT less the server's, of each answer that had a first chunk, in us."""
+    there = {first: begin for begin, first in m.times() if first}
+    firsts = [(ttft, int(text.split()[0])) for ttft, text in zip(found["ttfts"], found["generated_texts"]) if text.strip()]
+    return [ttft * 1e6 - (first - there[first]) * 1e-3 for ttft, first in firsts if first in there]
+
+
+def other(name, case, m):
+    with tempfile.TemporaryDirectory() as folder:
+        r = launch(m, command_of(name, case, m, folder))
+        path = os.path.join(folder, "result.json")
+        if not os.path.exists(path):
+            print(r["text"][-2000:], file=sys.stderr)
+            return None
+        with open(path) as f:
+            found = json.load(f)
+    late, off = judge_chunks(found, name == "vllm"), judge_ttft(found, m)
+    n = len(late)
+    r.update(chunks=n, user_us=r["user_s"] * 1e6 / n, total_us=(r["user_s"] + r["system_s"]) * 1e6 / n,
+             error_p50_us=quantile(late, 0.5), error_p99_us=quantile(late, 0.99), error_max_us=quantile(late, 1),
+             ttft_off_p50_us=quantile(off, 0.5), ttft_off_p99_us=quantile(off, 0.99), requests_s=found["request_throughput"],
+             failed=found.get("failed", case.requests - found["completed"]))
+    return r
+
+
+def aiperf(case, m):
+    with tempfile.TemporaryDirectory() as out:
+        r = launch(m, [install.PROGRAMS["aiperf"], "profile", "--model", "mock", "--url", "http://%s:%d" % (m.address, m.port),
+                       "--endpoint-type", "chat", "--streaming", "--request-count", str(case.requests), "--concurrency",
+                       str(case.requests), "--isl", "16", "--osl", str(case.chunks), "--tokenizer", install.WORDS,
+                       "--use-server-token-count", "--artifact-dir", out, "--ui", "none"])
+        export = os.path.join(out, "profile_export_aiperf.json")
+        if not os.path.exists(export):
+            return None
+        with open(export) as f:
+            found = json.load(f)
+    n = case.requests * case.chunks
+    r.update(user_us=r["user_s"] * 1e6 / n, total_us=(r["user_s"] + r["system_s"]) * 1e6 / n,
+             failed=case.requests - int(found["request_count"]["avg"]),
+             ttft_off_p50_us=(found["time_to_first_token"]["p50"] - 100) * 1000 - case.interval_us / 2)
+    return r
+
+
+OTHERS = [("rust", "vllm-bench (Rust)", lambda c, m: other("rust", c, m)), ("vllm", "vllm bench serve", lambda c, m: other("vllm", c, m)),
+          ("aiperf", "aiperf", aiperf)]
+
+
+class Starting:
+    """What a client uses for starting and reporting: that of a run of ten answers of two chunks, once."""
+
+    def __init__(self):
+        self.known = {}
+
+    def take_off(self, name, tool, r):
+        if name not in self.known:
+            case = Case(10, 2, 20)
+            with Mock(10, 2, 20000) as m:
+                self.known[name] = tool(case, m)
+        idle = self.known[name]
+        for key, share in (("user_us", "user_s"), ("total_us", None)):
+            used = idle["user_s"] + (0 if share else idle["system_s"])
+            r[key] -= used * 1e6 / (r.get("chunks") or 1)
+
+
+# ---- tables ----
+
+COLUMNS = [("user_us", "user us", 2), ("total_us", "total us", 2), ("error_p50_us", "late p50", 0), ("error_p99_us", "p99", 0),
+           ("ttft_off_p50_us", "TTFT off", 0), ("ttft_off_p99_us", "p99", 0), ("wait_p50_us", "wait p50", 0),
+           ("wait_p99_us", "p99", 0), ("wait_max_us", "max", 0), ("most", "most", 0), ("mb", "MB", 1), ("requests_s", "req/s", 1),
+           ("failed", "failed", 0), ("reads_a_chunk", "reads", 2), ("wakeups_a_chunk", "wakes", 2), ("marked", "marked %", 2),
+           ("others", "others %", 0)]
+
+
+def heading(title):
     with open("/proc/cpuinfo") as f:
         cpu = re.search(r"model name\s*: (.*)", f.read())
     print("%s, %d cores (%s), Linux %s" % (time.strftime("%Y-%m-%d"), len(CORES), cpu.group(1) if cpu else "?", os.uname().release))
-    print("%-20s %-17s %8s %8s %9s %9s %9s %10s %7s %7s %8s %6s %8s" % (
-        "case", "client", "user us", "total us", "late p50", "p99", "max us", "TTFT late", "reads", "wakeups", "MB", "failed", "marked %"))
-    print("%-20s %-17s %8s %8s %9s %9s %9s %10s %7s %7s" % ("", "", "a chunk", "a chunk", "us", "us", "", "p50", "a chunk", "a chunk"))
+    print(title + ": user, total: us of CPU a chunk; late, TTFT off, wait: us; reads, wakes: a chunk")
+    print("%-38s %-18s" % ("case", "client") + "".join(" %9s" % c[1] for c in COLUMNS), flush=True)
 
 
-def table(only):
-    heading()
-    for name, streams, chunks, interval in CASES:
-        if only not in name:
+def row(case, client, r):
+    if r is None:
+        print("%-38s %-18s did not finish" % (case, client), flush=True)
+        return
+    r["mb"] = r["rss_kb"] / 1024
+    if "exact" in r:
+        r["marked"] = 100.0 * r["exact_marked"] / max(r["exact"], 1)
+    cells = ("-" if r.get(key) is None else "%.*f" % (digits, r[key]) for key, _, digits in COLUMNS)
+    print("%-38s %-18s" % (case, client) + "".join(" %9s" % c for c in cells), flush=True)
+
+
+def clients_of(case, without):
+    if not case.load and not case.server:
+        yield "floor", "floor", lambda c, m: run(m, "bench_floor")
+    yield "jtok", "jtok", jtok
+    if case.all:
+        for name, title, tool in OTHERS:
+            if os.path.exists(install.PROGRAMS[name]) and name not in without and (name != "aiperf" or not case.load):
+                yield name, title, tool
+
+
+def table(only, without, alone):
+    heading("clients")
+    starting = Starting()
+    for case in CASES:
+        if only not in case.name:
             continue
-        with Mock(streams, chunks, interval) as m:
-            floor = run(m, "bench_floor")
-        row(name, "floor", floor)
-        with Mock(streams, chunks, interval) as m:
-            jtok = run(m, "bench_jtok")
-        row(name, "jtok", jtok)
-        for tool, r in other_tools(streams, chunks, interval):
-            if r.get("ttft_ms") is not None:
-                r["ttft_error_p50_us"] = (r["ttft_ms"] - 100 - interval / 2000) * 1000
-            row(name, tool, r)
-        if floor and jtok:
-            print("%-20s jtok / floor: total CPU %.2f" % ("", jtok["total_us"] / floor["total_us"]))
-    if only in "stalled":
+        for name, title, tool in clients_of(case, without):
+            alone.take()
+            with Mock(case.requests, case.chunks, case.interval_us, case.server) as m:
+                r = tool(case, m)
+            if r and name in install.PROGRAMS:
+                starting.take_off(name, tool, r)
+            row(case.name, title, r)
+            if r and "hit" in r:
+                print("    the server stood still for two seconds: %d requests were hit by it, %d show it" % (r["hit"], r["shown"]))
+            alone.may_end()
+    alone.take()
+    if only in "loop stalled":
         with Mock(100, 1000, 2000) as m:
             r = run(m, "bench_jtok", "--stall")
         print("100 x 1000, 2 ms, the loop stalled for 20 ms each 60 ms: %d exact (%d of them marked), %d wrong and marked, "
@@ -189,13 +318,11 @@ def table(only):
 
 
 def pauses():
-    heading()
-    for pause in (0, 100, 200, 400, 600, 800, 950):
-        with Mock(5000, 40, 250000) as m:
-            row("5000 x 40, 250 ms", "pause %d us" % pause, run(m, "bench_jtok", "--pause", str(pause)))
-    for pause in (0, 200, 400, 800, 950):
-        with Mock(1000, 100, 50000) as m:
-            row("1000 x 100, 50 ms", "pause %d us" % pause, run(m, "bench_jtok", "--pause", str(pause)))
+    heading("pauses")
+    for case, all_us in ((Case(5000, 40, 250), (0, 100, 200, 400, 600, 800, 950)), (Case(1000, 100, 50), (0, 200, 400, 800, 950))):
+        for us in all_us:
+            with Mock(case.requests, case.chunks, case.interval_us) as m:
+                row(case.name, "pause %d us" % us, run(m, "bench_jtok", "--pause", str(us)))
 
 
 def soak(options):
@@ -209,28 +336,23 @@ def soak(options):
                               preexec_fn=lambda: os.sched_setaffinity(0, CLIENT_CORES)).returncode
 
 
-def install(with_vllm):
-    for package in [AIPERF] + ([VLLM] if with_vllm else []):
-        subprocess.run([sys.executable, "-m", "venv", os.path.dirname(os.path.dirname(venv(package, "python3")))], check=True)
-        subprocess.run([venv(package, "pip"), "install", package], check=True)
-    subprocess.run([venv(AIPERF, "python3"), "-c", MAKE_TOKENIZER, TOKENIZER], check=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", default="table", choices=["table", "pause", "soak", "install"])
+    parser.add_argument("what", nargs="?", default="table", choices=["table", "pause", "soak"])
     parser.add_argument("--only", default="")
+    parser.add_argument("--without", action="append", default=[], choices=[o[0] for o in OTHERS])
+    parser.add_argument("--lock")
+    parser.add_argument("--under", default="")
     parser.add_argument("--seconds", type=float, default=7200)
     parser.add_argument("--streams", type=int, default=2000)
     parser.add_argument("--server", help="soak this server instead of the mock (the simulated engine, for example)")
-    parser.add_argument("--with-vllm", action="store_true")
     options = parser.parse_args()
-    if options.what == "install":
-        return install(options.with_vllm)
+    under.extend(shlex.split(options.under))
     build()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return {"table": lambda: table(options.only), "pause": pauses, "soak": lambda: soak(options)}[options.what]()
+    return {"table": lambda: table(options.only, options.without, Alone(options.lock)), "pause": pauses,
+            "soak": lambda: soak(options)}[options.what]()
 
 
 if __name__ == "__main__":
