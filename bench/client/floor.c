@@ -1,8 +1,10 @@
 /* The least a client can do: one epoll_wait a batch, one recvmsg a readable stream, stamps on, the same pause as jtok;
  * nothing is parsed. Chunks are counted by their bytes.
  *
- *     bench_floor ADDRESS PORT MAP STREAMS CHUNKS [--pause US]
- */
+ *     bench_floor ADDRESS PORT MAP STREAMS CHUNKS [--pause US | --rate R]
+ *
+ * With --rate nothing is sent at all: a sleep until each of STREAMS times, so many a second, and how late each ended.
+ * It is what the machine itself makes of an intended time. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -88,14 +90,34 @@ static bool read_one(struct stream *s)
     return true;
 }
 
+static int sleep_at_rate(int64_t n, double rate)
+{
+    int64_t *late = calloc((size_t)n, sizeof *late), start_ns = clock_now_ns() + 100000000;
+    struct rusage u;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t t_ns = start_ns + (int64_t)((double)i * 1e9 / rate);
+        if (t_ns > clock_now_ns())
+            clock_sleep_until_ns(t_ns);
+        late[i] = clock_now_ns() - t_ns;
+    }
+    getrusage(RUSAGE_SELF, &u);
+    qsort(late, (size_t)n, sizeof *late, compare_i64);
+    printf("{\"wait_p50_us\":%.1f,\"wait_p99_us\":%.1f,\"wait_max_us\":%.1f,\"rss_kb\":%ld}\n",
+           quantile_us(late, n, 0.5), quantile_us(late, n, 0.99), quantile_us(late, n, 1), u.ru_maxrss);
+    free(late);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 6) {
-        fprintf(stderr, "usage: bench_floor ADDRESS PORT MAP STREAMS CHUNKS [--pause US]\n");
+        fprintf(stderr, "usage: bench_floor ADDRESS PORT MAP STREAMS CHUNKS [--pause US | --rate R]\n");
         return 2;
     }
     prctl(PR_SET_TIMERSLACK, 1000UL);
     raise_files();
+    if (argc > 7 && strcmp(argv[6], "--rate") == 0)
+        return sleep_at_rate(atoll(argv[4]), atof(argv[7]));
     int64_t pause_ns = argc > 7 ? atoll(argv[7]) * 1000 : 800000;
     f.streams = atoll(argv[4]);
     f.chunks = atoll(argv[5]);

@@ -268,23 +268,23 @@ def heading(title):
         cpu = re.search(r"model name\s*: (.*)", f.read())
     print("%s, %d cores (%s), Linux %s" % (time.strftime("%Y-%m-%d"), len(CORES), cpu.group(1) if cpu else "?", os.uname().release))
     print(title + ": user, total: us of CPU a chunk; late, TTFT off, wait: us; reads, wakes: a chunk")
-    print("%-38s %-18s" % ("case", "client") + "".join(" %9s" % c[1] for c in COLUMNS), flush=True)
+    print("%-45s %-18s" % ("case", "client") + "".join(" %9s" % c[1] for c in COLUMNS), flush=True)
 
 
 def row(case, client, r):
     if r is None:
-        print("%-38s %-18s did not finish" % (case, client), flush=True)
+        print("%-45s %-18s did not finish" % (case, client), flush=True)
         return
     r["mb"] = r["rss_kb"] / 1024
     if "exact" in r:
         r["marked"] = 100.0 * r["exact_marked"] / max(r["exact"], 1)
     cells = ("-" if r.get(key) is None else "%.*f" % (digits, r[key]) for key, _, digits in COLUMNS)
-    print("%-38s %-18s" % (case, client) + "".join(" %9s" % c for c in cells), flush=True)
+    print("%-45s %-18s" % (case, client) + "".join(" %9s" % c for c in cells), flush=True)
 
 
 def clients_of(case, without):
-    if not case.load and not case.server:
-        yield "floor", "floor", lambda c, m: run(m, "bench_floor")
+    if not case.server and (not case.load or case.load[0] == "--rate"):
+        yield "floor", "floor", lambda c, m: run(m, "bench_floor", *map(str, c.load or ()))
     yield "jtok", "jtok", jtok
     if case.all:
         for name, title, tool in OTHERS:

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "collect.h"
@@ -14,6 +15,7 @@ enum { GPUS = 4 };
 struct fake {
     atomic_int lost; /* this GPU is lost; -1: none */
     atomic_int grids;
+    atomic_int quick_reads;
 };
 
 static enum read_status fake_power(void *self, uint32_t gpu, int32_t *ret_mw)
@@ -172,6 +174,52 @@ static void stopping_does_not_wait_for_a_deadline(void **state)
     collect_done(&c);
 }
 
+static enum read_status quick_energy(void *self, uint32_t gpu, int64_t *ret_mj)
+{
+    struct fake *f = self;
+    atomic_fetch_add(&f->quick_reads, 1);
+    *ret_mj = clock_now_ns() / (100 * MS) * 100 * (gpu + 1);
+    return READ_OK;
+}
+
+static long sleeps(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_nvcsw;
+}
+
+/* Each read has a deadline that is slept for, and nothing is slept for behind it: one sleep a read, and some for the
+ * grid. While the counter's step is looked for, there is a read each 5 ms. */
+static void nothing_is_slept_behind_a_call(void **state)
+{
+    (void)state;
+    struct err e;
+    struct collect c;
+    struct record_sink sink = collect_sink(&c);
+    struct fake fake = {.lost = -1};
+    struct device_ops ops = fake_ops;
+    ops.energy = quick_energy;
+    struct device d = {.self = &fake, .ops = &ops, .gpus = fake_gpus, .gpu_count = 4};
+    const uint32_t gpus[] = {0};
+    int64_t begin_ns = clock_now_ns();
+    struct sampler_options o = {.gpus = gpus,
+                                .gpu_count = 1,
+                                .origin_ns = begin_ns,
+                                .t0_ns = begin_ns + 1000 * MS,
+                                .grid_ns = 1000 * MS,
+                                .sink = &sink};
+    struct sampler *s;
+    long before = sleeps();
+    assert_ok(sampler_open(&d, &o, &s, &e), e);
+    clock_sleep_until_ns(begin_ns + 250 * MS);
+    sampler_close(s);
+    long slept = sleeps() - before, reads = atomic_load(&fake.quick_reads);
+    assert_true(reads > 10);
+    assert_true(slept < reads * 3 / 2);
+    collect_done(&c);
+}
+
 static void nonsense_is_refused(void **state)
 {
     (void)state;
@@ -185,8 +233,8 @@ static void nonsense_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(four_gpus_are_recorded_at_once),
-                                       cmocka_unit_test(stopping_does_not_wait_for_a_deadline),
-                                       cmocka_unit_test(nonsense_is_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(four_gpus_are_recorded_at_once), cmocka_unit_test(stopping_does_not_wait_for_a_deadline),
+        cmocka_unit_test(nothing_is_slept_behind_a_call), cmocka_unit_test(nonsense_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
