@@ -8,6 +8,7 @@
 #include "base/must.h"
 #include "base/num.h"
 #include "base/time.h"
+#include "base/typed.h"
 #include "model/limits.h"
 #include "schema/table.h"
 
@@ -403,30 +404,10 @@ struct stat_once stat_judge(const struct records *r, struct arena *a)
 
 /* ---- all of them ---- */
 
-static bool is_safe(const char *word)
-{
-    static const char SAFE[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%^";
-    for (const char *p = word; *p; p++)
-        if (!strchr(SAFE, *p))
-            return false;
-    return *word;
-}
-
 static const char *as_typed(const struct plan_stat *p, struct arena *a)
 {
     struct buf b = {0};
-    for (size_t i = 0; i < p->command_count; i++) {
-        const char *word = p->command[i];
-        buf_str(&b, i ? " " : "");
-        if (is_safe(word)) {
-            buf_str(&b, word);
-            continue;
-        }
-        buf_byte(&b, '\'');
-        for (; *word; word++)
-            buf_fmt(&b, *word == '\'' ? "'\\%c'" : "%c", *word);
-        buf_byte(&b, '\'');
-    }
+    typed_put(&b, (const char *const *)p->command, p->command_count);
     const char *text = arena_copy(a, b.p, b.n);
     buf_done(&b);
     return text;

@@ -279,6 +279,9 @@ static void check_gpus(struct verify *v)
 
 /* ---- foreign processes ---- */
 
+/* The processes of the machine are looked through just behind ready. */
+#define FOUND_NS INT64_C(1000000000)
+
 static bool states_readable(const struct rec_gpu *g)
 {
     for (size_t i = 0; i < g->state_count; i++)
@@ -287,15 +290,33 @@ static bool states_readable(const struct rec_gpu *g)
     return g->state_count > 0;
 }
 
+/* Before ready, one that a daemon has started for the engine's command is not known yet (METHOD section 3). It is found
+ * when it listens, and was the same process before. */
+static bool is_own_later(const struct records *r, const struct rec_process *p)
+{
+    int64_t start_ns = records_boundary(r, BOUNDARY_SERVICE_START), ready_ns = records_boundary(r, BOUNDARY_READY);
+    if (start_ns == ABSENT_I64 || ready_ns == ABSENT_I64 || p->t_ns < start_ns || p->t_ns > ready_ns + FOUND_NS)
+        return false;
+    for (size_t i = 0; i < r->gpu_count; i++)
+        for (size_t k = 0; k < r->gpus[i].process_count; k++) {
+            const struct rec_process *q = &r->gpus[i].process[k];
+            if (q->pid == p->pid && q->own == 1 && q->t_ns >= p->t_ns)
+                return true;
+        }
+    return false;
+}
+
 /* Before the engine's start every compute process is foreign, whoever's it is; later only one that is known not to be
- * the engine's. The earliest one, or null. */
-static const struct rec_process *first_foreign(const struct rec_gpu *g, int64_t start_ns, int64_t until_ns)
+ * the engine's. The earliest one, or null. O(processes), and that squared where there are some of others. */
+static const struct rec_process *first_foreign(const struct records *r, const struct rec_gpu *g, int64_t start_ns,
+                                               int64_t until_ns)
 {
     const struct rec_process *first = NULL;
     for (size_t i = 0; i < g->process_count; i++) {
         const struct rec_process *p = &g->process[i];
         bool foreign = p->own == 0 || (p->own < 0 && start_ns != ABSENT_I64 && p->t_ns < start_ns);
         foreign = foreign && p->t_ns <= until_ns;
+        foreign = foreign && !is_own_later(r, p);
         if (foreign && (!first || p->t_ns < first->t_ns || (p->t_ns == first->t_ns && p->pid < first->pid)))
             first = p;
     }
@@ -321,7 +342,7 @@ static void check_processes(struct verify *v)
     int64_t start_ns = records_boundary(v->r, BOUNDARY_SERVICE_START);
     size_t lists = 0;
     for (size_t i = 0; i < v->r->gpu_count; i++) {
-        const struct rec_process *p = first_foreign(&v->r->gpus[i], start_ns, until_ns);
+        const struct rec_process *p = first_foreign(v->r, &v->r->gpus[i], start_ns, until_ns);
         lists += v->r->gpus[i].state_count;
         if (p) {
             verify_set(v, CODE_FOREIGN_PROCESS, CHECK_FAILED,

@@ -1,6 +1,7 @@
 #include "cli/life.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include "base/must.h"
 #include "cli/progress.h"
@@ -16,6 +17,7 @@ static void put_timetable(const struct run *run, const struct plan *p, struct ar
     text_timetable(p, load_s, a, out);
 }
 
+/* The plan, and as comments behind it how long its loads take and the command that comes of it. */
 static enum exit_code print_plan(const struct run *run, const struct plan *p, struct arena *a)
 {
     struct err e = {0};
@@ -23,6 +25,9 @@ static enum exit_code print_plan(const struct run *run, const struct plan *p, st
     plan_yaml_write(p, true, &b);
     if (p->load_count > 0)
         put_timetable(run, p, a, &b);
+    buf_str(&b, "# The engine is started with:\n");
+    for (const char *line = run_command_text(run); *line; line += strcspn(line, "\n"), line += *line == '\n')
+        buf_fmt(&b, "#   %.*s\n", (int)strcspn(line, "\n"), line);
     enum exit_code code = show_flush(&b, &e) ? EXIT_OK : exit_with(&e);
     buf_done(&b);
     return code;

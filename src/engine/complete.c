@@ -1,3 +1,4 @@
+#include "engine/container.h"
 #include "engine/table.h"
 
 #include <stdio.h>
@@ -112,7 +113,7 @@ static bool complete_id(struct completing *c)
     if (!is_path)
         return complete_text(c, &m->id, model ? model : c->command.repository, "model.id", "the model");
     if (!m->snapshot && !file && model[0] == '/')
-        m->snapshot = model;
+        m->snapshot = container_is_used(c->plan) ? container_outer_path(c->plan, model, c->arena) : model;
     if (!m->revision && file)
         m->revision = snapshot_revision(model, c->arena);
     if (!m->id)
@@ -189,11 +190,15 @@ bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e)
         return false;
     c.engine = engine_of(p);
     c.command = command_read(p, a);
+    if (container_is_used(p) && !container_address(p, &c.command, a, e))
+        return false;
     return complete_model(&c) && complete_served(&c) && complete_host(&c) && complete_numbers(&c);
 }
 
 bool engine_port_is_free(const struct plan *p)
 {
+    if (container_is_used(p) && p->engine.container.port != ABSENT_I64)
+        return container_port_is_free(p);
     for (size_t i = 0; i < p->engine.command_count; i++)
         if (strstr(p->engine.command[i], "{port}"))
             return true;

@@ -72,6 +72,10 @@ struct engine_site {
     /* By which the engine sees the plan's GPUs and no other, as their device says (power/device.h, environment). */
     const struct field_pair *gpu_variables;
     size_t gpu_variable_count;
+    /* Of a container. */
+    const char *id_file;    /* absolute, not there: where the runtime writes the container's id; null: nowhere */
+    const char *hub_folder; /* the hub's cache on this machine (HF_HOME); null: there is none */
+    int64_t owner;          /* jtok's process id, by which a container is known that was left behind */
 };
 
 struct engine_launch {
@@ -80,6 +84,8 @@ struct engine_launch {
     const char **env; /* null-terminated, each name once; later sources win: inherited, jtok's, the plan's own */
     size_t env_count;
     const char **cache_folders; /* null-terminated: to be made before the start */
+    const char **options;       /* the container's, filled in */
+    const char **remove;        /* null-terminated: the command that removes the container; null: there is none */
 };
 
 /* The final command and environment of a completed plan whose port and GPUs are resolved. "{port}", "{host}", "{model}"
@@ -89,7 +95,8 @@ struct engine_launch {
  * METHOD section 3 below cache_folder, where models lie that were below XDG_CACHE_HOME, HF_HUB_OFFLINE and
  * TRANSFORMERS_OFFLINE=1, VLLM_NO_USAGE_STATS, DO_NOT_TRACK=1, PYTHONUNBUFFERED=1. Of the inherited variables, proxies
  * and those that preset a GPU choice go. A plan's variable that fights METHOD (another choice of GPUs, offline
- * switched off) is an error. */
+ * switched off) is an error. In a container (engine/container.h) they are the runtime's: the engine's variables are
+ * options of its command, and the caches lie inside, where nothing is to be made. */
 bool engine_launch_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                         struct engine_launch *ret_launch, struct err *e);
 

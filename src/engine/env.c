@@ -194,6 +194,31 @@ static bool put_plan_variable(struct growing *v, const struct plan *p, const str
     return true;
 }
 
+/* Ends both lists. */
+static struct environment finished(struct growing *v, const char **folders)
+{
+    append(v, NULL); /* the end, which is not counted */
+    return (struct environment){.list = v->list,
+                                .n = v->n - 1,
+                                .cache_folders = folders ? folders : arena_array(v->arena, 1, sizeof *folders)};
+}
+
+bool environment_of_client(const struct plan *p, const struct engine_site *site, struct arena *a,
+                           struct environment *ret_environment, struct err *e)
+{
+    struct growing v = {.arena = a};
+    const char *value;
+    inherit(&v, site->environment);
+    for (size_t i = 0; i < p->engine.env_count; i++) {
+        const struct field_pair *f = &p->engine.env[i];
+        if (!fill_placeholders(p, f->value, "engine.env", a, &value, e))
+            return false;
+        put(&v, f->name, value);
+    }
+    *ret_environment = finished(&v, NULL);
+    return true;
+}
+
 bool environment_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                       struct environment *ret_environment, struct err *e)
 {
@@ -216,9 +241,6 @@ bool environment_make(const struct plan *p, const struct engine_site *site, stru
     for (size_t i = 0; i < p->engine.env_count; i++)
         if (!put_plan_variable(&v, p, site, &p->engine.env[i], e))
             return false;
-    append(&v, NULL); /* the end, which is not counted */
-    v.n--;
-    *ret_environment = (struct environment){
-        .list = v.list, .n = v.n, .cache_folders = folders ? folders : arena_array(a, 1, sizeof *folders)};
+    *ret_environment = finished(&v, folders);
     return true;
 }

@@ -16,4 +16,9 @@ struct environment {
 bool environment_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                       struct environment *ret_environment, struct err *e);
 
+/* The environment of a container runtime's program: what it inherits, without proxies, which it would hand on, and the
+ * plan's variables, which it is told by name. O(variables squared). */
+bool environment_of_client(const struct plan *p, const struct engine_site *site, struct arena *a,
+                           struct environment *ret_environment, struct err *e);
+
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/must.h"
 #include "base/utf8.h"
+#include "engine/container.h"
 #include "engine/table.h"
 
 void engine_identity_init(struct engine_identity *id, struct arena *a)
@@ -329,8 +330,8 @@ static bool agrees_root(const struct plan *p, const struct engine_identity *id, 
 
 static const char *stated_snapshot(const struct plan *p, const struct engine_identity *id)
 {
-    (void)id;
-    return p->model.snapshot;
+    return p->model.snapshot && container_is_used(p) ? container_inner_path(p, p->model.snapshot, id->arena)
+                                                     : p->model.snapshot;
 }
 
 /* Not the name of a repository, but the folder that it was read from. */
@@ -374,6 +375,8 @@ static const char *stated_image(const struct plan *p, const struct engine_identi
 static struct said seen_image(const struct plan *p, const struct engine_identity *id)
 {
     static const char ALGORITHM[] = "@sha256:";
+    if (p->engine.container.image_id) /* it is run by its id, whose digest the runtime has stated */
+        return (struct said){p->engine.image_digest, "image, by the container's runtime"};
     for (size_t i = 0; i < p->engine.command_count; i++) {
         const char *at = strstr(p->engine.command[i], ALGORITHM);
         if (at && strspn(at + strlen(ALGORITHM), "0123456789abcdefABCDEF") == 64)

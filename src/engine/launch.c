@@ -1,14 +1,33 @@
 #include <string.h>
 #include "base/must.h"
+#include "engine/container.h"
 #include "engine/env.h"
 #include "engine/table.h"
 
-bool fill_placeholders(const struct plan *p, const char *text, const char *where, struct arena *a,
-                       const char **ret_text, struct err *e)
+/* Where the engine is told to listen, or where it is found. */
+struct place {
+    const char *host;
+    int64_t port;
+};
+
+static struct place outside(const struct plan *p)
 {
-    const char *port = arena_format(a, "%lld", (long long)p->engine.port);
+    return (struct place){p->engine.host, p->engine.port};
+}
+
+/* The same but for a container whose port is published: there it listens on all addresses. */
+static struct place inside(const struct plan *p)
+{
+    bool published = container_is_used(p) && p->engine.container.port != ABSENT_I64;
+    return published ? (struct place){"0.0.0.0", p->engine.container.port} : outside(p);
+}
+
+static bool fill(const struct plan *p, struct place place, const char *text, const char *where, struct arena *a,
+                 const char **ret_text, struct err *e)
+{
+    const char *port = arena_format(a, "%lld", (long long)place.port);
     const char *const names[][2] = {{"{port}", port},
-                                    {"{host}", p->engine.host},
+                                    {"{host}", place.host},
                                     {"{model}", p->engine.served_model},
                                     {"{snapshot}", p->model.snapshot}};
     if (!strchr(text, '{')) {
@@ -36,6 +55,12 @@ bool fill_placeholders(const struct plan *p, const char *text, const char *where
     return ok;
 }
 
+bool fill_placeholders(const struct plan *p, const char *text, const char *where, struct arena *a,
+                       const char **ret_text, struct err *e)
+{
+    return fill(p, inside(p), text, where, a, ret_text, e);
+}
+
 static size_t add_argument(const struct engine *g, enum argument sets, const char *value, const char **argv)
 {
     if (!value)
@@ -58,13 +83,14 @@ static size_t add_address(const struct plan *p, struct arena *a, const char **ar
     const struct engine *g = engine_of(p);
     struct command c = command_read(p, a);
     const char *uds = socket_path(p);
+    struct place place = inside(p);
     size_t n = 0;
     if (c.in_shell)
         return 0; /* a word behind the text of `sh -c` is no argument of the engine */
     if (!c.has_host && !uds)
-        n += add_argument(g, ARGUMENT_HOST, p->engine.host, argv + n);
+        n += add_argument(g, ARGUMENT_HOST, place.host, argv + n);
     if (!c.has_port && !uds)
-        n += add_argument(g, ARGUMENT_PORT, arena_format(a, "%lld", (long long)p->engine.port), argv + n);
+        n += add_argument(g, ARGUMENT_PORT, arena_format(a, "%lld", (long long)place.port), argv + n);
     if (uds && !c.uds && !c.has_host) {
         argv[n++] = g->socket_option;
         argv[n++] = uds;
@@ -94,18 +120,55 @@ static bool make_argv(const struct plan *p, struct arena *a, struct engine_launc
     return true;
 }
 
+static bool make_options(const struct plan *p, struct arena *a, struct engine_launch *l, struct err *e)
+{
+    const struct plan_container *c = &p->engine.container;
+    l->options = arena_array(a, c->arg_count + 1, sizeof *l->options);
+    for (size_t i = 0; i < c->arg_count; i++)
+        if (!fill(p, outside(p), c->args[i], "An option of the container", a, &l->options[i], e))
+            return false;
+    return true;
+}
+
+/* Inside, the engine has jtok's variables and the plan's; the runtime's program the inherited ones and the plan's. */
+static bool make_contained(const struct plan *p, const struct engine_site *site, struct arena *a,
+                           struct engine_launch *l, struct err *e)
+{
+    struct engine_site inner = *site;
+    struct environment of_engine, of_client;
+    inner.cache_folder = CONTAINER_CACHE;
+    inner.environment = container_inherits(p, site, a);
+    if (!make_options(p, a, l, e) || !environment_make(p, &inner, a, &of_engine, e) ||
+        !environment_of_client(p, site, a, &of_client, e))
+        return false;
+    container_wrap(p, site, of_engine.list, a, l);
+    l->env = of_client.list;
+    l->env_count = of_client.n;
+    l->cache_folders = of_client.cache_folders;
+    return true;
+}
+
+static bool make_bare(const struct plan *p, const struct engine_site *site, struct arena *a, struct engine_launch *l,
+                      struct err *e)
+{
+    struct environment v;
+    if (!environment_make(p, site, a, &v, e))
+        return false;
+    l->env = v.list;
+    l->env_count = v.n;
+    l->cache_folders = v.cache_folders;
+    return true;
+}
+
 bool engine_launch_make(const struct plan *p, const struct engine_site *site, struct arena *a,
                         struct engine_launch *ret_launch, struct err *e)
 {
     must(p->engine.command_count && p->engine.host && p->engine.served_model); /* a completed plan */
     must(p->engine.port > 0 || strncmp(p->engine.host, "unix:", 5) == 0 || !engine_of(p)->takes_address);
     struct engine_launch l = {0};
-    struct environment v;
-    if (!make_argv(p, a, &l, e) || !environment_make(p, site, a, &v, e))
+    if (!make_argv(p, a, &l, e) ||
+        !(container_is_used(p) ? make_contained(p, site, a, &l, e) : make_bare(p, site, a, &l, e)))
         return false;
-    l.env = v.list;
-    l.env_count = v.n;
-    l.cache_folders = v.cache_folders;
     *ret_launch = l;
     return true;
 }

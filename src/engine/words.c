@@ -39,10 +39,24 @@ static size_t shell_text(const char *const *words, size_t from, size_t n)
     return n;
 }
 
+/* What an image puts in front of the plan's words belongs to them. */
+static struct command_words with_entrypoint(const struct plan *p, struct arena *a)
+{
+    const struct plan_engine *g = &p->engine;
+    size_t before = g->container.entrypoint_count;
+    if (!before)
+        return (struct command_words){.list = (const char *const *)g->command, .n = g->command_count};
+    const char **all = arena_array(a, before + g->command_count + 1, sizeof *all);
+    memcpy(all, g->container.entrypoint, before * sizeof *all);
+    if (g->command_count)
+        memcpy(all + before, g->command, g->command_count * sizeof *all);
+    return (struct command_words){.list = (const char *const *)all, .n = before + g->command_count};
+}
+
 struct command_words command_words(const struct plan *p, struct arena *a)
 {
     enum { NESTED = 3 }; /* a shell that starts a shell */
-    struct command_words w = {.list = (const char *const *)p->engine.command, .n = p->engine.command_count};
+    struct command_words w = with_entrypoint(p, a);
     size_t from = 0;
     for (int depth = 0; depth < NESTED; depth++) {
         size_t at = shell_text(w.list, from, w.n), inner_count;

@@ -51,6 +51,31 @@ static const struct field plan_model_fields[] = {
 };
 static const struct schema plan_model_schema = SCHEMA(plan_model, "The model that is served.");
 
+const char *const container_runtime_names[RUNTIME_PODMAN + 2] = {[RUNTIME_DOCKER] = "docker",
+                                                                 [RUNTIME_PODMAN] = "podman"};
+
+static const struct field plan_container_fields[] = {
+    TEXT(plan_container, image,
+         "Image to run the engine's command in, as docker and podman name it; it must be on this machine. null: no "
+         "container."),
+    ENUM(plan_container, runtime, container_runtime, "Program that runs it.", DEFAULT(RUNTIME_DOCKER)),
+    TEXTS(plan_container, args, arg_count,
+          "Further options of its run command, such as --shm-size=16g or -v HOST:CONTAINER. GPUs, name, the model's "
+          "folder and the variables of engine.env are given by jtok."),
+    TEXTS(plan_container, client, client_count,
+          "The runtime's program with its own options, in front of run; none: its name."),
+    TEXT(plan_container, name, "Name of the container.", FLAGS(FIELD_RESOLVED)),
+    TEXT(plan_container, image_id, "Id of the image, by which it is run.", FLAGS(FIELD_RESOLVED)),
+    TEXTS(plan_container, entrypoint, entrypoint_count, "Words that the image puts in front of the engine's command.",
+          FLAGS(FIELD_RESOLVED)),
+    I64(plan_container, port, "Port that the engine listens on inside; null: the same as engine.port.",
+        RANGE(1, 65535), FLAGS(FIELD_RESOLVED)),
+    BOOL(plan_container, own_entrypoint,
+         "The command is what stands behind the image in docker run: arguments of the image's own entrypoint, with "
+         "paths of the container's. Else it is a whole command, as without a container."),
+};
+static const struct schema plan_container_schema = SCHEMA(plan_container, "The container that the engine runs in.");
+
 static const struct field plan_engine_fields[] = {
     ENUM(plan_engine, kind, engine_kind,
          "What the engine is; null: found from the command, and openai where it names no engine that jtok "
@@ -62,6 +87,9 @@ static const struct field plan_engine_fields[] = {
     MAP(plan_engine, env, env_count,
         "Environment variables that the engine gets on top of jtok's own; secret values are never stored.",
         FLAGS(FIELD_SECRET_VALUES)),
+    OBJECT(plan_engine, container, plan_container,
+           "The container that the command runs in, if any; a command that begins with docker run or podman run is "
+           "taken apart into the same."),
     TEXT(plan_engine, version, "Version that the engine must report; null: any."),
     TEXT(plan_engine, image_digest, "Digest of the container image that the command runs; null: none."),
     TEXT(plan_engine, served_model,

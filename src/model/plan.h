@@ -36,8 +36,28 @@ struct plan_model {
     const char *snapshot_digest; /* expected, or resolved */
 };
 
+enum container_runtime { RUNTIME_DOCKER, RUNTIME_PODMAN };
+extern const char *const container_runtime_names[3];
+
+/* The container that the engine's command runs in. */
+struct plan_container {
+    const char *image; /* null: none; all of it is absent then */
+    enum container_runtime runtime;
+    const char **args; /* once resolved: each option one word, "--name=value" */
+    size_t arg_count;
+    const char **client; /* the runtime's program and its options in front of "run" */
+    size_t client_count;
+    const char *name; /* resolved, as the next ones */
+    const char *image_id;
+    const char **entrypoint; /* the image's, in front of the engine's command; none: the command's first word is it */
+    size_t entrypoint_count;
+    int64_t port;      /* that the engine listens on inside; ABSENT_I64: the host's network, so the same */
+    bool own_entrypoint; /* the command is its arguments, with the container's paths */
+};
+
 struct plan_engine {
     enum engine_kind kind;
+    struct plan_container container;
     const char **command;
     size_t command_count;
     struct field_pair *env;

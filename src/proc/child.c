@@ -20,7 +20,9 @@
 #include "loop/lines.h"
 #include "proc/guardian.h"
 #include "proc/known.h"
+#include "proc/outside.h"
 #include "proc/start.h"
+#include "proc/tool.h"
 #include "proc/tree.h"
 
 enum {
@@ -33,6 +35,8 @@ enum {
 #define CLOSE_PAUSE_NS  INT64_C(200000)
 #define KILL_DEFAULT_NS INT64_C(30000000000)
 #define TAKEN_PAUSE_NS  INT64_C(20000000)
+#define OUTSIDE_PAUSE_NS INT64_C(20000000)
+#define REMOVAL_LIMIT_NS INT64_C(20000000000)
 
 enum phase { PHASE_RUNNING, PHASE_MAIN, PHASE_GROUP, PHASE_KILL, PHASE_STUCK };
 
@@ -59,6 +63,10 @@ struct child {
     int64_t phase_end_ns;  /* of MAIN, GROUP, KILL; INT64_MAX: never */
     int64_t taken_next_ns; /* after the guardian's death: the next round of killing; INT64_MAX: guardian lives */
     struct known known;
+    struct outside outside;
+    bool tree_gone;                /* nothing is left below the guardian */
+    int64_t outside_next_ns;       /* the next look at what is outside; INT64_MAX: none */
+    const char *const *remove, *const *remove_env;
 };
 
 static void close_fd(int *fd)
@@ -75,7 +83,7 @@ int child_owns_pid(struct child *c, int64_t pid)
     must(c);
     struct proc p;
     bool exists = proc_read(pid, &p);
-    if (exists && proc_is_below(&p, c->root)) {
+    if (exists && (proc_is_below(&p, c->root) || outside_owns(&c->outside, &p))) {
         known_add(&c->known, &p);
         return 1;
     }
@@ -85,34 +93,54 @@ int child_owns_pid(struct child *c, int64_t pid)
     return exists && c->first_pid_namespace ? 0 : -1;
 }
 
+void child_own_container(struct child *c, const char *id)
+{
+    outside_add_container(&c->outside, id);
+}
+
+bool child_own_outside(struct child *c, int64_t pid)
+{
+    must(child_is_started(c) && pid > 0);
+    struct proc p, first;
+    if (!proc_read(pid, &p) || pid <= 1 || (proc_read(c->main_pid, &first) && p.start_ticks < first.start_ticks))
+        return false;
+    outside_add_root(&c->outside, &p);
+    return true;
+}
+
+static struct child_process describe(const struct proc *p, struct arena *a, struct buf *command)
+{
+    buf_clear(command);
+    proc_command(p->pid, COMMAND_MAX, command);
+    return (struct child_process){.pid = p->pid,
+                                  .ppid = p->ppid,
+                                  .session = p->session,
+                                  .group = p->group,
+                                  .start_ticks = p->start_ticks,
+                                  .state = p->state,
+                                  .name = arena_text(a, p->name),
+                                  .command = arena_copy(a, command->p, command->n)};
+}
+
 bool child_list(struct child *c, struct arena *a, struct child_process **ret_list, size_t *ret_n, struct err *e)
 {
     must(a && ret_list && ret_n);
     if (access("/proc/self/stat", R_OK) < 0)
         return err_set_errno(e, ERR_SYSTEM, errno,
                              "The engine's processes could not be listed, because /proc is not readable");
-    struct proc *found = NULL;
-    size_t n = proc_below(c->root, &found), kept = 0;
+    struct proc *all = NULL;
+    size_t n = proc_all(&all), kept = 0;
     struct child_process *list = arena_array(a, n, sizeof *list);
     struct buf command = {0};
     for (size_t i = 0; i < n; i++) {
-        const struct proc *p = &found[i];
-        if (p->pid == c->guardian_pid)
+        const struct proc *p = &all[i];
+        if (p->pid == c->guardian_pid || !(proc_is_below(p, c->root) || outside_owns(&c->outside, p)))
             continue;
         known_add(&c->known, p);
-        buf_clear(&command);
-        proc_command(p->pid, COMMAND_MAX, &command);
-        list[kept++] = (struct child_process){.pid = p->pid,
-                                              .ppid = p->ppid,
-                                              .session = p->session,
-                                              .group = p->group,
-                                              .start_ticks = p->start_ticks,
-                                              .state = p->state,
-                                              .name = arena_text(a, p->name),
-                                              .command = arena_copy(a, command.p, command.n)};
+        list[kept++] = describe(p, a, &command);
     }
     buf_done(&command);
-    free(found);
+    free(all);
     *ret_list = list;
     *ret_n = kept;
     return true;
@@ -185,7 +213,8 @@ static int64_t deadline_of(const struct child *c)
 {
     if (c->gone)
         return INT64_MAX;
-    return c->phase_end_ns < c->taken_next_ns ? c->phase_end_ns : c->taken_next_ns;
+    int64_t next_ns = c->taken_next_ns < c->outside_next_ns ? c->taken_next_ns : c->outside_next_ns;
+    return c->phase_end_ns < next_ns ? c->phase_end_ns : next_ns;
 }
 
 static void set_timer(struct child *c)
@@ -233,6 +262,8 @@ static void enter(struct child *c, enum phase phase, int64_t now_ns)
         send_order(c, ORDER_KILL, 0);
     else
         report_stuck(c);
+    if (phase == PHASE_GROUP || phase == PHASE_KILL)
+        outside_signal(&c->outside, phase == PHASE_GROUP ? SIGTERM : SIGKILL);
 }
 
 void child_stop(struct child *c, const struct child_stop_times *t)
@@ -295,6 +326,31 @@ static void all_gone(struct child *c, int64_t t_ns)
         c->events.gone(c->events.self, t_ns);
 }
 
+static bool lives_outside(struct child *c)
+{
+    struct proc *list;
+    size_t n = outside_list(&c->outside, &list);
+    for (size_t i = 0; i < n; i++)
+        known_add(&c->known, &list[i]);
+    free(list);
+    return n > 0;
+}
+
+/* Nothing is left below the guardian: what is outside is waited for. */
+static void tree_gone(struct child *c, int64_t t_ns)
+{
+    c->tree_gone = true;
+    c->taken_next_ns = INT64_MAX;
+    if (!lives_outside(c)) {
+        all_gone(c, t_ns);
+        return;
+    }
+    if (c->phase >= PHASE_KILL)
+        outside_signal(&c->outside, SIGKILL);
+    c->outside_next_ns = clock_now_ns() + OUTSIDE_PAUSE_NS;
+    set_timer(c);
+}
+
 /* One round of what the guardian would do; false: nothing of the tree is left. */
 static bool kill_and_reap(struct child *c)
 {
@@ -305,6 +361,16 @@ static bool kill_and_reap(struct child *c)
     if ((ended || !some_left) && c->exit_status == ABSENT_I64)
         main_exited(c, clock_now_ns(), status);
     return some_left;
+}
+
+/* As the guardian would. The loop stands still meanwhile: the run has failed. */
+static void remove_leftovers(struct child *c)
+{
+    struct arena a = {0};
+    struct tool_answer answer;
+    if (c->remove)
+        tool_run(c->remove, c->remove_env, REMOVAL_LIMIT_NS, &a, &answer, NULL);
+    arena_done(&a);
 }
 
 static void take_over(struct child *c)
@@ -322,6 +388,8 @@ static void take_over(struct child *c)
         c->events.orphaned(c->events.self, "Another process killed the guardian between jtok and the engine, so jtok "
                                            "kills the engine as well. Look for "
                                            "the kernel's out-of-memory killer in `dmesg`.");
+    remove_leftovers(c);
+    outside_signal(&c->outside, SIGKILL);
     c->phase = PHASE_KILL;
     c->phase_end_ns = after(clock_now_ns(), c->times.kill_ns > 0 ? c->times.kill_ns : KILL_DEFAULT_NS);
     c->taken_next_ns = clock_now_ns();
@@ -334,8 +402,10 @@ static void advance(struct child *c)
     if (!c->gone && now_ns >= c->taken_next_ns) {
         c->taken_next_ns = now_ns + TAKEN_PAUSE_NS;
         if (!kill_and_reap(c))
-            all_gone(c, clock_now_ns());
+            tree_gone(c, clock_now_ns());
     }
+    if (!c->gone && now_ns >= c->outside_next_ns)
+        tree_gone(c, clock_now_ns());
     if (!c->gone && now_ns >= c->phase_end_ns)
         enter(c, c->phase + 1, now_ns);
     set_timer(c);
@@ -363,7 +433,7 @@ static void read_reports(struct child *c)
         else if (m.report == REPORT_GROUP_GONE && c->events.group_gone)
             c->events.group_gone(c->events.self, m.t_ns);
         else if (m.report == REPORT_GONE)
-            all_gone(c, m.t_ns);
+            tree_gone(c, m.t_ns);
     }
     if (got < 0)
         take_over(c);
@@ -428,6 +498,8 @@ static bool order_start(struct child *c, const struct child_spec *s, const int s
     if (!sent || !await_start(c, s, e))
         return false;
     c->gone = false;
+    c->remove = s->remove;
+    c->remove_env = s->env;
     struct proc p;
     if (proc_read(c->main_pid, &p))
         known_add(&c->known, &p);
@@ -581,9 +653,10 @@ bool child_open(struct child **ret_child, const struct child_events *events, str
     c->root = c->guardian_pid = pid;
     c->main_pid = c->exit_status = ABSENT_I64;
     c->gone = true;
-    c->phase_end_ns = c->taken_next_ns = INT64_MAX;
+    c->phase_end_ns = c->taken_next_ns = c->outside_next_ns = INT64_MAX;
     c->first_pid_namespace = in_first_pid_namespace();
     known_init(&c->known);
+    outside_init(&c->outside);
     *ret_child = c;
     return true;
 }
@@ -623,6 +696,7 @@ void child_close(struct child *c)
     close_fd(&c->out.watch.fd);
     close_fd(&c->err.watch.fd);
     known_done(&c->known);
+    outside_done(&c->outside);
     lines_done(&c->out.lines);
     lines_done(&c->err.lines);
     free(c);

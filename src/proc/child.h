@@ -69,6 +69,10 @@ struct child_spec {
     /* Any command, not an engine: it keeps jtok's standard input, output and error, so that no line is delivered, and
      * errors speak of a command. */
     bool any_command;
+    /* What removes a thing that outlives the command's own processes, a container that a daemon has started for it:
+     * null-terminated words, run by the guardian with `env` where it kills the tree, whoever has died, and once more
+     * behind the tree's end. Both must live as long as the child. Null: nothing. */
+    const char *const *remove;
 };
 
 /* The stop sequence's pauses. */
@@ -121,6 +125,13 @@ int64_t child_exit_status(const struct child *c); /* ABSENT_I64: not ended */
  * -1: unknown: there is no such process here, as when a GPU's driver names pids of another pid namespace. Any
  * thread. Walks up /proc, some 10 us. */
 int child_owns_pid(struct child *c, int64_t pid);
+
+/* Processes that are not below the guardian, since a daemon started them for the engine's command, but count as its tree
+ * from now on: all of a container, by its id (proc/cgroup.h), or a process with all below it. They are stopped and killed
+ * with the tree, as far as this user may, and `gone` waits for their end, which is looked for every 20 ms. A process
+ * that is older than the engine's first one was not started for it: false, and nothing is taken. */
+void child_own_container(struct child *c, const char *id);
+bool child_own_outside(struct child *c, int64_t pid);
 
 /* The processes of the tree now, in order of pid; remembered for child_owns_pid. Any thread. O(processes of the
  * machine). */

@@ -21,7 +21,14 @@
 #include "proc/tree.h"
 
 enum { KILL_PAUSE_MS = 10, KILL_PAUSE_MAX_MS = 200, GROUP_PAUSE_MS = 100 };
-#define ALONE_LIMIT_NS INT64_C(60000000000) /* how long it goes on killing after jtok's death */
+#define ALONE_LIMIT_NS   INT64_C(60000000000) /* how long it goes on killing after jtok's death */
+#define REMOVAL_LIMIT_NS INT64_C(20000000000)
+
+/* What a start was ordered with. Kept: the removal comes later. */
+struct start_words {
+    char *bytes, *folder;
+    char **argv, **env, **remove;
+};
 
 struct guardian {
     int socket, signals;
@@ -32,6 +39,10 @@ struct guardian {
     bool killing;
     int pause_ms;
     int64_t alone_since_ns;
+    struct start_words words;
+    pid_t remover; /* the removal that runs now; 0: none */
+    int64_t remover_since_ns;
+    bool removed; /* one began when the tree had gone */
 };
 
 struct failure {
@@ -79,33 +90,40 @@ static _Noreturn void become_engine(pid_t guardian, const int *fds, int report_f
     give_up(report_fd, STEP_EXEC, errno);
 }
 
-/* Splits the strings into the folder, arguments and variables; false when they are not as many as said. */
-static bool split(char *bytes, size_t n, const struct guardian_order_message *m, char **ret_folder, char **argv,
-                  char **env)
+/* Takes the next string; null: there is none. */
+static char *next_string(char **at, const char *end)
 {
-    assert(n > 0);
-    char *at = bytes, *end = bytes + n;
-    size_t want = (size_t)m->value + (size_t)m->more + (m->has_folder ? 1 : 0);
-    *ret_folder = NULL;
-    for (size_t i = 0; i < want; i++) {
-        char *stop = at < end ? memchr(at, 0, (size_t)(end - at)) : NULL;
-        if (!stop)
+    char *text = *at, *stop = text < end ? memchr(text, 0, (size_t)(end - text)) : NULL;
+    if (!stop)
+        return NULL;
+    *at = stop + 1;
+    return text;
+}
+
+/* The next `n` strings as a list that ends with null; false when they are fewer. */
+static bool take_list(char **at, const char *end, int32_t n, char ***ret_list)
+{
+    assert(n >= 0);
+    *ret_list = mem_zero((size_t)n + 1, sizeof **ret_list);
+    for (int32_t i = 0; i < n; i++)
+        if (!((*ret_list)[i] = next_string(at, end)))
             return false;
-        size_t k = i - (m->has_folder ? 1 : 0);
-        if (m->has_folder && i == 0)
-            *ret_folder = at;
-        else if (k < (size_t)m->value)
-            argv[k] = at;
-        else
-            env[k - (size_t)m->value] = at;
-        at = stop + 1;
-    }
     return true;
 }
 
-static void fork_engine(struct guardian *g, const int *fds, const char *folder, char **argv, char **env)
+/* Splits the strings; false when they are not as many as said. */
+static bool split(size_t n, const struct guardian_order_message *m, struct start_words *w)
 {
-    assert(argv[0] && !g->main_pid);
+    char *at = w->bytes, *end = w->bytes + n;
+    if (m->has_folder && !(w->folder = next_string(&at, end)))
+        return false;
+    return take_list(&at, end, m->value, &w->argv) && take_list(&at, end, m->more, &w->env) &&
+           take_list(&at, end, m->remove, &w->remove);
+}
+
+static void fork_engine(struct guardian *g, const int *fds)
+{
+    assert(g->words.argv[0] && !g->main_pid);
     int pipe_fds[2];
     if (pipe2(pipe_fds, O_CLOEXEC) < 0) {
         report(g, REPORT_FAILED, errno, STEP_FORK, clock_now_ns());
@@ -113,7 +131,7 @@ static void fork_engine(struct guardian *g, const int *fds, const char *folder, 
     }
     pid_t guardian = getpid(), pid = fork();
     if (pid == 0)
-        become_engine(guardian, fds, pipe_fds[1], folder, argv, env);
+        become_engine(guardian, fds, pipe_fds[1], g->words.folder, g->words.argv, g->words.env);
     int number = errno;
     close(pipe_fds[1]);
     struct failure f;
@@ -129,24 +147,29 @@ static void fork_engine(struct guardian *g, const int *fds, const char *folder, 
     close(pipe_fds[0]);
 }
 
+static void free_words(struct start_words *w)
+{
+    free(w->bytes);
+    free(w->argv);
+    free(w->env);
+    free(w->remove);
+    *w = (struct start_words){0};
+}
+
 static void start(struct guardian *g, const struct guardian_order_message *m, const int *fds)
 {
     struct stat st;
-    if (fstat(fds[START_STRINGS], &st) < 0 || st.st_size <= 0 || m->value < 1 || m->more < 0) {
+    if (fstat(fds[START_STRINGS], &st) < 0 || st.st_size <= 0 || m->value < 1 || m->more < 0 || m->remove < 0) {
         report(g, REPORT_FAILED, EINVAL, STEP_FORK, clock_now_ns());
         return;
     }
     size_t n = (size_t)st.st_size;
-    char *bytes = mem_alloc(n);
-    char **argv = mem_zero((size_t)m->value + 1, sizeof *argv), **env = mem_zero((size_t)m->more + 1, sizeof *env);
-    char *folder;
-    if (pread(fds[START_STRINGS], bytes, n, 0) != (ssize_t)n || !split(bytes, n, m, &folder, argv, env))
+    free_words(&g->words); /* of a start that failed */
+    g->words.bytes = mem_alloc(n);
+    if (pread(fds[START_STRINGS], g->words.bytes, n, 0) != (ssize_t)n || !split(n, m, &g->words))
         report(g, REPORT_FAILED, EINVAL, STEP_FORK, clock_now_ns());
     else
-        fork_engine(g, fds, folder, argv, env);
-    free(bytes);
-    free(argv);
-    free(env);
+        fork_engine(g, fds);
 }
 
 /* ---- the guardian ---- */
@@ -170,9 +193,53 @@ static void signal_group(struct guardian *g, int number)
         kill(-g->main_pid, number);
 }
 
+/* ---- the removal ---- */
+
+/* What a daemon has started for the engine's command is not below the guardian, and is ended by a command. */
+static void begin_removal(struct guardian *g, int64_t now_ns)
+{
+    if (!g->words.remove || !g->words.remove[0] || g->remover)
+        return;
+    g->remover_since_ns = now_ns;
+    g->removed = g->gone;
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, 0);
+        setsid();
+        for (int i = 1; i < NSIG; i++)
+            signal(i, SIG_DFL);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        environ = g->words.env;
+        execvp(g->words.remove[0], g->words.remove);
+        _exit(127);
+    }
+    g->remover = pid > 0 ? pid : 0;
+}
+
+/* It may have been reaped with the others. */
+static bool removal_runs(struct guardian *g)
+{
+    if (g->remover && waitpid(g->remover, NULL, WNOHANG) != 0)
+        g->remover = 0;
+    if (g->remover && clock_now_ns() - g->remover_since_ns > REMOVAL_LIMIT_NS)
+        kill(-g->remover, SIGKILL);
+    return g->remover != 0;
+}
+
+/* ---- killing ---- */
+
+/* While the removal runs, the engine's first process alone is killed: the removal is below the guardian too, and a
+ * container whose monitor is killed can't be removed in order. */
 static void kill_all(struct guardian *g)
 {
     assert(!g->gone);
+    if (removal_runs(g)) {
+        if (!g->main_ended)
+            kill(g->main_pid, SIGKILL);
+        return;
+    }
     if (g->main_pid)
         signal_group(g, SIGKILL);
     proc_kill_below(getpid());
@@ -213,6 +280,8 @@ static void begin_killing(struct guardian *g)
 {
     g->killing = true;
     g->pause_ms = KILL_PAUSE_MS;
+    if (g->main_pid)
+        begin_removal(g, clock_now_ns());
     if (g->main_pid && !g->gone)
         kill_all(g);
 }
@@ -303,6 +372,18 @@ static void prepare(struct guardian *g)
     g->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* Alone, it ends behind the last process of the tree and the removal that began after that one's end: until then a
+ * command that was killed may have had something made. */
+static bool is_done(struct guardian *g)
+{
+    bool out_of_time = g->alone && clock_now_ns() - g->alone_since_ns > ALONE_LIMIT_NS;
+    if (!g->alone || (g->main_pid && !g->gone && !out_of_time))
+        return false;
+    if (g->main_pid && !g->removed && !removal_runs(g) && !out_of_time)
+        begin_removal(g, clock_now_ns());
+    return !removal_runs(g) || out_of_time;
+}
+
 void guardian_run(int socket, int64_t jtok_pid)
 {
     must(socket >= 0 && jtok_pid > 0);
@@ -310,9 +391,9 @@ void guardian_run(int socket, int64_t jtok_pid)
     prepare(&g);
     if (getppid() != jtok_pid) /* it died before PDEATHSIG was set */
         left_alone(&g);
-    while (!(g.alone && (g.gone || !g.main_pid || clock_now_ns() - g.alone_since_ns > ALONE_LIMIT_NS))) {
+    while (!is_done(&g)) {
         struct pollfd p[] = {{.fd = g.alone ? -1 : g.socket, .events = POLLIN}, {.fd = g.signals, .events = POLLIN}};
-        bool busy = g.killing && g.main_pid && !g.gone;
+        bool busy = g.killing && g.main_pid && (!g.gone || g.remover);
         /* The last of the group may be the child of one outside it, whose end is not told here. */
         bool watching = g.main_ended && !g.group_gone && !g.gone;
         poll(p, 2, busy ? g.pause_ms : watching ? GROUP_PAUSE_MS : -1);
@@ -324,10 +405,10 @@ void guardian_run(int socket, int64_t jtok_pid)
         if (getppid() != g.jtok_pid)
             left_alone(&g);
         reap(&g);
-        if (busy && !g.gone) {
+        if (busy)
             g.pause_ms = g.pause_ms * 2 > KILL_PAUSE_MAX_MS ? KILL_PAUSE_MAX_MS : g.pause_ms * 2;
+        if (busy && !g.gone)
             kill_all(&g);
-        }
     }
     _exit(0);
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 enum guardian_order {
-    ORDER_START,        /* value: number of arguments; more: number of variables */
+    ORDER_START,        /* value: number of arguments; more: number of variables; remove */
     ORDER_SIGNAL_MAIN,  /* value: signal */
     ORDER_SIGNAL_GROUP, /* value: signal */
     ORDER_KILL,         /* everything, until nothing is left */
@@ -20,6 +20,7 @@ enum { START_STRINGS, START_IN, START_OUT, START_ERR, START_FDS };
 
 struct guardian_order_message {
     int32_t order, value, more, has_folder;
+    int32_t remove; /* ORDER_START: number of words of the command that removes what the engine leaves behind */
 };
 
 enum guardian_report {
@@ -37,7 +38,7 @@ struct guardian_report_message {
     int64_t pid, t_ns;
 };
 
-/* The strings of a start: [folder] arguments variables, each ended by NUL. */
+/* The strings of a start: [folder] arguments variables words-of-the-removal, each ended by NUL. */
 
 /* Runs the guardian on its end of the socket; jtok_pid: who forked it. Never returns. */
 _Noreturn void guardian_run(int socket, int64_t jtok_pid);

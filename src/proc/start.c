@@ -29,6 +29,8 @@ int start_strings(const struct child_spec *s, struct guardian_order_message *ret
         buf_add(&b, s->argv[ret_order->value], strlen(s->argv[ret_order->value]) + 1);
     for (; env[ret_order->more]; ret_order->more++)
         buf_add(&b, env[ret_order->more], strlen(env[ret_order->more]) + 1);
+    for (; s->remove && s->remove[ret_order->remove]; ret_order->remove++)
+        buf_add(&b, s->remove[ret_order->remove], strlen(s->remove[ret_order->remove]) + 1);
     int fd = memfd_create("jtok-start", MFD_CLOEXEC);
     size_t done = 0;
     for (ssize_t n; fd >= 0 && done < b.n; done += (size_t)n)

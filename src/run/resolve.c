@@ -13,6 +13,7 @@
 #include "proc/child.h"
 #include "proc/tree.h"
 #include "rules/tick.h"
+#include "run/container.h"
 #include "run/gpu_check.h"
 #include "run/vocabulary.h"
 #include "store/plan_yaml.h"
@@ -216,8 +217,11 @@ static bool open_gpus(struct resolving *v, struct err *e)
     struct field_pair *variables = arena_array(v->arena, DEVICE_VARIABLES_MAX, sizeof *variables);
     size_t n = r->device->ops->environment(r->device->self, r->gpus, r->gpu_count, v->arena, variables);
     must(n > 0 && n <= DEVICE_VARIABLES_MAX);
-    r->site = (struct engine_site){
-        .environment = (const char *const *)environ, .gpu_variables = variables, .gpu_variable_count = n};
+    r->site = (struct engine_site){.environment = (const char *const *)environ,
+                                   .gpu_variables = variables,
+                                   .gpu_variable_count = n,
+                                   .hub_folder = container_hub_folder(v->arena),
+                                   .owner = getpid()};
     return true;
 }
 
@@ -393,7 +397,10 @@ static bool resolve_texts(struct resolving *v, struct err *e)
 {
     struct problems problems;
     problems_init(&problems, v->arena, NULL);
-    make_paths_absolute(v);
+    if (!container_resolve(&v->r->preflight, v->plan, e))
+        return false;
+    if (!v->plan->engine.container.own_entrypoint)
+        make_paths_absolute(v);
     if (!engine_complete_plan(v->plan, v->arena, e))
         return false;
     plan_check(v->plan, &problems);

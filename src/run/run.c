@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "base/must.h"
+#include "base/typed.h"
 #include "run/stages.h"
 #include "run/view.h"
 #include "run/watch.h"
@@ -113,6 +114,43 @@ const char *const *run_warnings(const struct run *r, size_t *ret_count)
 {
     must(r->resolved.plan);
     return resolved_warnings(&r->resolved, r->arena, ret_count);
+}
+
+enum { COMMAND_COLUMNS = 76 };
+
+/* Each word behind a space or, where the line is full, on a line of its own. */
+static void put_lines(struct buf *b, const char *const *words, size_t count)
+{
+    struct buf word = {0};
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        buf_clear(&word);
+        typed_put_word(&word, words[i]);
+        bool full = i && at + 1 + word.n > COMMAND_COLUMNS - 2;
+        buf_str(b, full ? " \\\n    " : i ? " " : "");
+        at = (full ? 4 : at + 1) + word.n;
+        buf_add(b, word.p, word.n);
+    }
+    buf_done(&word);
+}
+
+const char *run_command_text(const struct run *r)
+{
+    const struct resolved *v = &r->resolved;
+    must(v->plan);
+    struct engine_site site = v->site;
+    struct engine_launch launch;
+    struct buf text = {0}, masked = {0};
+    site.cache_folder = "/RUN/" ENGINE_CACHE;
+    site.id_file = "/RUN/" ENGINE_WORK "/container-id";
+    if (!engine_launch_make(v->plan, &site, r->arena, &launch, NULL))
+        return "";
+    put_lines(&text, (const char *const *)launch.argv, launch.argc);
+    secrets_replace(&v->secrets, buf_span(&text), &masked);
+    const char *shown = arena_copy(r->arena, masked.p, masked.n);
+    buf_done(&text);
+    buf_done(&masked);
+    return shown;
 }
 
 /* ---- the parts ---- */

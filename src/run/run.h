@@ -99,6 +99,10 @@ double run_load_s(const struct run *r, size_t number);
  * the request set is not sent), a sentence each. The list is the run's own. */
 const char *const *run_warnings(const struct run *r, size_t *ret_count);
 
+/* After run_resolve: the command that will start the engine, as one would type it in a shell, in lines of at most 76
+ * columns where its words allow; secrets are masked, and "RUN" stands for the run folder. The text is the run's own. */
+const char *run_command_text(const struct run *r);
+
 /* False: no run folder came about. True: *ret_outcome says how far it went. Blocks for the whole life of the service,
  * handles SIGINT, SIGTERM and SIGHUP (the first goes through stop and release, the second cuts the waiting short). */
 bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e);

@@ -4,11 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#include "base/clock.h"
 #include "base/must.h"
 #include "base/utf8.h"
+#include "engine/container.h"
+#include "proc/cgroup.h"
+#include "proc/serving.h"
 #include "rules/usage.h"
 #include "run/identify.h"
+#include "text/file_read.h"
 
+#define ID_PERIOD_NS (SECOND_NS / 20)
 enum { TAIL_SHOWN = 1400 }; /* bytes that an error's text has room for: the end of the output is what matters */
 
 /* ---- its output ---- */
@@ -99,6 +106,9 @@ static void on_gone(void *self, int64_t t_ns)
     struct service *s = self;
     must(s->gone_ns == ABSENT_I64);
     s->gone_ns = t_ns - s->machine->origin_ns;
+    loop_timer_stop(s->machine->loop, &s->look);
+    if (s->id_file)
+        unlink(s->id_file);
     stage_wake(s->machine);
 }
 
@@ -136,6 +146,8 @@ bool service_open(struct service *s, struct stage_machine *m, struct err *e)
 
 void service_close(struct service *s)
 {
+    if (s->machine && s->machine->loop)
+        loop_timer_stop(s->machine->loop, &s->look);
     child_close(s->child);
     s->child = NULL;
 }
@@ -167,6 +179,8 @@ bool service_prepare(struct service *s, const char *run_folder, struct err *e)
         return err_set(e, ERR_SYSTEM,
                        "The engine's own folders could not be made in %s. Check its permissions and the free space.",
                        run_folder);
+    if (container_is_used(s->plan))
+        site.id_file = s->id_file = arena_format(a, "%s/container-id", s->work_folder);
     if (!engine_launch_make(s->plan, &site, a, &s->launch, e))
         return false;
     for (const char **f = s->launch.cache_folders; f && *f; f++)
@@ -174,11 +188,35 @@ bool service_prepare(struct service *s, const char *run_folder, struct err *e)
     return true;
 }
 
+/* The runtime writes it before the container's first process starts: from then on its processes are the engine's, also
+ * where a daemon starts them. */
+static void look_for_id(struct timer *t)
+{
+    struct service *s = t->owner;
+    struct buf text = {0};
+    struct err ignored;
+    char id[CONTAINER_ID];
+    bool known = file_read(s->id_file, 0, &text, &ignored) && cgroup_container(buf_span(&text), id);
+    if (known)
+        child_own_container(s->child, id);
+    else
+        loop_timer_set(s->machine->loop, t, clock_now_ns() + ID_PERIOD_NS);
+    buf_done(&text);
+}
+
 bool service_start(struct service *s, struct err *e)
 {
     must(s->work_folder && !service_is_started(s));
-    struct child_spec spec = {.argv = s->launch.argv, .env = s->launch.env, .folder = s->work_folder};
-    return child_start(s->child, &spec, NULL, e);
+    struct child_spec spec = {.argv = s->launch.argv,
+                              .env = s->launch.env,
+                              .folder = s->work_folder,
+                              .remove = (const char *const *)s->launch.remove};
+    if (!child_start(s->child, &spec, NULL, e))
+        return false;
+    s->look = (struct timer){.fire = look_for_id, .owner = s};
+    if (s->id_file)
+        loop_timer_set(s->machine->loop, &s->look, clock_now_ns() + ID_PERIOD_NS);
+    return true;
 }
 
 bool service_is_started(const struct service *s)
@@ -190,6 +228,49 @@ int8_t service_owns(void *self, int64_t pid)
 {
     struct service *s = self;
     return (int8_t)child_owns_pid(s->child, pid);
+}
+
+/* "pid 12 (name) of container 0123456789ab": of the run's arena. */
+static const char *describe_outside(const struct service *s, const struct proc *p, const char *container)
+{
+    return arena_format(s->machine->arena, "pid %lld (%s)%s%.12s", (long long)p->pid, p->name,
+                        container ? " of container " : "", container ? container : "");
+}
+
+/* jtok itself may run in the same container. */
+static bool is_of_other_container(int64_t pid, char ret_id[CONTAINER_ID])
+{
+    char own[CONTAINER_ID] = "";
+    proc_container(getpid(), own);
+    return proc_container(pid, ret_id) && strcmp(ret_id, own) != 0;
+}
+
+static void own_outside(struct service *s, const struct proc *p)
+{
+    char container[CONTAINER_ID];
+    if (!child_own_outside(s->child, p->pid)) {
+        stage_fact(s->machine, "engine.outside", CHECK_FAILED, "started by the engine's command",
+                   arena_format(s->machine->arena, "%s is older than the command", describe_outside(s, p, NULL)));
+        return;
+    }
+    bool contained = is_of_other_container(p->pid, container);
+    if (contained)
+        child_own_container(s->child, container);
+    stage_fact(s->machine, "engine.outside", CHECK_PASSED, "started by the engine's command",
+               describe_outside(s, p, contained ? container : NULL));
+}
+
+void service_find_outside(struct service *s, const struct address *address)
+{
+    must(service_is_started(s));
+    struct serving found;
+    if (!address)
+        return;
+    serving_find(&found, &address->storage, 1, engine_is_process);
+    for (size_t i = 0; i < found.root_count; i++)
+        if (service_owns(s, found.roots[i].pid) == 0)
+            own_outside(s, &found.roots[i]);
+    serving_done(&found);
 }
 
 void service_note_tree(struct service *s)

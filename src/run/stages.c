@@ -110,6 +110,7 @@ bool stage_start(struct stage_machine *m, struct service *s, struct observer *v,
         return false;
     observer_boundary(v);
     stage_boundary(m, BOUNDARY_READY, stage_now_ns(m), NULL);
+    service_find_outside(s, ask_address(a->ask));
     service_note_tree(s);
     return true;
 }

@@ -84,12 +84,14 @@ bool field_takes_f64(const struct field *f, double value)
 
 /* ---- problems ---- */
 
-/* The path of a field with exactly this key anywhere below, appended to b. */
+/* The path of a field with exactly this key anywhere below that a user may give, appended to b. */
 static bool find_below(const struct schema *s, struct span key, struct buf *b)
 {
     size_t n = b->n;
     for (const struct field *f = s->fields; f < s->fields + s->count; f++) {
         b->n = n;
+        if (f->flags & FIELD_RESOLVED)
+            continue;
         if (n)
             buf_byte(b, '.');
         buf_str(b, f->key);
@@ -105,7 +107,7 @@ static const char *nearest_key(const struct schema *s, struct span key)
     const char *nearest = NULL;
     size_t limit = nearest_limit(key);
     for (const struct field *f = s->fields; f < s->fields + s->count; f++)
-        if (nearest_is_nearer(key, f->key, &limit))
+        if (!(f->flags & FIELD_RESOLVED) && nearest_is_nearer(key, f->key, &limit))
             nearest = f->key;
     return nearest;
 }

@@ -97,7 +97,7 @@ static void put_doc(struct buf *b, const struct field *f, size_t level)
 static bool put_key(struct writer *w, const struct visit *v)
 {
     const struct field *f = v->slot.field;
-    bool resolved = !v->item && (f->flags & FIELD_RESOLVED);
+    bool resolved = f->flags & FIELD_RESOLVED;
     if (resolved && v->slot.type == FIELD_TEXT && slot_is_absent(&v->slot))
         return false;
     if (!v->item && w->docs && f->doc)
