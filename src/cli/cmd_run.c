@@ -61,6 +61,10 @@ const struct command cmd_run = {
         "--trace or --loads the run is valid or excluded, never formal, and each load has a result of its own: after "
         "10 s of silence the first one, after 5 s each further one, all in one life. Latencies count from the time at "
         "which a request was meant to be sent.\n"
+        "The command may be a docker run or podman run; or name an image in engine.container. The container gets the "
+        "GPUs by UUID and the model's folder, its image is run by its id, and nothing is pulled. It is removed "
+        "whatever "
+        "happens.\n"
         "Ctrl-C stops the engine, waits for its release, and keeps the records. A second Ctrl-C cuts the wait short.",
     .example = "jtok run --gpus 0 --requests prompts.jsonl -- \\\n"
                "    vllm serve meta-llama/Llama-3.1-8B-Instruct\n"

@@ -282,10 +282,11 @@ bool container_address(struct plan *p, struct command *c, struct arena *a, struc
                        "The container has --network=host, where --publish=%s has no effect. Leave one of them out.",
                        published);
     if (network && !host && !published)
-        return err_set(e, ERR_PLAN,
-                       "The engine can't be reached in the container's network %s. Publish its port (-p HOST:CONTAINER), "
-                       "or write --network host.",
-                       network);
+        return err_set(
+            e, ERR_PLAN,
+            "The engine can't be reached in the container's network %s. Publish its port (-p HOST:CONTAINER), "
+            "or write --network host.",
+            network);
     return !published || take_published(p, c, a, e);
 }
 

@@ -22,16 +22,16 @@ struct command;
 /* Does the plan's engine run in a container? */
 bool container_is_used(const struct plan *p);
 
-/* Takes a command that begins with docker or podman and runs an image apart: into engine.container, engine.command (what
- * stands behind the image), engine.env (-e NAME=VALUE) and, where the plan names none, gpus (--gpus, --device
- * nvidia.com/gpu=..., NVIDIA_VISIBLE_DEVICES). Brings the options of engine.container.args into the same form. An option
- * that a measurement can't have (detached, another pull, a restart ...) or that contradicts the plan is an error that
- * says why. Where there is no container nothing changes. */
+/* Takes a command that begins with docker or podman and runs an image apart: into engine.container, engine.command
+ * (what stands behind the image), engine.env (-e NAME=VALUE) and, where the plan names none, gpus (--gpus, --device
+ * nvidia.com/gpu=..., NVIDIA_VISIBLE_DEVICES). Brings the options of engine.container.args into the same form. An
+ * option that a measurement can't have (detached, another pull, a restart ...) or that contradicts the plan is an error
+ * that says why. Where there is no container nothing changes. */
 bool container_take(struct plan *p, struct arena *a, struct err *e);
 
 /* What `image inspect` says. */
 struct container_image {
-    const char *id; /* "sha256:..." */
+    const char *id;       /* "sha256:..." */
     const char **digests; /* "NAME@sha256:..." or "sha256:...", of the manifest */
     size_t digest_count;
     const char **entrypoint, **command;
@@ -55,8 +55,8 @@ bool container_address(struct plan *p, struct command *c, struct arena *a, struc
 /* Is the host's port left to jtok ({port} in an option)? */
 bool container_port_is_free(const struct plan *p);
 
-/* Where a path of this machine lies inside, and the other way round, by the mounts that the options name; inside, a path
- * that no option mounts lies where it does outside. Null: it is the image's own. Of the arena. */
+/* Where a path of this machine lies inside, and the other way round, by the mounts that the options name; inside, a
+ * path that no option mounts lies where it does outside. Null: it is the image's own. Of the arena. */
 const char *container_inner_path(const struct plan *p, const char *path, struct arena *a);
 const char *container_outer_path(const struct plan *p, const char *path, struct arena *a);
 
@@ -68,7 +68,8 @@ const char *const *container_inherits(const struct plan *p, const struct engine_
 bool container_mounts(const struct plan *p, const char *inner);
 
 /* Private to this folder. The engine's own words, the filled-in options and `variables` (a list of "NAME=value" that
- * ends with null) become the runtime's command, and the removal. Values of engine.env are not in it: they are given by name, from the runtime's own environment. */
+ * ends with null) become the runtime's command, and the removal. Values of engine.env are not in it: they are given by
+ * name, from the runtime's own environment. */
 void container_wrap(const struct plan *p, const struct engine_site *site, const char *const *variables, struct arena *a,
                     struct engine_launch *l);
 

@@ -7,22 +7,45 @@
 /* ---- options ---- */
 
 /* Options of the run command and of the client itself that take no value; "--x=true" is another way to write them. */
-static const char *const run_switches[] = {
-    "--detach", "--disable-content-trust", "--env-host", "--help", "--init", "--interactive", "--no-healthcheck",
-    "--no-hostname", "--no-hosts", "--oom-kill-disable", "--passwd", "--privileged", "--publish-all", "--quiet",
-    "--read-only", "--read-only-tmpfs", "--replace", "--rm", "--rmi", "--rootfs", "--sig-proxy", "--tls-verify", "--tty",
-    "--unsetenv-all", "--use-api-socket", "--http-proxy", NULL};
-static const char *const client_switches[] = {"--debug", "--tls",  "--tlsverify",      "--remote",
-                                              "--noout", "--trace", "--transient-store", "--syslog", NULL};
+static const char *const run_switches[] = {"--detach",
+                                           "--disable-content-trust",
+                                           "--env-host",
+                                           "--help",
+                                           "--init",
+                                           "--interactive",
+                                           "--no-healthcheck",
+                                           "--no-hostname",
+                                           "--no-hosts",
+                                           "--oom-kill-disable",
+                                           "--passwd",
+                                           "--privileged",
+                                           "--publish-all",
+                                           "--quiet",
+                                           "--read-only",
+                                           "--read-only-tmpfs",
+                                           "--replace",
+                                           "--rm",
+                                           "--rmi",
+                                           "--rootfs",
+                                           "--sig-proxy",
+                                           "--tls-verify",
+                                           "--tty",
+                                           "--unsetenv-all",
+                                           "--use-api-socket",
+                                           "--http-proxy",
+                                           NULL};
+static const char *const client_switches[] = {
+    "--debug", "--tls", "--tlsverify", "--remote", "--noout", "--trace", "--transient-store", "--syslog", NULL};
 
 /* Short names, and other long ones. */
 static const char *const run_names[][2] = {
-    {"-a", "--attach"},  {"-c", "--cpu-shares"}, {"-d", "--detach"},  {"-e", "--env"},         {"-h", "--hostname"},
-    {"-i", "--interactive"}, {"-l", "--label"},  {"-m", "--memory"},  {"-p", "--publish"},     {"-P", "--publish-all"},
-    {"-q", "--quiet"},   {"-t", "--tty"},        {"-u", "--user"},    {"-v", "--volume"},      {"-w", "--workdir"},
-    {"--net", "--network"}, {NULL, NULL}};
-static const char *const client_names[][2] = {{"-D", "--debug"},   {"-H", "--host"},       {"-l", "--log-level"},
-                                              {"-c", "--context"}, {"-r", "--remote"},     {NULL, NULL}};
+    {"-a", "--attach"},   {"-c", "--cpu-shares"},  {"-d", "--detach"},  {"-e", "--env"},
+    {"-h", "--hostname"}, {"-i", "--interactive"}, {"-l", "--label"},   {"-m", "--memory"},
+    {"-p", "--publish"},  {"-P", "--publish-all"}, {"-q", "--quiet"},   {"-t", "--tty"},
+    {"-u", "--user"},     {"-v", "--volume"},      {"-w", "--workdir"}, {"--net", "--network"},
+    {NULL, NULL}};
+static const char *const client_names[][2] = {{"-D", "--debug"},   {"-H", "--host"},   {"-l", "--log-level"},
+                                              {"-c", "--context"}, {"-r", "--remote"}, {NULL, NULL}};
 
 /* How the options of one command are written. */
 struct manner {
@@ -135,7 +158,9 @@ static const struct rule {
     {"--rm", {"true"}, "nothing may be left of the container after a run"},
     {"--replace", {"false"}, "another container of that name would be removed"},
     {"--restart", {"no", ""}, "an engine that was stopped would come back"},
-    {"--pull", {"never", "missing", "false"}, "a download would be measured as the engine's start: pull the image before"},
+    {"--pull",
+     {"never", "missing", "false"},
+     "a download would be measured as the engine's start: pull the image before"},
     {"--interactive", {"true", "false"}, ""},
     {"--quiet", {"true", "false"}, ""},
     {"--help", {"false"}, "it runs no engine"},
@@ -333,10 +358,11 @@ static bool is_here(struct words w, struct err *e)
     while (next_option(&w, &of_client, &o))
         if ((strcmp(o.name, "--host") == 0 || strcmp(o.name, "--url") == 0) && o.value &&
             strncmp(o.value, "unix:", 5) != 0)
-            return err_set(e, ERR_PLAN,
-                           "The container would run on another machine (%s %s), whose GPUs can't be measured from here. "
-                           "Run jtok on that machine.",
-                           o.name, o.value);
+            return err_set(
+                e, ERR_PLAN,
+                "The container would run on another machine (%s %s), whose GPUs can't be measured from here. "
+                "Run jtok on that machine.",
+                o.name, o.value);
     return true;
 }
 

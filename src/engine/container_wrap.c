@@ -82,7 +82,8 @@ static void add_variables(struct argv *v, const struct plan *p, const char *cons
         size_t n = strcspn(*variables, "=");
         bool of_plan = false;
         for (size_t i = 0; i < p->engine.env_count; i++)
-            of_plan = of_plan || (strlen(p->engine.env[i].name) == n && memcmp(p->engine.env[i].name, *variables, n) == 0);
+            of_plan =
+                of_plan || (strlen(p->engine.env[i].name) == n && memcmp(p->engine.env[i].name, *variables, n) == 0);
         add(v, arena_format(v->arena, "--env=%.*s", of_plan ? (int)n : (int)strlen(*variables), *variables));
     }
 }

@@ -198,9 +198,8 @@ static bool put_plan_variable(struct growing *v, const struct plan *p, const str
 static struct environment finished(struct growing *v, const char **folders)
 {
     append(v, NULL); /* the end, which is not counted */
-    return (struct environment){.list = v->list,
-                                .n = v->n - 1,
-                                .cache_folders = folders ? folders : arena_array(v->arena, 1, sizeof *folders)};
+    return (struct environment){
+        .list = v->list, .n = v->n - 1, .cache_folders = folders ? folders : arena_array(v->arena, 1, sizeof *folders)};
 }
 
 bool environment_of_client(const struct plan *p, const struct engine_site *site, struct arena *a,

@@ -51,8 +51,8 @@ static const struct field plan_model_fields[] = {
 };
 static const struct schema plan_model_schema = SCHEMA(plan_model, "The model that is served.");
 
-const char *const container_runtime_names[RUNTIME_PODMAN + 2] = {[RUNTIME_DOCKER] = "docker",
-                                                                 [RUNTIME_PODMAN] = "podman"};
+const char *const container_runtime_names[RUNTIME_PODMAN + 2] = {
+    [RUNTIME_DOCKER] = "docker", [RUNTIME_PODMAN] = "podman"};
 
 static const struct field plan_container_fields[] = {
     TEXT(plan_container, image,
@@ -68,8 +68,8 @@ static const struct field plan_container_fields[] = {
     TEXT(plan_container, image_id, "Id of the image, by which it is run.", FLAGS(FIELD_RESOLVED)),
     TEXTS(plan_container, entrypoint, entrypoint_count, "Words that the image puts in front of the engine's command.",
           FLAGS(FIELD_RESOLVED)),
-    I64(plan_container, port, "Port that the engine listens on inside; null: the same as engine.port.",
-        RANGE(1, 65535), FLAGS(FIELD_RESOLVED)),
+    I64(plan_container, port, "Port that the engine listens on inside; null: the same as engine.port.", RANGE(1, 65535),
+        FLAGS(FIELD_RESOLVED)),
     BOOL(plan_container, own_entrypoint,
          "The command is what stands behind the image in docker run: arguments of the image's own entrypoint, with "
          "paths of the container's. Else it is a whole command, as without a container."),

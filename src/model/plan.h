@@ -51,7 +51,7 @@ struct plan_container {
     const char *image_id;
     const char **entrypoint; /* the image's, in front of the engine's command; none: the command's first word is it */
     size_t entrypoint_count;
-    int64_t port;      /* that the engine listens on inside; ABSENT_I64: the host's network, so the same */
+    int64_t port;        /* that the engine listens on inside; ABSENT_I64: the host's network, so the same */
     bool own_entrypoint; /* the command is its arguments, with the container's paths */
 };
 

@@ -1,6 +1,6 @@
-/* Containers as /proc shows them: a runtime (docker, podman, containerd) gives each container a cgroup of its own, whose
- * path holds the container's id, 64 hexadecimal digits. Whoever started it, and whatever is above its processes, all of
- * them are in it. No memory; safe from any thread. */
+/* Containers as /proc shows them: a runtime (docker, podman, containerd) gives each container a cgroup of its own,
+ * whose path holds the container's id, 64 hexadecimal digits. Whoever started it, and whatever is above its processes,
+ * all of them are in it. No memory; safe from any thread. */
 #ifndef JTOK_PROC_CGROUP_H
 #define JTOK_PROC_CGROUP_H
 

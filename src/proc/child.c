@@ -30,11 +30,11 @@ enum {
     READS_AT_ONCE = 4,    /* of up to LINES_MAX bytes: the loop has other things to do */
     COMMAND_MAX = 4096,
 };
-#define START_LIMIT_NS  INT64_C(30000000000)
-#define CLOSE_LIMIT_NS  INT64_C(5000000000)
-#define CLOSE_PAUSE_NS  INT64_C(200000)
-#define KILL_DEFAULT_NS INT64_C(30000000000)
-#define TAKEN_PAUSE_NS  INT64_C(20000000)
+#define START_LIMIT_NS   INT64_C(30000000000)
+#define CLOSE_LIMIT_NS   INT64_C(5000000000)
+#define CLOSE_PAUSE_NS   INT64_C(200000)
+#define KILL_DEFAULT_NS  INT64_C(30000000000)
+#define TAKEN_PAUSE_NS   INT64_C(20000000)
 #define OUTSIDE_PAUSE_NS INT64_C(20000000)
 #define REMOVAL_LIMIT_NS INT64_C(20000000000)
 
@@ -64,8 +64,8 @@ struct child {
     int64_t taken_next_ns; /* after the guardian's death: the next round of killing; INT64_MAX: guardian lives */
     struct known known;
     struct outside outside;
-    bool tree_gone;                /* nothing is left below the guardian */
-    int64_t outside_next_ns;       /* the next look at what is outside; INT64_MAX: none */
+    bool tree_gone;          /* nothing is left below the guardian */
+    int64_t outside_next_ns; /* the next look at what is outside; INT64_MAX: none */
     const char *const *remove, *const *remove_env;
 };
 

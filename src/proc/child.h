@@ -126,10 +126,10 @@ int64_t child_exit_status(const struct child *c); /* ABSENT_I64: not ended */
  * thread. Walks up /proc, some 10 us. */
 int child_owns_pid(struct child *c, int64_t pid);
 
-/* Processes that are not below the guardian, since a daemon started them for the engine's command, but count as its tree
- * from now on: all of a container, by its id (proc/cgroup.h), or a process with all below it. They are stopped and killed
- * with the tree, as far as this user may, and `gone` waits for their end, which is looked for every 20 ms. A process
- * that is older than the engine's first one was not started for it: false, and nothing is taken. */
+/* Processes that are not below the guardian, since a daemon started them for the engine's command, but count as its
+ * tree from now on: all of a container, by its id (proc/cgroup.h), or a process with all below it. They are stopped and
+ * killed with the tree, as far as this user may, and `gone` waits for their end, which is looked for every 20 ms. A
+ * process that is older than the engine's first one was not started for it: false, and nothing is taken. */
 void child_own_container(struct child *c, const char *id);
 bool child_own_outside(struct child *c, int64_t pid);
 

@@ -5,9 +5,8 @@
 #include "proc/child.h"
 #include "proc/guardian.h"
 
-/* A memory file with the folder, the arguments, the variables and the removal, each ended by NUL, and the order that counts
- * them.
- * Returns its descriptor, or -1 (errno is set). */
+/* A memory file with the folder, the arguments, the variables and the removal, each ended by NUL, and the order that
+ * counts them. Returns its descriptor, or -1 (errno is set). */
 int start_strings(const struct child_spec *s, struct guardian_order_message *ret_order);
 
 /* Sends the order with its descriptors: the strings, stdout, stderr. */

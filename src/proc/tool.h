@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 struct tool_answer {
-    int status; /* exit code, or 128 + the signal that ended it */
+    int status;            /* exit code, or 128 + the signal that ended it */
     const char *out, *err; /* at most 4 MiB each, of the arena */
 };
 

@@ -53,17 +53,19 @@ static bool refuse_image(const struct plan *p, const struct tool_answer *answer,
     const char *image = p->engine.container.image, *client = client_text(p, a);
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
         if (strstr(answer->err, absent[i]))
-            return err_set(e, ERR_ENGINE,
-                           "The image %s is not on this machine, and nothing is downloaded while something is measured. "
-                           "Get it with \"%s pull %s\", then start again.",
-                           image, client, image);
+            return err_set(
+                e, ERR_ENGINE,
+                "The image %s is not on this machine, and nothing is downloaded while something is measured. "
+                "Get it with \"%s pull %s\", then start again.",
+                image, client, image);
     if (strstr(answer->err, "ermission denied"))
         return err_set(e, ERR_ENGINE,
                        "%s may not be used by this user: %s. Join the group that may (often: docker), or use podman, "
                        "which needs no daemon.",
                        client, first_line(answer->err, a));
-    return err_set(e, ERR_ENGINE, "%s could not say what the image %s is: %s. Check \"%s image inspect %s\" in a shell.",
-                   client, image, *answer->err ? first_line(answer->err, a) : "it ended without a word", client, image);
+    return err_set(e, ERR_ENGINE,
+                   "%s could not say what the image %s is: %s. Check \"%s image inspect %s\" in a shell.", client,
+                   image, *answer->err ? first_line(answer->err, a) : "it ended without a word", client, image);
 }
 
 static bool pin_image(struct preflight *f, struct plan *p, struct err *e)

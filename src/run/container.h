@@ -1,5 +1,5 @@
-/* The container that an engine will run in, before anything starts: what its runtime says of the image, and whether it can
- * be had. The runtime is asked by its own program, a few short questions; nothing is pulled and nothing is made. */
+/* The container that an engine will run in, before anything starts: what its runtime says of the image, and whether it
+ * can be had. The runtime is asked by its own program, a few short questions; nothing is pulled and nothing is made. */
 #ifndef JTOK_RUN_CONTAINER_H
 #define JTOK_RUN_CONTAINER_H
 

@@ -37,8 +37,8 @@ struct service {
     struct child *child;
     struct engine_launch launch;
     const char *work_folder; /* where the engine runs; absolute */
-    const char *id_file;     /* where a container's runtime writes its id; null: there is no container, or it is known */
-    struct timer look;       /* for it */
+    const char *id_file; /* where a container's runtime writes its id; null: there is no container, or it is known */
+    struct timer look;   /* for it */
     struct engine_identity identity;
     bool milestones[MILESTONE_COUNT]; /* seen in its output */
     int64_t exit_status;              /* as in struct rec_run; ABSENT_I64: not ended */
@@ -81,9 +81,9 @@ void service_take_fingerprint(struct service *s, const char *fingerprint);
 struct usage_own service_own_usage(const struct service *s);
 
 /* Looks whose process listens where the engine answers. One that is not below jtok was started by a daemon for the
- * engine's command (a container's, a scheduler's): it and what is below it, or all of its container, count as the engine's
- * from now on; the fact engine.outside says so. Once it is ready; null: nobody has answered yet. O(processes x their
- * descriptors). */
+ * engine's command (a container's, a scheduler's): it and what is below it, or all of its container, count as the
+ * engine's from now on; the fact engine.outside says so. Once it is ready; null: nobody has answered yet. O(processes x
+ * their descriptors). */
 void service_find_outside(struct service *s, const struct address *address);
 
 /* Writes the process tree into the log. */

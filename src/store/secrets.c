@@ -277,8 +277,7 @@ struct plan secrets_mask_plan(const struct secrets *s, const struct plan *plan, 
     struct mask m = {.secrets = s, .arena = a, .count = count};
     /* By place first, so that a value is counted once and named after its option. */
     masked.engine.command = mask_command(&m, plan->engine.command, plan->engine.command_count);
-    masked.engine.container.args =
-        mask_command(&m, plan->engine.container.args, plan->engine.container.arg_count);
+    masked.engine.container.args = mask_command(&m, plan->engine.container.args, plan->engine.container.arg_count);
     masked.stat.command = mask_command(&m, plan->stat.command, plan->stat.command_count);
     schema_visit(&plan_schema, &masked, "", &(struct visitor){.self = &m, .enter = mask_enter, .value = mask_value});
     return masked;

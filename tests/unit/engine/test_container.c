@@ -68,10 +68,31 @@ static void a_command_as_people_write_it(void **state)
     struct arena a = {0};
     struct err e = {0};
     struct engine_launch l;
-    const char *words[] = {"docker", "run", "--rm", "-i", "--gpus", "all", "-v", "/data/models:/models", "-p", "9000:8000",
-                           "--ipc=host", "-e", "HF_TOKEN=hf_secret", "--env", "VLLM_USE_V1=1", "--name", "mine",
-                           "vllm/vllm-openai:v0.24.0", "--model", "/models/llama", "--port", "8000",
-                           "--tensor-parallel-size", "2", NULL};
+    const char *words[] = {"docker",
+                           "run",
+                           "--rm",
+                           "-i",
+                           "--gpus",
+                           "all",
+                           "-v",
+                           "/data/models:/models",
+                           "-p",
+                           "9000:8000",
+                           "--ipc=host",
+                           "-e",
+                           "HF_TOKEN=hf_secret",
+                           "--env",
+                           "VLLM_USE_V1=1",
+                           "--name",
+                           "mine",
+                           "vllm/vllm-openai:v0.24.0",
+                           "--model",
+                           "/models/llama",
+                           "--port",
+                           "8000",
+                           "--tensor-parallel-size",
+                           "2",
+                           NULL};
     static const char *entrypoint[] = {"vllm", "serve"};
     struct plan p = plan_of(words);
     struct container_image image = image_of(entrypoint, 2);
@@ -109,7 +130,8 @@ static void the_plans_own_form(void **state)
     struct arena a = {0};
     struct err e = {0};
     struct engine_launch l;
-    const char *words[] = {"vllm", "serve", "/hub/models--o--m/snapshots/0123456789abcdef0123456789abcdef01234567", NULL};
+    const char *words[] = {"vllm", "serve", "/hub/models--o--m/snapshots/0123456789abcdef0123456789abcdef01234567",
+                           NULL};
     struct plan p = plan_of(words);
     p.engine.container = (struct plan_container){.image = "vllm/vllm-openai@" DIGEST,
                                                  .runtime = RUNTIME_PODMAN,
@@ -120,10 +142,12 @@ static void the_plans_own_form(void **state)
     struct container_image image = image_of(entrypoint, 1);
     assert_ok(make(&p, &image, &a, &l, &e), e);
     const char *text = joined(l.argv, &a);
-    assert_non_null(strstr(text, " podman run --rm --name=jtok-77 --cidfile=/runs/1/id --label=jtok.owner=77 --pull=never "
-                                 "--network=host --device=nvidia.com/gpu=GPU-a --device=nvidia.com/gpu=GPU-b "
-                                 "--volume=/hub/models--o--m:/hub/models--o--m:ro --env="));
-    assert_non_null(strstr(text, " --shm-size=16g --workdir=/x --entrypoint=vllm " IMAGE_ID " serve /hub/models--o--m/"));
+    assert_non_null(strstr(text,
+                           " podman run --rm --name=jtok-77 --cidfile=/runs/1/id --label=jtok.owner=77 --pull=never "
+                           "--network=host --device=nvidia.com/gpu=GPU-a --device=nvidia.com/gpu=GPU-b "
+                           "--volume=/hub/models--o--m:/hub/models--o--m:ro --env="));
+    assert_non_null(
+        strstr(text, " --shm-size=16g --workdir=/x --entrypoint=vllm " IMAGE_ID " serve /hub/models--o--m/"));
     assert_non_null(strstr(text, " --host 127.0.0.1 --port 4000 "));
     assert_string_equal(joined(l.remove, &a), " podman rm --force --volumes --time=0 jtok-77");
     /* The frozen plan, read again, gives the same. */
@@ -142,10 +166,13 @@ static void spellings(void **state)
         {"docker", "run", "-p", "7000:8000", "-v", "/a:/b", "img", "x", "--port", "8000"},
         {"docker", "run", "-p=7000:8000", "-v/a:/b", "img", "x", "--port", "8000"},
         {"docker", "run", "-i", "-p7000:8000", "--volume=/a:/b", "img", "x", "--port", "8000"},
-        {"/usr/bin/docker", "container", "run", "--publish", "7000:8000/tcp", "--volume", "/a:/b", "img", "x", "--port", "8000"},
-        {"docker", "--log-level", "warn", "-D", "run", "-iv", "/a:/b", "-p", "0.0.0.0:7000:8000", "img", "x", "--port", "8000"},
+        {"/usr/bin/docker", "container", "run", "--publish", "7000:8000/tcp", "--volume", "/a:/b", "img", "x", "--port",
+         "8000"},
+        {"docker", "--log-level", "warn", "-D", "run", "-iv", "/a:/b", "-p", "0.0.0.0:7000:8000", "img", "x", "--port",
+         "8000"},
         {"podman", "--runtime", "runc", "run", "-i", "--rm=true", "-p", "7000:8000", "-v", "/a:/b", "img", "x"},
-        {"docker", "run", "-p", "6000:6001", "-p", "7000:8000", "-p", "9:9/udp", "-v", "/a:/b", "img", "x", "--port=8000"},
+        {"docker", "run", "-p", "6000:6001", "-p", "7000:8000", "-p", "9:9/udp", "-v", "/a:/b", "img", "x",
+         "--port=8000"},
         {"docker", "run", "-p", "7000:8000", "-v", "/a:/b", "--gpus", "\"device=GPU-a,GPU-b\"", "img", "x"},
         {"docker", "run", "-p", "7000:8000", "-v", "/a:/b", "--gpus=2", "--", "img", "x"},
     };
@@ -339,10 +366,14 @@ static void the_hubs_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_command_as_people_write_it), cmocka_unit_test(the_plans_own_form),
-        cmocka_unit_test(spellings),                    cmocka_unit_test(what_can_not_be),
-        cmocka_unit_test(gpus_of_the_command),          cmocka_unit_test(other_commands_stay),
-        cmocka_unit_test(an_image_is_read),             cmocka_unit_test(a_digest_is_held_to),
+        cmocka_unit_test(a_command_as_people_write_it),
+        cmocka_unit_test(the_plans_own_form),
+        cmocka_unit_test(spellings),
+        cmocka_unit_test(what_can_not_be),
+        cmocka_unit_test(gpus_of_the_command),
+        cmocka_unit_test(other_commands_stay),
+        cmocka_unit_test(an_image_is_read),
+        cmocka_unit_test(a_digest_is_held_to),
         cmocka_unit_test(the_hubs_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,9 +96,10 @@ static void on_gone(void *self, int64_t t_ns)
 static pid_t start_daemon(struct scene *s, const char *engine)
 {
     char script[600];
-    snprintf(script, sizeof script,
-             "cd %s; while [ ! -e go ]; do sleep 0.02; done; setsid sh -c '%s' & echo $! > pid.new; mv pid.new pid; wait",
-             s->folder, engine);
+    snprintf(
+        script, sizeof script,
+        "cd %s; while [ ! -e go ]; do sleep 0.02; done; setsid sh -c '%s' & echo $! > pid.new; mv pid.new pid; wait",
+        s->folder, engine);
     pid_t pid = fork();
     if (pid == 0) {
         execlp("sh", "sh", "-c", script, (char *)NULL);
@@ -271,7 +272,7 @@ static void it_is_removed_behind_the_end(void **state)
 {
     (void)state;
     struct scene s;
-    open_scene(&s, "sleep 100");
+    open_scene(&s, "exec sleep 100");
     int64_t pid = start_client(&s, "touch go; while [ ! -e pid ]; do sleep 0.02; done", removal);
     loop_run(s.loop, clock_now_ns() + 10 * S);
     assert_true(child_is_gone(s.child));
