@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "base/must.h"
+#include "proc/cgroup.h"
 
 enum { INODES_MAX = 64, COMMAND_BYTES = 512, LEVELS = 64 };
 
@@ -198,6 +199,23 @@ void serving_find(struct serving *s, const struct sockaddr_storage *addresses, s
         known_add(&s->known, &all[i]);
     }
     free(all);
+}
+
+bool serving_take_container(struct serving *s, const char *id)
+{
+    struct proc *all = NULL;
+    size_t n = proc_all(&all), found = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool topmost_one = all[i].state != 'Z' && proc_is_in_container(all[i].pid, id) &&
+                           (all[i].ppid <= 1 || !proc_is_in_container(all[i].ppid, id)) &&
+                           strcmp(all[i].name, "conmon") != 0; /* podman's monitor stands in front of its container */
+        if (topmost_one && found++ == 0)
+            s->root_count = 0;
+        if (topmost_one)
+            add_root(s, &all[i]);
+    }
+    free(all);
+    return found > 0;
 }
 
 void serving_done(struct serving *s)

@@ -33,6 +33,10 @@ struct serving {
 void serving_find(struct serving *s, const struct sockaddr_storage *addresses, size_t count,
                   bool (*is_engine)(const char *name, const char *command));
 
+/* The server's processes are those of this container (proc/cgroup.h), since who listens only passes on to it: takes the
+ * topmost ones for the roots. False: none can be seen, and nothing changes. O(processes). */
+bool serving_take_container(struct serving *s, const char *id);
+
 /* A zeroed struct is accepted. */
 void serving_done(struct serving *s);
 

@@ -206,6 +206,37 @@ bool container_resolve(struct preflight *f, struct plan *p, struct err *e)
     return true;
 }
 
+/* ---- a container that runs already ---- */
+
+const char *container_proxy_runtime(const char *name)
+{
+    static const char *const proxies[][2] = {{"docker-proxy", "docker"},
+                                             {"conmon", "podman"},
+                                             {"rootlessport", "podman"},
+                                             {"pasta", "podman"},
+                                             {"slirp4netns", "podman"}};
+    for (size_t i = 0; i < sizeof proxies / sizeof *proxies; i++)
+        if (strncmp(name, proxies[i][0], strlen(proxies[i][0])) == 0)
+            return proxies[i][1];
+    return NULL;
+}
+
+/* Each line: an id, and "0.0.0.0:9000->8000/tcp, :::9000->8000/tcp". */
+bool container_behind_port(const char *runtime, int64_t port, struct arena *a, char ret_id[CONTAINER_ID])
+{
+    const char *const question[] = {runtime, "ps", "--no-trunc", "--format", "{{.ID}} {{.Ports}}", NULL};
+    struct tool_answer answer;
+    if (!tool_run(question, NULL, QUESTION_NS, a, &answer, NULL) || answer.status != 0)
+        return false;
+    const char *published = arena_format(a, ":%lld->", (long long)port);
+    for (const char *line = answer.out; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *text = arena_copy(a, line, strcspn(line, "\n"));
+        if (strstr(text, published) && cgroup_container(span_of(text), ret_id))
+            return true;
+    }
+    return false;
+}
+
 const char *container_hub_folder(struct arena *a)
 {
     const char *own = getenv("HF_HOME"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

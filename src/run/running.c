@@ -1,10 +1,13 @@
 #include "run/running.h"
 
 #include <string.h>
+#include <unistd.h>
 #include "base/must.h"
 #include "base/num.h"
 #include "base/time.h"
 #include "http/address.h"
+#include "proc/cgroup.h"
+#include "run/container.h"
 #include "run/identify.h"
 
 enum { WORDS_MAX = 128, COMMAND_BYTES = 4096 };
@@ -255,6 +258,29 @@ static bool any_is_held(struct running *r, const struct device *d, const uint32_
     return false;
 }
 
+static void find_gpus(struct running *r, struct plan *p, const struct device *d)
+{
+    for (uint32_t g = 0; g < d->gpu_count; g++)
+        if (holds_gpu(r, d, g))
+            p->gpus[p->gpu_count++] = d->gpus[g].info.uuid;
+}
+
+/* Who listens may only pass on to a container, or be a part of one whose engine has another parent. */
+static bool take_container(struct running *r, struct plan *p, struct arena *a)
+{
+    char id[CONTAINER_ID], own[CONTAINER_ID] = "";
+    if (r->serving.root_count == 0)
+        return false;
+    const char *runtime = container_proxy_runtime(r->serving.listener.name);
+    proc_container(getpid(), own);
+    bool known = runtime ? container_behind_port(runtime, p->engine.port, a, id)
+                         : proc_container(r->serving.listener.pid, id) && strcmp(id, own) != 0;
+    if (!known || !serving_take_container(&r->serving, id))
+        return false;
+    take_command(r, p, a);
+    return true;
+}
+
 bool running_gpus(struct running *r, struct plan *p, const struct device *d, struct arena *a, struct err *e)
 {
     must(r->open && d->gpu_count <= DEVICE_GPUS_MAX);
@@ -268,9 +294,9 @@ bool running_gpus(struct running *r, struct plan *p, const struct device *d, str
         return true;
     }
     p->gpus = arena_array(a, d->gpu_count + 1, sizeof *p->gpus);
-    for (uint32_t g = 0; g < d->gpu_count; g++)
-        if (holds_gpu(r, d, g))
-            p->gpus[p->gpu_count++] = d->gpus[g].info.uuid;
+    find_gpus(r, p, d);
+    if (p->gpu_count == 0 && take_container(r, p, a))
+        find_gpus(r, p, d);
     return p->gpu_count > 0 || refuse_gpus(r, p, e);
 }
 

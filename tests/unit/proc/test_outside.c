@@ -176,7 +176,7 @@ static void it_is_the_engines(void **state)
     (void)state;
     struct scene s;
     open_scene(&s, "sleep 0.3; sleep 1");
-    int64_t pid = start_client(&s, "touch go; while [ ! -e pid ]; do sleep 0.02; done; sleep 100", NULL);
+    int64_t pid = start_client(&s, "touch go; while [ ! -e pid ]; do sleep 0.02; done; exec sleep 100", NULL);
     assert_int_equal(child_owns_pid(s.child, pid), 0);
     assert_false(child_own_outside(s.child, s.daemon)); /* older than the command */
     assert_false(child_own_outside(s.child, 1));
@@ -207,7 +207,7 @@ static void it_is_killed_with_the_tree(void **state)
     (void)state;
     struct scene s;
     open_scene(&s, "trap : TERM; while :; do sleep 0.1; done");
-    int64_t pid = start_client(&s, "touch go; while [ ! -e pid ]; do sleep 0.02; done; sleep 100", NULL);
+    int64_t pid = start_client(&s, "touch go; while [ ! -e pid ]; do sleep 0.02; done; exec sleep 100", NULL);
     assert_true(child_own_outside(s.child, pid));
     child_stop(s.child, &quick);
     loop_run(s.loop, clock_now_ns() + 10 * S);
