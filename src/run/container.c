@@ -124,7 +124,7 @@ static void look_for_leftovers(struct preflight *f, const struct plan *p)
     struct tool_answer answer;
     struct buf names = {0};
     const char *const question[QUESTION_WORDS] = {
-        "ps", "--all", "--filter", "label=" CONTAINER_LABEL, "--format", "{{.Names}} {{.Labels}}"};
+        "ps", "--all", "--filter", ("label=" CONTAINER_LABEL), "--format", "{{.Names}} {{.Labels}}"};
     if (!ask_runtime(p, question, f->arena, &answer, NULL) || answer.status != 0) {
         preflight_fact(f, "preflight.containers", CHECK_NOT_JUDGED, "no container of jtok left behind", NULL);
         return;
