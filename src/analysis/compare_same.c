@@ -638,8 +638,15 @@ static bool is_known_trace(const struct plans *p, const char *path)
 /* What names a run or a place, or ends a run without changing it. GPUs are compared as a machine. */
 static bool is_place(const struct plans *p, const char *path)
 {
-    static const char *const keys[] = {"name",       "runs",       "engine.port",        "stat.repetition",
-                                       "attach.url", "attach.pid", "attach.gpus_stated", "attach.for_s"};
+    static const char *const keys[] = {"name",
+                                       "runs",
+                                       "engine.port",
+                                       "stat.repetition",
+                                       "attach.url",
+                                       "attach.pid",
+                                       "attach.gpus_stated",
+                                       "attach.for_s",
+                                       "engine.container.name"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(path, keys[i]) == 0)
             return true;

@@ -430,6 +430,8 @@ bool container_take(struct plan *p, struct arena *a, struct err *e)
     }
     if (!g->container.image)
         return true;
+    if (ENUM_ABSENT(g->container.runtime))
+        g->container.runtime = RUNTIME_DOCKER;
     struct words args = {.list = (const char *const *)g->container.args, .count = g->container.arg_count, .arena = a};
     if (!g->container.client_count) {
         g->container.client = arena_array(a, 1, sizeof *g->container.client);

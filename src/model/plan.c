@@ -58,7 +58,7 @@ static const struct field plan_container_fields[] = {
     TEXT(plan_container, image,
          "Image to run the engine's command in, as docker and podman name it; it must be on this machine. null: no "
          "container."),
-    ENUM(plan_container, runtime, container_runtime, "Program that runs it.", DEFAULT(RUNTIME_DOCKER)),
+    ENUM(plan_container, runtime, container_runtime, "Program that runs it; null: docker.", FLAGS(FIELD_OPEN)),
     TEXTS(plan_container, args, arg_count,
           "Further options of its run command, such as --shm-size=16g or -v HOST:CONTAINER. GPUs, name, the model's "
           "folder and the variables of engine.env are given by jtok."),

@@ -136,7 +136,8 @@ static bool is_place(const char *key)
                                          "attach.url",
                                          "attach.pid",
                                          "attach.gpus_stated",
-                                         "attach.for_s"};
+                                         "attach.for_s",
+                                         "engine.container.name"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (strcmp(key, places[i]) == 0)
             return true;
