@@ -282,6 +282,10 @@ const char *engine_good_exits(const struct plan *p, struct arena *a);
  * are of something else. O(bytes x phrases). */
 const char *engine_offline_advice(const struct plan *p, const char *words, struct arena *a);
 
+/* Where an engine's last words are that it reads numbers where jtok set UUIDs of GPUs: a sentence on what to do, of the
+ * arena; else null. */
+const char *engine_gpu_names_advice(const struct plan *p, const char *words, struct arena *a);
+
 /* ---- metrics ---- */
 
 /* Sums what a scrape holds over engines, ranks and servers into neutral figures (KV-cache use: the mean); NaN for those

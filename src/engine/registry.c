@@ -180,6 +180,26 @@ const char *engine_offline_advice(const struct plan *p, const char *words, struc
                         fetches ? fetches : "hf download", model, pinned ? " --revision " : "", pinned ? revision : "");
 }
 
+/* As Python, C++ and Rust complain of a text that should have been a number. */
+static const char *const number_phrases[] = {
+    "int()", "base 10", "stoi", "stol", "stoul", "integer", "not a number", "invalid digit", "invalid literal", "atoi"};
+
+const char *engine_gpu_names_advice(const struct plan *p, const char *words, struct arena *a)
+{
+    bool said = false;
+    for (size_t i = 0; i < sizeof number_phrases / sizeof *number_phrases; i++)
+        said = said || strcasestr(words, number_phrases[i]);
+    if (!said || p->engine.gpu_names == GPU_NAMES_INDEX)
+        return NULL;
+    for (size_t i = 0; i < p->gpu_count; i++)
+        if (strstr(words, p->gpus[i]))
+            return arena_format(a,
+                                "jtok names the GPUs to the engine by UUID (%s), and this engine reads numbers there. "
+                                "Set engine.gpu_names: index.",
+                                p->gpus[i]);
+    return NULL;
+}
+
 /* ---- readiness ---- */
 
 const char *engine_health_path(const struct plan *p)

@@ -76,6 +76,8 @@ static const struct field plan_container_fields[] = {
 };
 static const struct schema plan_container_schema = SCHEMA(plan_container, "The container that the engine runs in.");
 
+const char *const gpu_names_names[GPU_NAMES_INDEX + 2] = {[GPU_NAMES_UUID] = "uuid", [GPU_NAMES_INDEX] = "index"};
+
 static const struct field plan_engine_fields[] = {
     ENUM(plan_engine, kind, engine_kind,
          "What the engine is; null: found from the command, and openai where it names no engine that jtok "
@@ -103,6 +105,10 @@ static const struct field plan_engine_fields[] = {
     I64(plan_engine, tensor_parallel, "Tensor parallel size.", UNIT("GPUs"), RANGE(1, 1024), DEFAULT(1)),
     I64(plan_engine, pipeline_parallel, "Pipeline parallel size.", UNIT("GPUs"), RANGE(1, 1024), DEFAULT(1)),
     I64(plan_engine, data_parallel, "Data parallel size.", UNIT("GPUs"), RANGE(1, 1024), DEFAULT(1)),
+    ENUM(
+        plan_engine, gpu_names, gpu_names,
+        "How CUDA_VISIBLE_DEVICES names the GPUs to the engine: uuid, or index for an engine that reads numbers there.",
+        DEFAULT(GPU_NAMES_UUID)),
     TEXT(plan_engine, health_path, "Path that answers 200 once the engine is up.", DEFAULT_TEXT("/health")),
     TEXT(plan_engine, metrics_path, "Path of the Prometheus metrics; \"\": none are read.", DEFAULT_TEXT("/metrics")),
     BOOL(plan_engine, simulated, "The engine is a simulation, and every output says so."),
@@ -302,8 +308,9 @@ static const struct field plan_fields[] = {
     TEXT(plan, scenario, "Label of the task, for comparisons; null: the request file's name."),
     OBJECT(plan, model, plan_model, "The model that is served."),
     OBJECT(plan, engine, plan_engine, "The inference engine and how it is started."),
-    TEXTS(plan, gpus, gpu_count, "GPUs: all, or a list of indexes, UUIDs or their unique beginnings, PCI addresses.",
-          FLAGS(FIELD_REQUIRED), DEFAULT_TEXT("all")),
+    TEXTS(plan, gpus, gpu_count,
+          "GPUs: all, or a list of indexes, UUIDs or their unique beginnings, PCI addresses. None: those that a "
+          "scheduler or CUDA_VISIBLE_DEVICES gave to jtok, else all."),
     OBJECT(plan, requests, plan_requests, "The formal requests."),
     ENUM(
         plan, object, run_object,

@@ -55,6 +55,10 @@ struct plan_container {
     bool own_entrypoint; /* the command is its arguments, with the container's paths */
 };
 
+/* How the engine's environment names its GPUs. */
+enum gpu_names { GPU_NAMES_UUID, GPU_NAMES_INDEX };
+extern const char *const gpu_names_names[GPU_NAMES_INDEX + 2];
+
 struct plan_engine {
     enum engine_kind kind;
     struct plan_container container;
@@ -67,6 +71,7 @@ struct plan_engine {
     int64_t port; /* resolved where it was 0 */
     int64_t context_length;
     int64_t tensor_parallel, pipeline_parallel, data_parallel;
+    enum gpu_names gpu_names;
     const char *health_path, *metrics_path;
     bool simulated;
 };

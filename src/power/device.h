@@ -85,9 +85,9 @@ struct device_ops {
     enum read_status (*processes)(void *self, uint32_t gpu, struct device_process *ret_list, size_t *ret_count);
     /* Why the last sample of this GPU failed, a sentence; valid until its next sample. */
     const char *(*fault)(void *self, uint32_t gpu);
-    /* The environment by which a process sees these GPUs and no other, in this order; texts in the arena. ret_variables
-     * has room for DEVICE_VARIABLES_MAX; returns their number. */
-    size_t (*environment)(void *self, const uint32_t *gpus, size_t gpu_count, struct arena *a,
+    /* The environment by which a process sees these GPUs and no other, in this order, called by UUID or by number;
+     * texts in the arena. ret_variables has room for DEVICE_VARIABLES_MAX; returns their number. */
+    size_t (*environment)(void *self, const uint32_t *gpus, size_t gpu_count, enum gpu_names names, struct arena *a,
                           struct field_pair *ret_variables);
     void (*close)(void *self);
 };
@@ -102,12 +102,16 @@ struct device {
     bool simulated; /* the driver's version or a GPU's name says that it is a simulation */
 };
 
+struct given_variable; /* power/given.h */
+
 /* A row of the registry: one device library. */
 struct device_kind {
-    const char *name;      /* "NVML": as messages name the library */
-    const char *file;      /* how the names of its files begin: "libnvidia-ml" */
-    const char *tool;      /* the command that shows what runs on the GPUs: "nvidia-smi" */
-    const char *partition; /* what a part of a split GPU is called: "MIG"; null: they can't be split */
+    const char *name;                   /* "NVML": as messages name the library */
+    const char *file;                   /* how the names of its files begin: "libnvidia-ml" */
+    const char *tool;                   /* the command that shows what runs on the GPUs: "nvidia-smi" */
+    const char *partition;              /* what a part of a split GPU is called: "MIG"; null: they can't be split */
+    const struct given_variable *given; /* by which a process is given its GPUs; null: none is known */
+    struct field_pair order;            /* the variable and value with which such numbers are the driver's; null */
     /* Loads the library, opens the session and reads what does not change of every GPU. `library` is the path or name
      * to load; null: the library's usual places. Errors are ERR_DEVICE and say what to install or do. */
     bool (*open)(const char *library, struct device **ret_device, struct err *e);
@@ -136,6 +140,9 @@ const struct advice *device_gpu_blocked(const struct device_gpu *g);
 
 /* Can it be read and measured: no fault, nothing that blocks, and it gives its power. */
 bool device_gpu_usable(const struct device_gpu *g);
+
+/* The one GPU that a name means, as below without "all"; false: none, or several. */
+bool device_find(const struct device *d, const char *name, uint32_t *ret_gpu);
 
 /* Which GPUs `names` mean: each an index ("0"), a UUID, a unique beginning of a UUID (at least 4 characters behind
  * "GPU-" or bare), a PCI address ("0000:17:00.0", "17:00.0"), or "all". No names at all mean "all". The list has no

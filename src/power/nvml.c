@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/must.h"
+#include "power/given.h"
 #include "power/nvml_session.h"
 
 /* As recorded on an H200 (METHOD section 2); what a GPU does not have says so when it is read. */
@@ -336,5 +337,20 @@ void nvml_session_close(void *self)
     session_free(n);
 }
 
-const struct device_kind nvml_kind = {
-    .name = "NVML", .file = "libnvidia-ml", .tool = "nvidia-smi", .partition = "MIG", .open = session_open};
+/* CUDA's own word comes first: Slurm's and a container's are what it was made from. */
+static const struct given_variable given[] = {
+    {"CUDA_VISIBLE_DEVICES", GIVEN_TO_PROCESS},
+    {"GPU_DEVICE_ORDINAL", GIVEN_TO_PROCESS},
+    {"SLURM_STEP_GPUS", GIVEN_ON_NODE},
+    {"SLURM_JOB_GPUS", GIVEN_ON_NODE},
+    {"NVIDIA_VISIBLE_DEVICES", GIVEN_TO_CONTAINER},
+    {NULL, GIVEN_TO_PROCESS},
+};
+
+const struct device_kind nvml_kind = {.name = "NVML",
+                                      .file = "libnvidia-ml",
+                                      .tool = "nvidia-smi",
+                                      .partition = "MIG",
+                                      .given = given,
+                                      .order = {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+                                      .open = session_open};

@@ -287,15 +287,16 @@ static const char *last_fault(void *self, uint32_t gpu)
     return g->fault;
 }
 
-static size_t make_environment(void *self, const uint32_t *gpus, size_t gpu_count, struct arena *a,
-                               struct field_pair *ret_variables)
+static size_t make_environment(void *self, const uint32_t *gpus, size_t gpu_count, enum gpu_names names,
+                               struct arena *a, struct field_pair *ret_variables)
 {
     struct nvml_session *n = self;
     const char *list = "";
     must(gpu_count > 0);
     for (size_t i = 0; i < gpu_count; i++) {
         must(gpus[i] < n->device.gpu_count && n->device.gpus[gpus[i]].info.uuid);
-        list = arena_format(a, "%s%s%s", list, i ? "," : "", n->device.gpus[gpus[i]].info.uuid);
+        const char *uuid = n->device.gpus[gpus[i]].info.uuid, *number = arena_format(a, "%u", gpus[i]);
+        list = arena_format(a, "%s%s%s", list, i ? "," : "", names == GPU_NAMES_INDEX ? number : uuid);
     }
     ret_variables[0] = (struct field_pair){"CUDA_VISIBLE_DEVICES", list};
     ret_variables[1] = (struct field_pair){"CUDA_DEVICE_ORDER", "PCI_BUS_ID"};

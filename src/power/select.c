@@ -93,6 +93,12 @@ static bool find_gpu(const struct device *d, const char *name, uint32_t *ret_gpu
     return true;
 }
 
+bool device_find(const struct device *d, const char *name, uint32_t *ret_gpu)
+{
+    struct err ignored;
+    return find_gpu(d, name, ret_gpu, &ignored);
+}
+
 static bool check_usable(const struct device *d, uint32_t gpu, struct err *e)
 {
     must(gpu < d->gpu_count);

@@ -18,6 +18,7 @@ struct preflight {
     struct arena *arena;
     struct weights_memory digests; /* of large files; zeroed: nothing is remembered */
     struct rec_fact *facts;
+    const char **advice; /* one a fact: what is so, and what to do; null: nothing to say */
     size_t fact_count, fact_capacity;
 };
 
@@ -27,6 +28,9 @@ void preflight_done(struct preflight *p);
 /* Adds a fact; its texts are borrowed. */
 void preflight_fact(struct preflight *p, const char *name, enum check_outcome outcome, const char *expected,
                     const char *seen);
+
+/* What must be known and stops nothing: a fact that is not judged, and a sentence to be told before the start. */
+void preflight_warn(struct preflight *p, const char *name, const char *expected, const char *seen, const char *advice);
 
 /* preflight.disk: is there room for the records below `folder`, which must exist? Needs `bytes`, by
  * preflight_record_bytes. */

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "http/address.h"
 #include "http/limits.h"
+#include "power/given.h"
 #include "proc/child.h"
 #include "proc/tree.h"
 #include "rules/tick.h"
@@ -209,14 +210,88 @@ bool resolve_gpu_names(struct plan *p, struct arena *a, struct resolved *r, stru
     return true;
 }
 
+/* The default set: what a scheduler gave to jtok, else all. */
+static bool take_given(struct resolving *v, const struct gpus_given *given, struct err *e)
+{
+    const struct device *d = v->r->device;
+    if (v->plan->gpu_count > 0 || !given->variable)
+        return true;
+    if (given->lack)
+        return err_set(e, ERR_DEVICE, "%s", given->lack);
+    v->plan->gpus = arena_array(v->arena, given->count, sizeof *v->plan->gpus);
+    v->plan->gpu_count = given->count;
+    for (size_t i = 0; i < given->count; i++) /* one that can't be read has no UUID, and is refused by its number */
+        v->plan->gpus[i] = d->gpus[given->list[i]].info.uuid ? d->gpus[given->list[i]].info.uuid
+                                                             : arena_format(v->arena, "%u", given->list[i]);
+    return true;
+}
+
+/* Others than those that were given may be somebody else's. */
+static void judge_given(struct resolving *v, const struct gpus_given *given, bool named)
+{
+    const struct resolved *r = v->r;
+    struct preflight *p = &v->r->preflight;
+    if (!given->variable)
+        return;
+    const char *others = NULL, *value = arena_format(v->arena, "%s=%s", given->variable, given->value);
+    for (size_t g = 0; g < r->gpu_count; g++)
+        if (!device_is_given(given, r->gpus[g]))
+            others = arena_format(v->arena, "%s%s%s", others ? others : "", others ? ", " : "",
+                                  gpu_label(&r->device->gpus[r->gpus[g]].info, v->arena));
+    if (others)
+        preflight_warn(
+            p, "preflight.gpus_given", value, others,
+            arena_format(v->arena,
+                         "The plan names %s, which %s does not give to jtok: another user may have been given "
+                         "it. Leave gpus (--gpus) out to take what was given.",
+                         others, value));
+    else if (given->doubt && !named)
+        preflight_warn(p, "preflight.gpus_given", value, "numbers", given->doubt);
+    else
+        preflight_fact(p, "preflight.gpus_given", CHECK_PASSED, value, "GPUs that were given");
+}
+
+/* By which the engine sees the plan's GPUs. A container has no others, so that numbers begin anew in it. */
+static size_t gpu_variables(const struct resolving *v, struct field_pair *variables)
+{
+    const struct resolved *r = v->r;
+    const struct plan_engine *g = &v->plan->engine;
+    uint32_t inside[DEVICE_GPUS_MAX];
+    for (uint32_t i = 0; i < r->gpu_count; i++)
+        inside[i] = i;
+    bool anew = g->container.image && g->gpu_names == GPU_NAMES_INDEX;
+    size_t n = r->device->ops->environment(r->device->self, anew ? inside : r->gpus, r->gpu_count, g->gpu_names,
+                                           v->arena, variables);
+    must(n > 0 && n <= DEVICE_VARIABLES_MAX);
+    return n;
+}
+
+/* A choice of the plan's own variables that means the same GPUs is as good: some engines read only numbers. */
+static void take_plan_choice(const struct resolving *v, struct field_pair *variables, size_t n)
+{
+    const struct plan_engine *g = &v->plan->engine;
+    const struct resolved *r = v->r;
+    for (size_t i = 0; i < n && !g->container.image; i++)
+        for (size_t k = 0; k < g->env_count; k++)
+            if (strcmp(g->env[k].name, variables[i].name) == 0 &&
+                device_names_same(r->device, g->env[k].value, r->gpus, r->gpu_count))
+                variables[i].value = g->env[k].value;
+}
+
 static bool open_gpus(struct resolving *v, struct err *e)
 {
     struct resolved *r = v->r;
-    if (!device_open(&v->plan->power, &r->device, e) || !resolve_gpu_names(v->plan, v->arena, r, e))
+    struct gpus_given given;
+    bool named = v->plan->gpu_count > 0;
+    if (!device_open(&v->plan->power, &r->device, e))
         return false;
+    device_given(r->device, (const char *const *)environ, v->arena, &given);
+    if (!take_given(v, &given, e) || !resolve_gpu_names(v->plan, v->arena, r, e))
+        return false;
+    judge_given(v, &given, named);
     struct field_pair *variables = arena_array(v->arena, DEVICE_VARIABLES_MAX, sizeof *variables);
-    size_t n = r->device->ops->environment(r->device->self, r->gpus, r->gpu_count, v->arena, variables);
-    must(n > 0 && n <= DEVICE_VARIABLES_MAX);
+    size_t n = gpu_variables(v, variables);
+    take_plan_choice(v, variables, n);
     r->site = (struct engine_site){.environment = (const char *const *)environ,
                                    .gpu_variables = variables,
                                    .gpu_variable_count = n,
@@ -342,6 +417,8 @@ const char *const *resolved_warnings(const struct resolved *r, struct arena *a, 
         list[n++] = r->set.warnings[i];
     for (size_t i = 0; i < r->preflight.fact_count; i++) {
         const struct rec_fact *f = &r->preflight.facts[i];
+        if (r->preflight.advice[i] && f->outcome != CHECK_FAILED)
+            list[n++] = r->preflight.advice[i];
         if (f->outcome == CHECK_FAILED)
             list[n++] = arena_format(a, "The machine is not in a normal state, %s. Expected: %s. Seen: %s",
                                      loads ? "and what else runs can change what the loads take"

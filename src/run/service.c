@@ -94,6 +94,8 @@ static void on_exited(void *self, int64_t t_ns, int status)
     s->exit_status = status;
     if (!m->leaving) {
         const char *tail = service_log_tail(s), *advice = engine_offline_advice(s->plan, tail, m->arena);
+        if (!advice)
+            advice = engine_gpu_names_advice(s->plan, tail, m->arena);
         stage_fail(m, ERR_ENGINE, "The engine ended by itself with %s %d in the stage \"%s\". %s%s%s",
                    status >= 128 ? "signal" : "exit status", status >= 128 ? status - 128 : status,
                    run_stage_names[m->stage], advice ? advice : "", advice ? " " : "", tail);

@@ -357,6 +357,39 @@ static void offline_words_are_explained(void **state)
         }
 }
 
+/* As the languages that engines are written in complain of a UUID where they read a number; other last words, and other
+ * numbers, are no sign of it. */
+static void numbers_that_an_engine_wants_are_explained(void **state)
+{
+    (void)state;
+    static const char *const complaints[] = {
+        "ValueError: invalid literal for int() with base 10: 'GPU-1234'",
+        "terminate called after throwing an instance of 'std::invalid_argument'\n  what():  stoi: GPU-1234",
+        "strconv.Atoi: parsing \"GPU-1234\": invalid syntax",
+        "ParseIntError { kind: InvalidDigit }: invalid digit found in string: GPU-1234",
+        "error: CUDA_VISIBLE_DEVICES must be a list of integers, not GPU-1234",
+    };
+    static const char *const others[] = {
+        "ValueError: invalid literal for int() with base 10: 'abc'",
+        "CUDA_VISIBLE_DEVICES=GPU-1234\ntorch.OutOfMemoryError: CUDA out of memory.",
+        "",
+    };
+    struct arena a = {0};
+    struct plan p = plan_of((const char *[6]){"vllm", "serve", "org/m"});
+    p.gpus = (const char *[]){"GPU-9999", "GPU-1234"};
+    p.gpu_count = 2;
+    for (size_t i = 0; i < sizeof complaints / sizeof *complaints; i++) {
+        const char *advice = engine_gpu_names_advice(&p, complaints[i], &a);
+        if (!advice || !strstr(advice, "(GPU-1234)") || !strstr(advice, "Set engine.gpu_names: index."))
+            fail_msg("%s: %s", complaints[i], advice ? advice : "nothing");
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_null(engine_gpu_names_advice(&p, others[i], &a));
+    p.engine.gpu_names = GPU_NAMES_INDEX; /* then jtok set no UUID */
+    assert_null(engine_gpu_names_advice(&p, complaints[0], &a));
+    arena_done(&a);
+}
+
 static void gpus_are_counted_from_the_sizes(void **state)
 {
     (void)state;
@@ -395,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_model_may_be_one_file),
         cmocka_unit_test(a_host_may_be_a_socket),
         cmocka_unit_test(offline_words_are_explained),
+        cmocka_unit_test(numbers_that_an_engine_wants_are_explained),
         cmocka_unit_test(gpus_are_counted_from_the_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,10 +52,10 @@ static const char *fault(void *self, uint32_t gpu)
     return "Nothing ever fails here.";
 }
 
-static size_t environment(void *self, const uint32_t *gpus, size_t gpu_count, struct arena *a,
+static size_t environment(void *self, const uint32_t *gpus, size_t gpu_count, enum gpu_names names, struct arena *a,
                           struct field_pair *ret_variables)
 {
-    (void)self;
+    (void)self, (void)names;
     const char *list = "";
     for (size_t i = 0; i < gpu_count; i++)
         list = arena_format(a, "%s%s%u", list, i ? ";" : "", gpus[i]);

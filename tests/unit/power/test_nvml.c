@@ -272,19 +272,22 @@ static void codes_are_mapped(void **state)
     assert_non_null(strstr(nvml_code_text(NVML_NO_PERMISSION), "/dev/nvidia"));
 }
 
-static void a_child_sees_the_gpus_by_uuid(void **state)
+static void a_child_sees_the_gpus_by_uuid_or_number(void **state)
 {
     (void)state;
     struct simulated w;
     struct arena a = {0};
     struct field_pair variables[DEVICE_VARIABLES_MAX];
     world_open(&w, "3", "");
-    size_t n = w.device->ops->environment(w.device->self, (const uint32_t[]){2, 0}, 2, &a, variables);
+    size_t n = w.device->ops->environment(w.device->self, (const uint32_t[]){2, 0}, 2, GPU_NAMES_UUID, &a, variables);
     assert_int_equal(n, 2);
     assert_string_equal(variables[0].name, "CUDA_VISIBLE_DEVICES");
     assert_string_equal(variables[0].value,
                         "GPU-00000002-0000-0000-0000-000000000053,GPU-00000000-0000-0000-0000-000000000051");
     assert_string_equal(variables[1].name, "CUDA_DEVICE_ORDER");
+    assert_string_equal(variables[1].value, "PCI_BUS_ID");
+    w.device->ops->environment(w.device->self, (const uint32_t[]){2, 0}, 2, GPU_NAMES_INDEX, &a, variables);
+    assert_string_equal(variables[0].value, "2,0"); /* of the order that the second variable asks for */
     assert_string_equal(variables[1].value, "PCI_BUS_ID");
     arena_done(&a);
     simulated_close(&w);
@@ -306,12 +309,18 @@ static void a_split_gpu_says_how_to_make_it_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_change_is_read),      cmocka_unit_test(samples_follow_the_steps),
-        cmocka_unit_test(the_buffer_gives_each_sample_once), cmocka_unit_test(a_counter_read_takes_some_ms),
-        cmocka_unit_test(processes_and_memory_are_read),     cmocka_unit_test(a_wrong_stride_is_seen),
-        cmocka_unit_test(a_field_of_zeros_is_not_taken),     cmocka_unit_test(faults_are_told),
-        cmocka_unit_test(no_driver_says_what_to_do),         cmocka_unit_test(codes_are_mapped),
-        cmocka_unit_test(a_child_sees_the_gpus_by_uuid),     cmocka_unit_test(a_split_gpu_says_how_to_make_it_whole),
+        cmocka_unit_test(what_does_not_change_is_read),
+        cmocka_unit_test(samples_follow_the_steps),
+        cmocka_unit_test(the_buffer_gives_each_sample_once),
+        cmocka_unit_test(a_counter_read_takes_some_ms),
+        cmocka_unit_test(processes_and_memory_are_read),
+        cmocka_unit_test(a_wrong_stride_is_seen),
+        cmocka_unit_test(a_field_of_zeros_is_not_taken),
+        cmocka_unit_test(faults_are_told),
+        cmocka_unit_test(no_driver_says_what_to_do),
+        cmocka_unit_test(codes_are_mapped),
+        cmocka_unit_test(a_child_sees_the_gpus_by_uuid_or_number),
+        cmocka_unit_test(a_split_gpu_says_how_to_make_it_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

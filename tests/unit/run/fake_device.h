@@ -50,10 +50,10 @@ static const char *fake_fault(void *self, uint32_t gpu)
     return "The fake GPU was lost.";
 }
 
-static size_t fake_environment(void *self, const uint32_t *gpus, size_t gpu_count, struct arena *a,
-                               struct field_pair *ret_variables)
+static size_t fake_environment(void *self, const uint32_t *gpus, size_t gpu_count, enum gpu_names names,
+                               struct arena *a, struct field_pair *ret_variables)
 {
-    (void)self, (void)gpus, (void)gpu_count, (void)a, (void)ret_variables;
+    (void)self, (void)gpus, (void)gpu_count, (void)names, (void)a, (void)ret_variables;
     return 0;
 }
 

@@ -187,6 +187,94 @@ static void what_fits_nowhere_is_refused(void **state)
     close_made(&c);
 }
 
+/* ---- GPUs ---- */
+
+#define GPU_0 "GPU-00000000-0000-0000-0000-000000000051"
+#define GPU_1 "GPU-00000001-0000-0000-0000-000000000052"
+
+/* What a scheduler gave decides where the plan names nothing; a plan that names others wins, with a warning. */
+static void gpus_are_those_that_were_given(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *given, *named, *gpus; /* null: not set, nothing, refused */
+        bool warned;
+    } cases[] = {
+        {NULL, NULL, GPU_0 "," GPU_1, false},
+        {"1", NULL, GPU_1, false},
+        {GPU_1, NULL, GPU_1, false},
+        {"1,0", NULL, GPU_1 "," GPU_0, false},
+        {"1", "0", GPU_0, true},
+        {"1", "1", GPU_1, false},
+        {"1", "all", GPU_0 "," GPU_1, true},
+        {"0,1", "1", GPU_1, false},
+        {"", NULL, NULL, false},
+        {"", "0", GPU_0, true},
+        {"-1", NULL, NULL, false},
+        {"MIG-1", NULL, NULL, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made_plan c;
+        struct err e = {0};
+        open_made(&c);
+        if (cases[i].given)
+            setenv("CUDA_VISIBLE_DEVICES", cases[i].given, 1);
+        c.plan.gpus = (const char *[]){cases[i].named};
+        c.plan.gpu_count = cases[i].named != NULL;
+        bool good = resolve_made(&c, &e);
+        unsetenv("CUDA_VISIBLE_DEVICES");
+        if (good != (cases[i].gpus != NULL))
+            fail_msg("case %zu: %s", i, e.text);
+        if (!good)
+            assert_non_null(strstr(e.text, "CUDA_VISIBLE_DEVICES"));
+        if (good) {
+            const struct plan *p = c.r.plan;
+            size_t warnings;
+            const char *const *list = resolved_warnings(&c.r, &c.arena, &warnings);
+            const char *all = p->gpu_count == 2 ? arena_format(&c.arena, "%s,%s", p->gpus[0], p->gpus[1]) : p->gpus[0];
+            bool warned = false;
+            for (size_t k = 0; k < warnings; k++)
+                warned = warned || strstr(list[k], "another user may have been given it");
+            assert_string_equal(all, cases[i].gpus);
+            assert_int_equal(warned, cases[i].warned);
+        }
+        close_made(&c);
+    }
+}
+
+/* What the engine gets: UUIDs; numbers on the plan's word, or where the plan's own variable means the same GPUs. */
+static void an_engine_gets_numbers_on_the_plans_word(void **state)
+{
+    (void)state;
+    static const struct {
+        enum gpu_names names;
+        const char *own, *seen; /* engine.env.CUDA_VISIBLE_DEVICES; what the engine sees, null: refused */
+    } cases[] = {
+        {GPU_NAMES_UUID, NULL, GPU_1},  {GPU_NAMES_INDEX, NULL, "1"},    {GPU_NAMES_UUID, "1", "1"},
+        {GPU_NAMES_UUID, GPU_1, GPU_1}, {GPU_NAMES_INDEX, GPU_1, GPU_1}, {GPU_NAMES_UUID, "0", NULL},
+        {GPU_NAMES_UUID, "0,1", NULL},  {GPU_NAMES_INDEX, "", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made_plan c;
+        struct err e = {0};
+        open_made(&c);
+        c.plan.gpus = (const char *[]){"1"};
+        c.plan.gpu_count = 1;
+        c.plan.engine.gpu_names = cases[i].names;
+        struct field_pair own = {"CUDA_VISIBLE_DEVICES", cases[i].own};
+        c.plan.engine.env = &own;
+        c.plan.engine.env_count = cases[i].own != NULL;
+        bool good = resolve_made(&c, &e);
+        if (good != (cases[i].seen != NULL))
+            fail_msg("case %zu: %s", i, e.text);
+        if (good)
+            assert_string_equal(c.r.site.gpu_variables[0].value, cases[i].seen);
+        else
+            assert_non_null(strstr(e.text, "the run's GPUs are those of the plan"));
+        close_made(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +283,8 @@ int main(void)
         cmocka_unit_test(a_word_is_a_path_as_a_shell_would_have_it),
         cmocka_unit_test(a_signal_ends_it),
         cmocka_unit_test(what_fits_nowhere_is_refused),
+        cmocka_unit_test(gpus_are_those_that_were_given),
+        cmocka_unit_test(an_engine_gets_numbers_on_the_plans_word),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
