@@ -168,19 +168,19 @@ static void an_image_that_is_not_here(void **state)
 
 /* ---- podman ---- */
 
-#define IMAGE "jtok-test-sim"
-
 /* An image of the engine alone, and options under which this machine's podman runs one; false: it can't. */
-static bool has_podman(struct life *l)
+static bool has_podman(struct life *l, const char *image)
 {
     life_file(l, "containers.conf",
               "[engine]\nruntime=\"runc\"\n[containers]\n"
               "default_ulimits=[\"nofile=4096:4096\",\"nproc=1000:1000\"]\n");
     setenv("CONTAINERS_CONF", arena_format(&l->arena, "%s/containers.conf", l->scratch), 1);
-    return system("command -v podman >/dev/null && tar c -C " JTOK_BIN " sim-engine-static 2>/dev/null | "
-                  "timeout 30 podman import - " IMAGE " >/dev/null 2>&1 && "
-                  "timeout 30 podman run --rm --network=host --entrypoint=/sim-engine-static " IMAGE " --version "
-                  ">/dev/null 2>&1; [ $? -ne 125 -a $? -ne 127 ]") == 0;
+    return system(arena_format(&l->arena,
+                               "command -v podman >/dev/null && tar c -C " JTOK_BIN " sim-engine-static 2>/dev/null | "
+                               "timeout 30 podman import - %s >/dev/null 2>&1 && "
+                               "timeout 30 podman run --rm --network=host --entrypoint=/sim-engine-static %s --version "
+                               ">/dev/null 2>&1; [ $? -ne 125 -a $? -ne 127 ]",
+                               image, image)) == 0;
 }
 
 static void podman_ways(bool kill_it)
@@ -188,7 +188,8 @@ static void podman_ways(bool kill_it)
     struct scene s = {0};
     struct life *l = &s.life;
     life_open(l);
-    if (!has_podman(l)) {
+    const char *image = arena_format(&l->arena, "jtok-test-%d", (int)getpid());
+    if (!has_podman(l, image)) {
         print_message("skipped: podman does not run a container here\n");
         life_close(l);
         return;
@@ -200,7 +201,7 @@ static void podman_ways(bool kill_it)
                                    "--format",
                                    "none",
                                    "--set",
-                                   "engine.container.image=" IMAGE,
+                                   arena_format(&l->arena, "engine.container.image=%s", image),
                                    "--set",
                                    "engine.container.runtime=podman",
                                    "--set",
@@ -222,6 +223,7 @@ static void podman_ways(bool kill_it)
         check_life(l);
     clock_sleep_until_ns(clock_now_ns() + 2000000000); /* the removal */
     assert_int_equal(system("[ -z \"$(podman ps --all --quiet --filter label=jtok.owner)\" ]"), 0);
+    assert_int_equal(system(arena_format(&l->arena, "timeout 30 podman rmi --force %s >/dev/null 2>&1", image)), 0);
     life_close(l);
 }
 
