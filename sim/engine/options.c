@@ -37,6 +37,7 @@ static const struct option_row rows[] = {
     {"--api-server-count", INTEGER, AT(api_servers), 1, 64},
     {"--tokenizer-worker-num", INTEGER, AT(api_servers), 1, 64},
     {"--max-num-seqs", INTEGER, AT(max_running), 1, 1 << 20},
+    {"--max-running-requests", INTEGER, AT(max_running), 1, 1 << 20},
     {"--parallel", INTEGER, AT(max_running), 1, 1 << 20},
     {"--max-num-batched-tokens", INTEGER, AT(batched_tokens), 1, 1 << 24},
     {"--tensor-parallel-size", INTEGER, AT(tensor_parallel), 1, SIM_GPUS_MAX},

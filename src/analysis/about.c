@@ -56,6 +56,12 @@ static struct said revision_said(const struct records *r)
     return first_said(list, COUNT(list));
 }
 
+static struct said thinking_said(const struct records *r)
+{
+    const struct said list[] = {{"plan", r->plan.requests.thinking}, {"engine", seen(r, "identity.thinking")}};
+    return first_said(list, COUNT(list));
+}
+
 static double parameters_of(const struct records *r, const char **ret_source)
 {
     const char *counted = seen(r, "snapshot.parameters");
@@ -115,6 +121,7 @@ struct result_about about_of(const struct records *r, struct arena *a)
                                  .engine = plan_engine_name(p),
                                  .engine_version = version.value,
                                  .precision = precision.value,
+                                 .thinking = thinking_said(r).value,
                                  .total_parameters = parameters,
                                  .model_source = model.source,
                                  .revision_source = revision.source,

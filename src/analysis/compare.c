@@ -633,6 +633,9 @@ void compare_anyway(const struct compare_run *x, size_t n, const struct compare_
         return;
     }
     ret->notes.count = 0;
+    struct sentences unsaid = {0}; /* of environments: no reason to compare or not */
+    if (x[0].plan && y[0].plan)
+        compare_differences(&x[0], &y[0], a, &ret->differences, &unsaid);
     if (!result_has_loads(run_at(&c, 0)) || !result_has_loads(run_at(&c, n)))
         put_rows(&c);
     put_loads(&c);

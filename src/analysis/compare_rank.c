@@ -178,7 +178,8 @@ struct ranker {
 static bool same_subject(const struct result *x, const struct result *y)
 {
     return strcmp(text_of(x->about.model), text_of(y->about.model)) == 0 &&
-           strcmp(text_of(x->about.engine), text_of(y->about.engine)) == 0;
+           strcmp(text_of(x->about.engine), text_of(y->about.engine)) == 0 &&
+           strcmp(text_of(x->about.thinking), text_of(y->about.thinking)) == 0;
 }
 
 static const struct compare_run *first_formal(const struct ranker *k)
@@ -312,6 +313,7 @@ static void add_entry(struct ranker *k, size_t first)
     *e = (struct ranking_entry){.ids = ids,
                                 .id_count = count ? count : all,
                                 .model = text_of(head->about.model),
+                                .thinking = head->about.thinking,
                                 .total_parameters = head->about.total_parameters,
                                 .n = (int64_t)count,
                                 .why = count ? NULL : excluded};
@@ -384,6 +386,7 @@ void rank_runs(const struct compare_run *runs, size_t n, struct arena *a, struct
 static const struct field ranking_entry_fields[] = {
     TEXTS_AS("runs", ranking_entry, ids, id_count, "The runs in the mean; of a model without a formal run, its runs."),
     TEXT(ranking_entry, model, "Its model."),
+    TEXT(ranking_entry, thinking, "What was asked of a model that thinks; null: nothing.", FLAGS(FIELD_OMIT_ABSENT)),
     TEXT(ranking_entry, engine, "Engine and version."),
     F64(ranking_entry, total_parameters, "Of the model; null: unknown."),
     I64(ranking_entry, n, "Runs in the mean; 0: none is formal."),

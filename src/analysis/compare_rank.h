@@ -27,6 +27,7 @@ struct ranking_entry {
     const char **ids; /* of the runs in the mean; of a model without a formal run, its runs */
     size_t id_count;
     const char *model, *engine;
+    const char *thinking; /* what was asked of it, or how its server was set; null: nobody says */
     double total_parameters;
     int64_t n;                          /* runs in the mean; 0: none is formal */
     struct quantity steady, lifecycle;  /* J/token */

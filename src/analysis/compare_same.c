@@ -680,6 +680,20 @@ static void add_difference(struct plans *p, const char *key, const char *x, cons
     out->items[out->count++] = (struct plan_difference){key, text_of(x), text_of(y)};
 }
 
+/* What a setting is, without who says it: "on (default)" and "on (command)". */
+static bool same_setting(const char *x, const char *y)
+{
+    const char *end_x = strrchr(x, '('), *end_y = strrchr(y, '(');
+    size_t n = end_x ? (size_t)(end_x - x) : strlen(x), m = end_y ? (size_t)(end_y - y) : strlen(y);
+    return n == m && memcmp(x, y, n) == 0;
+}
+
+/* What holds of each setting follows from the command; it is told where both plans state it. */
+static bool is_said_elsewhere(const char *path, const char *x, const char *y)
+{
+    return begins(path, "engine.in_force.") && (!*x || !*y || same_setting(x, y));
+}
+
 static void compare_leaf(struct plans *p, const char *path, const char *x, const char *y)
 {
     if (begins(path, "engine.command.") || is_place(p, path) || !differ(p, x, y))
@@ -687,7 +701,8 @@ static void compare_leaf(struct plans *p, const char *path, const char *x, const
     /* A digest that one plan lacks, where another one shows that the weights are the same. */
     if (p->same_snapshot && begins(path, "model.snapshot_") && (!*x || !*y))
         return;
-    add_difference(p, path, x, y);
+    if (!is_said_elsewhere(path, x, y))
+        add_difference(p, path, x, y);
 }
 
 /* A document may hold null where a word belongs. */

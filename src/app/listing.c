@@ -28,6 +28,7 @@ static const struct field listed_run_fields[] = {
     F64(listed_run, high_w, "Of the one that has the most.", UNIT("W")),
     F64(listed_run, energy_j, "Of a command.", UNIT("J")),
     F64(listed_run, duration_s, "Of a command.", UNIT("s")),
+    TEXT(listed_run, thinking, "What was asked of a model that thinks; null: nothing."),
 };
 const struct schema listed_run_schema = SCHEMA(listed_run, "A run of a listing.");
 
@@ -105,6 +106,7 @@ static void take_result(struct listed_run *l, const struct result *r, struct are
 {
     l->verdict = verdict_text(r, a);
     l->model = r->about.model;
+    l->thinking = r->about.thinking;
     l->engine = with_version(r->about.engine, r->about.engine_version, a);
     l->simulated = l->simulated || r->about.simulated;
     l->formal = r->metrics.formal_j_per_token;
@@ -136,6 +138,7 @@ static void take_documents(struct listed_run *l, const struct archive_entry *x, 
     l->verdict = without_result(x);
     l->object = plan_object(&x->plan);
     l->model = x->plan.model.id;
+    l->thinking = x->plan.requests.thinking;
     l->engine = with_version(plan_engine_name(&x->plan), x->run.engine_version, a);
     l->simulated = x->run.gpu_simulated || x->run.engine_simulated || x->plan.engine.simulated;
 }

@@ -10,6 +10,7 @@
 
 struct listed_run {
     const char *id, *model, *engine; /* null: not recorded */
+    const char *thinking;            /* what was asked of a model that thinks; null: nothing */
     const char *verdict;             /* "formal", "valid", "excluded: CODE and 2 more", "not sealed" */
     bool simulated;
     enum run_object object;                    /* absent: not recorded */

@@ -47,8 +47,8 @@ static bool take_loads(struct call *call, struct plan *plan, struct err *e)
 static bool take_window(struct call *call, struct plan *plan, struct err *e)
 {
     static const char *const sending[] = {
-        "--concurrency", "--rate",  "--arrivals", "--burstiness",   "--trace",         "--loads",        "--slo",
-        "--requests",    "--count", "--snapshot", "--input-tokens", "--prefix-tokens", "--output-tokens"};
+        "--concurrency", "--rate",  "--arrivals", "--burstiness",   "--trace",         "--loads",         "--slo",
+        "--requests",    "--count", "--snapshot", "--input-tokens", "--prefix-tokens", "--output-tokens", "--thinking"};
     const char *how_long = ((const struct attach_choices *)call->options)->load.how_long;
     for (size_t i = 0; i < sizeof sending / sizeof *sending; i++)
         if (args_given(call->command, call->args, sending[i]))

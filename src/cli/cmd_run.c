@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/engines.h"
 #include "cli/life.h"
 #include "cli/load_args.h"
 #include "cli/plan_args.h"
@@ -8,6 +9,7 @@ struct run_choices {
     struct life_options life;
     struct load_choices load;
     bool despite_preflight;
+    const char *engines;
 };
 
 static const struct option run_rows[] = {
@@ -21,8 +23,12 @@ static const struct option run_rows[] = {
             "prompts need it, unless --for is given."},
     WORK_OPTIONS,
     LOAD_OPTIONS(run_choices),
-    {"--engine", 0, "KIND", .plan_key = "engine.kind",
-     .doc = "Kind of engine, where openai is any server with that API; found from the command unless given."},
+    {"--engine", 0, "KIND",
+     .field =
+         TEXT(run_choices, engines,
+              "Kind of engine, where openai is any server with that API; found from the command unless given. With "
+              "--dry-run several, joined by commas: what the plan's settings become for each, and what differs.",
+              .names = engine_kind_names)},
     {"--name", 0, "TEXT", .plan_key = "name", .doc = "Label for people; it becomes part of the folder's name."},
     {"--despite-preflight", 0, NULL,
      .field =
@@ -30,13 +36,36 @@ static const struct option run_rows[] = {
     LIFE_OPTIONS(run_choices),
 };
 
+/* One engine of --engine is the plan's; several can only be looked at. */
+static bool take_engine(const struct run_choices *o, struct arena *a, struct plan *plan,
+                        enum engine_kind ret_kinds[ENGINE_KIND_COUNT], size_t *ret_n, struct err *e)
+{
+    *ret_n = 0;
+    if (o->engines && !engines_read(o->engines, a, ret_kinds, ret_n, e))
+        return false;
+    if (*ret_n > 1 && !o->life.dry_run)
+        return err_set(e, ERR_USAGE,
+                       "A run is of one engine. Add --dry-run to see what differs between them, and then run each by "
+                       "itself: --engine %s, --engine %s.",
+                       engine_kind_names[ret_kinds[0]], engine_kind_names[ret_kinds[1]]);
+    if (*ret_n)
+        plan->engine.kind = ret_kinds[0];
+    return true;
+}
+
 static bool run_run(struct call *call, struct err *e)
 {
     const struct run_choices *o = call->options;
     struct plan *plan = arena_alloc(call->arena, sizeof *plan);
+    enum engine_kind kinds[ENGINE_KIND_COUNT];
+    size_t n;
     struct life life = {.plan = plan, .options = &o->life, .despite_preflight = o->despite_preflight};
     if (!plan_args_make(call->command, call->args, call->arena, plan, &life.plan_source, e))
         return false;
+    if (!take_engine(o, call->arena, plan, kinds, &n, e))
+        return false;
+    if (n > 1)
+        return engines_show(plan, kinds, n, call->arena, call->out, e);
     if (!load_args_apply(&o->load, args_given(call->command, call->args, "--count"), call->arena, plan, e))
         return false;
     call->code = life_run(&life, call->arena);
@@ -71,6 +100,7 @@ const struct command cmd_run = {
                "jtok run --gpus 0 --input-tokens 1024 --output-tokens 128..512 -n 500 -- \\\n"
                "    vllm serve meta-llama/Llama-3.1-8B-Instruct\n"
                "jtok run plan.yaml --set requests.count=200\n"
+               "jtok run settings.yaml --engine vllm,sglang --dry-run\n"
                "jtok run plan.yaml --loads concurrency=1,8,64,burst --for 60s \\\n"
                "    --slo ttft=2s,tpot=50ms",
     .exits = EXIT_BIT(EXIT_EXCLUDED) | EXIT_BIT(EXIT_PLAN) | EXIT_BIT(EXIT_DEVICE) | EXIT_BIT(EXIT_BUSY) |

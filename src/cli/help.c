@@ -39,7 +39,7 @@ static const struct field *field_of(const struct option *o)
 const char *const *help_option_names(const struct option *o)
 {
     const struct field *f = field_of(o);
-    return f && f->type == FIELD_ENUM ? f->names : NULL;
+    return f ? f->names : NULL; /* of a text: each of several that it lists */
 }
 
 void help_put_names(const char *const *names, int preset, struct buf *out)

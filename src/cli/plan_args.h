@@ -18,6 +18,8 @@ extern const char *const plan_random_with[], *const plan_forced_with[];
      .plan_with = plan_random_with,                                                                                    \
      .doc = "Send random prompts of exactly so many tokens each, as token ids, in place of a file: N, LEAST..MOST, "   \
             "normal:MEAN,SD or lognormal:MEDIAN,SIGMA, the last two with bounds as in normal:1024,200,16..4096."},     \
+        {"--thinking", 0, "KIND", .plan_key = "engine.settings.thinking",                                              \
+         .doc = "What requests ask of a model that thinks before it answers: off, on, low, medium or high."},          \
         {"--prefix-tokens", 0, "N", .plan_key = "requests.random.prefix_tokens",                                       \
          .doc = "Of random prompts: so many tokens at the start are the same in all of them."},                        \
     {                                                                                                                  \

@@ -7,21 +7,40 @@
 /* Keys that begin so would be passed over. */
 struct passed_over {
     const char *beginning;
-    bool with_load; /* with requests of jtok's own, too */
+    bool with_load;  /* with requests of jtok's own, too */
+    const char *but; /* null: all of them */
 };
 static const struct passed_over passed_over[] = {
-    {"requests", false},       {"loads", false},        {"slo", false},         {"engine.command", true},
-    {"engine.host", true},     {"engine.port", true},   {"engine.env", true},   {"engine.kind", true},
-    {"method.baseline", true}, {"method.warmup", true}, {"method.hold", true},  {"method.release", true},
-    {"limits.ready_s", true},  {"limits.stop_s", true}, {"engine.image", true},
+    {"requests", false, NULL},
+    {"loads", false, NULL},
+    {"slo", false, NULL},
+    {"engine.command", true, NULL},
+    {"engine.host", true, NULL},
+    {"engine.port", true, NULL},
+    {"engine.env", true, NULL},
+    {"engine.kind", true, NULL},
+    {"engine.settings", true, "engine.settings.thinking"},
+    {"engine.settings.thinking", false, NULL},
+    {"engine.image", true, NULL},
+    {"method.baseline", true, NULL},
+    {"method.warmup", true, NULL},
+    {"method.hold", true, NULL},
+    {"method.release", true, NULL},
+    {"limits.ready_s", true, NULL},
+    {"limits.stop_s", true, NULL},
 };
+
+static bool is_passed_over(const struct passed_over *o, const char *setting, enum run_object object)
+{
+    return span_starts(span_of(setting), o->beginning) && (o->with_load || object == OBJECT_WATCH) &&
+           !(o->but && span_starts(span_of(setting), o->but));
+}
 
 static void refuse_keys(const struct args *args, enum run_object object, struct problems *p)
 {
     for (size_t i = 0; i < args->many.count; i++)
         for (size_t k = 0; k < sizeof passed_over / sizeof *passed_over; k++)
-            if (span_starts(span_of(args->many.items[i]), passed_over[k].beginning) &&
-                (passed_over[k].with_load || object == OBJECT_WATCH))
+            if (is_passed_over(&passed_over[k], args->many.items[i], object))
                 problems_add_at(p, NULL, 0, 0, NULL,
                                 "--set %.*s: The service runs already%s, so this key has no meaning here. Leave it "
                                 "out.",

@@ -217,6 +217,8 @@ static const char *boards_text(const struct comparison *c)
 static void put_subject(const struct comparison *c, const struct result *first, struct arena *a, struct buf *out)
 {
     const char *text = arena_format(a, "on %s", boards_text(c));
+    if (first->about.thinking)
+        text = arena_format(a, "(thinking %s) %s", first->about.thinking, text);
     if (ENUM_ABSENT(c->object))
         text = arena_format(a, "%s %s, scenario %s; output tokens differ by %.1f %%", first->about.model, text,
                             first->about.scenario, 100 * c->tokens_difference.value);
@@ -317,11 +319,20 @@ static void put_all(const struct comparison *c, struct arena *a, struct buf *out
 
 /* ---- the page ---- */
 
+static void put_differences(const struct comparison *c, struct arena *a, struct buf *out)
+{
+    for (size_t i = 0; i < c->differences.count; i++)
+        show_item(arena_format(a, "The plans differ in %s: \"%s\" and \"%s\".", c->differences.items[i].key,
+                               c->differences.items[i].a, c->differences.items[i].b),
+                  out);
+}
+
 static void put_anyway(const struct comparison *c, struct arena *a, struct buf *out)
 {
     put_banner(c, out);
     put_all(c, a, out);
     buf_str(out, "\n  ± is the instrument's own uncertainty. [ ]: not fit for use.\n");
+    put_differences(c, a, out);
 }
 
 void text_comparison(const struct comparison *c, const struct run_list *x, const struct run_list *y, struct arena *a,
@@ -346,8 +357,5 @@ void text_comparison(const struct comparison *c, const struct run_list *x, const
     else
         put_chance(c, a, out);
     sides_put_items(&c->notes, out);
-    for (size_t i = 0; i < c->differences.count; i++)
-        show_item(arena_format(a, "The plans differ in %s: \"%s\" and \"%s\".", c->differences.items[i].key,
-                               c->differences.items[i].a, c->differences.items[i].b),
-                  out);
+    put_differences(c, a, out);
 }

@@ -23,7 +23,8 @@ static const char *subject_of(const struct listed_run *l, struct arena *a)
     const char *simulated = l->simulated ? "SIMULATED " : "";
     if (l->object == OBJECT_STAT)
         return arena_format(a, "%scommands", simulated);
-    return utf8_line(a, arena_format(a, "%s%s on %s", simulated, name_of(l->model), name_of(l->engine)));
+    const char *thinking = l->thinking ? arena_format(a, ", thinking %s,", l->thinking) : "";
+    return utf8_line(a, arena_format(a, "%s%s%s on %s", simulated, name_of(l->model), thinking, name_of(l->engine)));
 }
 
 static const char *value_text(const struct quantity *q, struct arena *a)

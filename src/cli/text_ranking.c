@@ -44,7 +44,7 @@ static void put_group(const struct ranking *k, const char *caveat, struct arena 
         table_cell(&t, rank_text(a, m->steady_rank));
         table_cell(&t, number_text_instrument(a, &m->steady));
         table_fmt(&t, "%lld", (long long)m->n);
-        table_cell(&t, m->model);
+        table_cell(&t, m->thinking ? arena_format(a, "%s, thinking %s", m->model, m->thinking) : m->model);
         table_cell(&t, m->engine);
         table_cell(&t, parameters_text(a, m->total_parameters));
     }

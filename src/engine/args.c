@@ -56,8 +56,7 @@ const char *engine_option_name(const struct engine *g, enum argument sets)
     return NULL;
 }
 
-/* Whole numbers, and vLLM's 25.6k (thousands), 32K (1024s), likewise m, M, g, G. */
-static int64_t read_count(const char *text)
+int64_t argument_count(const char *text)
 {
     size_t n = strlen(text);
     double scale = 1, value;
@@ -110,7 +109,7 @@ static void take_argument(struct command *c, enum argument sets, const char *val
         break;
     case ARGUMENT_PORT:
         c->has_port = true;
-        c->port = is_placeholder(value) ? ABSENT_I64 : read_count(value);
+        c->port = is_placeholder(value) ? ABSENT_I64 : argument_count(value);
         break;
     case ARGUMENT_UDS:
         c->uds = value;
@@ -122,16 +121,16 @@ static void take_argument(struct command *c, enum argument sets, const char *val
         take_repository(c, value, a);
         break;
     case ARGUMENT_CONTEXT:
-        c->context_length = read_count(value);
+        c->context_length = argument_count(value);
         break;
     case ARGUMENT_TENSOR:
-        c->tensor_parallel = read_count(value);
+        c->tensor_parallel = argument_count(value);
         break;
     case ARGUMENT_PIPELINE:
-        c->pipeline_parallel = read_count(value);
+        c->pipeline_parallel = argument_count(value);
         break;
     case ARGUMENT_DATA:
-        c->data_parallel = read_count(value);
+        c->data_parallel = argument_count(value);
         break;
     case ARGUMENT_DTYPE:
         c->dtype = strcmp(value, "auto") == 0 ? NULL : value;
@@ -219,4 +218,33 @@ struct command command_read(const struct plan *p, struct arena *a)
     }
     must(c.served_count <= sizeof c.served / sizeof *c.served);
     return c;
+}
+
+/* Is a word this option, which has no row in the table? */
+static bool is_named(const struct engine *g, const char *word, const char *option, const char **ret_value)
+{
+    const char *equals = word[0] == '-' ? strchr(word, '=') : NULL;
+    size_t n = equals ? (size_t)(equals - word) : strlen(word);
+    *ret_value = equals ? equals + 1 : NULL;
+    return option_is(word, n, option) || (g->abbreviates && abbreviates(word, n, option));
+}
+
+const char *command_option(const struct plan *p, const char *option, bool takes_value, struct arena *a, size_t *ret_at)
+{
+    must(a && option);
+    const struct engine *g = engine_of(p);
+    const struct engine_option *known = find_option(g, option, strlen(option)), *o;
+    struct command_words w = command_words(p, a);
+    const char *last = NULL, *value;
+    size_t first = 0;
+    command_engine(&w, &first);
+    for (size_t i = first; i < w.n; i++) {
+        bool is = known ? (o = option_of(g, w.list[i], &value)) && o->sets == known->sets
+                        : is_named(g, w.list[i], option, &value);
+        if (!is || (takes_value && !value && i + 1 == w.n))
+            continue;
+        *ret_at = i;
+        last = value ? value : takes_value ? w.list[++i] : "";
+    }
+    return last;
 }

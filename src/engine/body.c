@@ -162,6 +162,8 @@ void engine_put_body(const struct plan *p, const struct engine_request *r, struc
         put_extra(r->extra, &w);
     if (!r->plain && p->requests.extra_body)
         put_extra(span_of(p->requests.extra_body), &w);
+    if (!r->plain && p->requests.thinking_body)
+        put_extra(span_of(p->requests.thinking_body), &w);
     json_put_object_end(&w);
 }
 

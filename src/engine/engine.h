@@ -39,6 +39,39 @@ enum engine_kind engine_kind_of(const struct plan *p);
  * error that names both values. */
 bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e);
 
+/* Makes a plan's command whole, before engine_complete_plan: a plan without one gets its kind's own words, the model
+ * (model.snapshot, else model.id) and what switches metrics on; what engine.settings asks for and the command does not
+ * say is added to it as the engine's own options (settings.c; of 1 and more GPUs also what engine.tensor_parallel and
+ * its like say). A command's own words count; *ret_notes (null-terminated, of the arena) has a sentence for each that
+ * says otherwise, and for each setting that this engine has no option for. False: there is no command and none can be
+ * made, or the settings can't be added. A plan with a command and no settings stays as it is. */
+bool engine_make_command(struct plan *p, struct arena *a, const char *const **ret_notes, struct err *e);
+
+/* What holds of each setting of a completed plan, into engine.in_force: the command's word, else the default of the
+ * version that jtok knows (in_force "defaults_of"), else "not known". Nothing of a server that jtok knows no options
+ * of. */
+void engine_state_settings(struct plan *p, struct arena *a);
+
+/* The value in a text of in_force, without who says it. */
+struct span engine_setting_value(const char *text);
+
+/* What of a chat template decides on thinking. */
+struct engine_template {
+    bool known;                                       /* it could be read */
+    bool enable_thinking, thinking, reasoning_effort; /* variables that it asks for */
+};
+
+/* Reads a chat template: variables within {{ }} and {% %}, not members of others and not in quotes. O(bytes). */
+struct engine_template engine_read_template(struct span text);
+
+/* Turns engine.settings.thinking into members of each request's body (requests.thinking_body): chat_template_kwargs by
+ * the name that the template has (both where it could not be read), reasoning_effort for an effort, and the engine's
+ * own member for a limit of tokens. *ret_note: a sentence for people before the start; null: none. False: the template
+ * or the engine can't do it, or requests.extra_body sets the same. Where the plan says nothing, what extra_body says in
+ * chat_template_kwargs is taken as its word. */
+bool engine_set_thinking(struct plan *p, const struct engine_template *t, struct arena *a, const char **ret_note,
+                         struct err *e);
+
 /* Can jtok choose the port, because the command or a variable of engine.env has {port}, or the command lacks a port and
  * the engine takes one as an option? Also of an uncompleted plan. */
 bool engine_port_is_free(const struct plan *p);

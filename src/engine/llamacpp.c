@@ -23,6 +23,25 @@ static const struct engine_option options[] = {
     {NULL, ARGUMENT_MODEL},
 };
 
+static const char *const formats[][2] = {{"bfloat16", "bf16"}, {"float16", "f16"}, {"float32", "f32"}, {NULL, NULL}};
+
+/* Its builds change daily, so no defaults are stated but those that its documentation of 2026 gives. */
+static const struct engine_setting settings[] = {
+    {SETTING_CONTEXT, FORM_SLOTS, "--ctx-size", NULL, NULL, NULL, NULL},
+    {SETTING_CONTEXT, FORM_SLOTS, "-c", NULL, NULL, NULL, NULL},
+    {SETTING_KV_DTYPE, FORM_BOTH, "--cache-type-k", "--cache-type-v", "float16", formats, NULL},
+    {SETTING_KV_DTYPE, FORM_BOTH, "-ctk", "-ctv", NULL, formats, NULL},
+    {SETTING_MAX_RUNNING, FORM_VALUE, "--parallel", NULL, NULL, NULL, NULL},
+    {SETTING_MAX_RUNNING, FORM_VALUE, "-np", NULL, NULL, NULL, NULL},
+    {SETTING_PREFIX_CACHE, FORM_SWITCH, "--cache-prompt", "--no-cache-prompt", "on", NULL, NULL},
+    {SETTING_PREFILL_TOKENS, FORM_VALUE, "--batch-size", NULL, "2048", NULL, "of prompts and answers a step"},
+    {SETTING_PREFILL_TOKENS, FORM_VALUE, "-b", NULL, NULL, NULL, NULL},
+    {SETTING_SEED, FORM_VALUE, "--seed", NULL, "drawn anew by each start", NULL, NULL},
+    {SETTING_SEED, FORM_VALUE, "-s", NULL, NULL, NULL, NULL},
+    {SETTING_COUNT, FORM_VALUE, NULL, NULL, NULL, NULL, NULL},
+};
+static const char *const launch[] = {"llama-server", NULL};
+
 static const char *const process_names[] = {"llama-server", NULL};
 static const char *const key_options[] = {"--api-key", NULL};
 static const char *const key_variables[] = {"LLAMA_API_KEY", NULL};
@@ -96,6 +115,9 @@ const struct engine engine_llamacpp = {
     .options = options,
     .takes_address = true,
     .socket_option = "--host", /* a path that ends in .sock */
+    .launch = launch,
+    .metrics_option = "--metrics",
+    .settings = settings,
     .key_options = key_options,
     .key_variables = key_variables,
     .variables = variables,

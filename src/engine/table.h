@@ -82,6 +82,34 @@ struct command command_read(const struct plan *p, struct arena *a);
 /* The spelling of an option of this engine, for errors and launches; null: it has none. */
 const char *engine_option_name(const struct engine *g, enum argument sets);
 
+/* Whole numbers, and vLLM's 25.6k (thousands), 32K (1024s), likewise m, M, g, G; ABSENT_I64: neither. */
+int64_t argument_count(const char *text);
+
+/* What the last word of this option says in a plan's command, in any of its spellings (*ret_at: its place): its value,
+ * "" of one that takes none; null: it is not there. Of the plan or the arena. O(words x options). */
+const char *command_option(const struct plan *p, const char *option, bool takes_value, struct arena *a, size_t *ret_at);
+
+/* ---- settings ---- */
+
+/* How an engine's command says a setting. */
+enum setting_form {
+    FORM_VALUE,   /* OPTION VALUE */
+    FORM_SWITCH,  /* OPTION is on, OFF is off; null: nothing says so, as it is without a word */
+    FORM_EXPERTS, /* OPTION: over all GPUs of tensor and data parallel, or over none */
+    FORM_SLOTS,   /* OPTION VALUE: of all requests that run at once together */
+    FORM_BOTH,    /* OPTION VALUE, and OFF VALUE, another option that means the same of another part */
+};
+
+/* One setting. `off` may be an option with its value: "--size=-1". */
+struct engine_setting {
+    enum plan_setting setting;
+    enum setting_form form;
+    const char *option, *off;
+    const char *preset;            /* what it is without a word, in settings_version; null: not known */
+    const char *const (*words)[2]; /* values that it calls otherwise: {ours, its own}, ends with null; null: none */
+    const char *sense;             /* what stands behind the value where engines mean different things by it; null */
+};
+
 /* ---- environment ---- */
 
 struct engine_variable {
@@ -216,8 +244,12 @@ struct engine {
     bool takes_address;                  /* host, port, socket and served name are added where the command lacks them */
     const char *socket_option;           /* of a Unix socket's path; null: it can't listen on one */
     bool states_sizes;                   /* a parallel size that the command does not state is 1 */
-    const char *const *key_options;      /* of the key that it asks its clients for, as `--x KEY` or `--x=KEY` */
-    const char *const *key_variables;    /* the same as an environment variable */
+    const char *const *launch;           /* the words that start it, without a model; null: jtok can't make a command */
+    const char *metrics_option;          /* without which it has no /metrics */
+    const struct engine_setting *settings; /* ends with SETTING_COUNT */
+    const char *settings_version;          /* the version whose options and defaults these are */
+    const char *const *key_options;        /* of the key that it asks its clients for, as `--x KEY` or `--x=KEY` */
+    const char *const *key_variables;      /* the same as an environment variable */
 
     /* The environment, of every launch: a variable that an engine does not know harms nobody. */
     const struct engine_variable *caches;       /* NAME, folder below the run's cold cache */
@@ -227,6 +259,8 @@ struct engine {
     /* Requests. */
     bool forces_lengths; /* known to keep to an exact length when it is asked to */
     void (*put_length)(const struct engine_request *r, struct json_writer *w); /* members that force it */
+
+    const char *thinking_limit; /* the member that limits the tokens of thinking; null: it has none */
 
     /* Answers. */
     const char *health_path;                 /* asked until it is ready */

@@ -24,6 +24,31 @@ static const struct engine_option options[] = {
     {NULL, ARGUMENT_MODEL},
 };
 
+/* Of 0.24.0: vllm/engine/arg_utils.py (get_batch_defaults), vllm/config/cache.py, model.py, compilation.py, and the
+ * recorded start on an H200 (1024 requests, 8192 tokens a step, graphs up to 512). */
+static const struct engine_setting settings[] = {
+    {SETTING_CONTEXT, FORM_VALUE, "--max-model-len", NULL, "the model's own", NULL, NULL},
+    {SETTING_TENSOR, FORM_VALUE, "--tensor-parallel-size", NULL, "1", NULL, NULL},
+    {SETTING_PIPELINE, FORM_VALUE, "--pipeline-parallel-size", NULL, "1", NULL, NULL},
+    {SETTING_DATA, FORM_VALUE, "--data-parallel-size", NULL, "1", NULL, NULL},
+    {SETTING_EXPERT, FORM_EXPERTS, "--enable-expert-parallel", NULL, "1", NULL, NULL},
+    {SETTING_DTYPE, FORM_VALUE, "--dtype", NULL, "the model's own", NULL, NULL},
+    {SETTING_QUANTIZATION, FORM_VALUE, "--quantization", NULL, "the model's own", NULL, NULL},
+    {SETTING_KV_DTYPE, FORM_VALUE, "--kv-cache-dtype", NULL, "the model's own", NULL, NULL},
+    {SETTING_MEMORY, FORM_VALUE, "--gpu-memory-utilization", NULL, "0.92", NULL, "of the GPU for all that it uses"},
+    {SETTING_MAX_RUNNING, FORM_VALUE, "--max-num-seqs", NULL,
+     "1024 on GPUs of 70 GiB or more but the A100, 256 on others", NULL, NULL},
+    {SETTING_PREFIX_CACHE, FORM_SWITCH, "--enable-prefix-caching", "--no-enable-prefix-caching", "on", NULL, NULL},
+    {SETTING_CHUNKED_PREFILL, FORM_SWITCH, "--enable-chunked-prefill", "--no-enable-chunked-prefill", "on", NULL, NULL},
+    {SETTING_PREFILL_TOKENS, FORM_VALUE, "--max-num-batched-tokens", NULL,
+     "8192 on GPUs of 70 GiB or more but the A100, 2048 on others", NULL, "of prompts and answers a step"},
+    {SETTING_FRONT_ENDS, FORM_VALUE, "--api-server-count", NULL, "1", NULL, NULL},
+    {SETTING_SEED, FORM_VALUE, "--seed", NULL, "0", NULL, NULL},
+    {SETTING_GRAPHS, FORM_VALUE, "--max-cudagraph-capture-size", NULL, "twice max_running, 512 at most", NULL, NULL},
+    {SETTING_COUNT, FORM_VALUE, NULL, NULL, NULL, NULL, NULL},
+};
+static const char *const launch[] = {"vllm", "serve", NULL};
+
 static const struct engine_start starts[] = {
     {"vllm", "serve"},
     {"-m", "vllm.entrypoints."},
@@ -175,12 +200,16 @@ const struct engine engine_vllm = {
     .takes_address = true,
     .socket_option = "--uds",
     .states_sizes = true,
+    .launch = launch,
+    .settings = settings,
+    .settings_version = "0.24.0",
     .key_options = key_options,
     .key_variables = key_variables,
     .caches = caches,
     .variables = variables,
     .forces_lengths = true,
     .put_length = put_length_min_tokens,
+    .thinking_limit = "thinking_token_budget",
     .health_path = "/health",
     .metrics_path = "/metrics",
     .questions = questions,

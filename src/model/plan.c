@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/must.h"
 #include "schema/table.h"
+#include "schema/visit.h"
 
 #define ENGINE_NAME(KIND, name, keeps_count, doc) #name,
 const char *const engine_kind_names[] = {ENGINE_KINDS(ENGINE_NAME) NULL};
@@ -28,6 +29,15 @@ const char *const input_kind_names[INPUT_LOGNORMAL + 2] = {[INPUT_NONE] = "none"
                                                            [INPUT_LOGNORMAL] = "lognormal"};
 const char *const connect_kind_names[CONNECT_WITH_REQUEST + 2] = {
     [CONNECT_AHEAD] = "ahead", [CONNECT_WITH_REQUEST] = "with_request"};
+
+#define SETTING_NAME(NAME, name) #name,
+const char *const plan_setting_names[] = {PLAN_SETTINGS(SETTING_NAME) NULL};
+const char *const switch_setting_names[SWITCH_ON + 2] = {[SWITCH_OFF] = "off", [SWITCH_ON] = "on"};
+const char *const thinking_kind_names[THINKING_HIGH + 2] = {[THINKING_OFF] = "off",
+                                                            [THINKING_ON] = "on",
+                                                            [THINKING_LOW] = "low",
+                                                            [THINKING_MEDIUM] = "medium",
+                                                            [THINKING_HIGH] = "high"};
 
 #define EXACT 9007199254740992.0 /* 2^53: every whole number up to it survives as a JSON number */
 
@@ -78,17 +88,59 @@ static const struct schema plan_container_schema = SCHEMA(plan_container, "The c
 
 const char *const gpu_names_names[GPU_NAMES_INDEX + 2] = {[GPU_NAMES_UUID] = "uuid", [GPU_NAMES_INDEX] = "index"};
 
+/* In the order of enum plan_setting; thinking is no option of an engine's command, but part of each request. */
+static const struct field plan_settings_fields[] = {
+    I64(plan_settings, context_length, "Most tokens of a request, prompt and answer; null: the model's own.",
+        UNIT("tokens"), RANGE(1, 1e9)),
+    I64(plan_settings, tensor_parallel, "GPUs that share each layer; null: 1.", UNIT("GPUs"), RANGE(1, 1024)),
+    I64(plan_settings, pipeline_parallel, "Groups of layers, each on GPUs of its own; null: 1.", UNIT("GPUs"),
+        RANGE(1, 1024)),
+    I64(plan_settings, data_parallel, "Copies of the model; null: 1.", UNIT("GPUs"), RANGE(1, 1024)),
+    I64(plan_settings, expert_parallel, "GPUs that share the experts of a layer; null: 1.", UNIT("GPUs"),
+        RANGE(1, 1024)),
+    TEXT(plan_settings, dtype, "Number format that the model computes in, such as bfloat16; null: the model's own."),
+    TEXT(plan_settings, quantization, "Method that the weights are quantized by, such as fp8; null: the model's own."),
+    TEXT(plan_settings, kv_cache_dtype, "Number format of the KV cache, such as fp8_e4m3; null: the engine's choice."),
+    F64(plan_settings, memory_share,
+        "Share of a GPU's memory for the engine. vLLM counts all that it uses, SGLang weights and KV cache alone.",
+        RANGE(0.01, 1)),
+    I64(plan_settings, max_running, "Most requests that run at once.", UNIT("requests"), RANGE(1, 1e6)),
+    ENUM(plan_settings, prefix_cache, switch_setting, "Keep the KV cache of prompts for later requests.",
+         FLAGS(FIELD_OPEN)),
+    ENUM(plan_settings, chunked_prefill, switch_setting, "Read long prompts in parts, between the steps of others.",
+         FLAGS(FIELD_OPEN)),
+    I64(plan_settings, prefill_tokens,
+        "Tokens of such a part. vLLM's number is that of a whole step, the tokens that are generated among them.",
+        UNIT("tokens"), RANGE(1, 1e7)),
+    I64(plan_settings, front_ends, "Processes that take requests and turn text into tokens.", RANGE(1, 1024)),
+    I64(plan_settings, seed, "Seed of the engine's own random numbers.", RANGE(0, EXACT)),
+    ENUM(plan_settings, thinking, thinking_kind,
+         "What each request asks of a model that thinks before it answers, by its chat template: off, on, or an effort "
+         "(low, medium, high); null: nothing is asked.",
+         FLAGS(FIELD_OPEN)),
+    I64(plan_settings, thinking_tokens, "Most tokens that a request may think for, where the engine can limit it.",
+        UNIT("tokens"), RANGE(1, 1e7)),
+};
+static const struct schema plan_settings_schema =
+    SCHEMA(plan_settings, "How the engine is set up, in the same words for every engine.");
+
 static const struct field plan_engine_fields[] = {
     ENUM(plan_engine, kind, engine_kind,
          "What the engine is; null: found from the command, and openai where it names no engine that jtok "
          "knows." ENGINE_KINDS(ENGINE_DOC),
          FLAGS(FIELD_OPEN)),
     TEXTS(plan_engine, command, command_count,
-          "Program and arguments that start the engine: a list, or one text that is split into words as a shell does.",
-          FLAGS(FIELD_REQUIRED)),
+          "Program and arguments that start the engine: a list, or one text that is split into words as a shell does; "
+          "null: made from kind, model and settings."),
     MAP(plan_engine, env, env_count,
         "Environment variables that the engine gets on top of jtok's own; secret values are never stored.",
         FLAGS(FIELD_SECRET_VALUES)),
+    OBJECT(plan_engine, settings, plan_settings,
+           "How the engine is set up, in the same words for every engine; what the command does not say is added to "
+           "it."),
+    MAP(plan_engine, in_force, in_force_count,
+        "What each setting is, and who says it: the command, or the engine's default in the version that jtok knows.",
+        FLAGS(FIELD_RESOLVED)),
     OBJECT(plan_engine, container, plan_container,
            "The container that the command runs in, if any; a command that begins with docker run or podman run is "
            "taken apart into the same."),
@@ -196,6 +248,10 @@ static const struct field plan_requests_fields[] = {
          "ahead: all connections are open before the first request; with_request: each connects as it is sent.",
          DEFAULT(CONNECT_AHEAD)),
     TEXT(plan_requests, extra_body, "A JSON object that is merged into each request's body; null: none."),
+    TEXT(plan_requests, thinking, "What is asked of a model that thinks: off, on, an effort, a limit; null: nothing.",
+         FLAGS(FIELD_RESOLVED | FIELD_OMIT_ABSENT)),
+    TEXT(plan_requests, thinking_body, "Members of each request's body that carry engine.settings.thinking.",
+         FLAGS(FIELD_RESOLVED | FIELD_OMIT_ABSENT)),
 };
 static const struct schema plan_requests_schema = SCHEMA(plan_requests, "The formal requests.");
 
@@ -353,6 +409,41 @@ struct plan_limits plan_limits_default(void)
 const char *plan_engine_name(const struct plan *p)
 {
     return ENUM_ABSENT(p->engine.kind) ? NULL : engine_kind_names[p->engine.kind];
+}
+
+const char *plan_setting_text(const struct plan *p, enum plan_setting setting, struct arena *a)
+{
+    must(p && a && setting < SETTING_COUNT);
+    struct slot slot;
+    struct buf text = {0};
+    const char *copy = NULL;
+    if (slot_find(&plan_settings_schema, &p->engine.settings, span_of(plan_setting_names[setting]), &slot) &&
+        !slot_is_absent(&slot)) {
+        slot_put(&slot, &text);
+        copy = arena_copy(a, text.p, text.n);
+    }
+    buf_done(&text);
+    return copy;
+}
+
+bool plan_has_settings(const struct plan *p)
+{
+    struct arena a = {0};
+    bool any = false;
+    for (int i = 0; i < SETTING_COUNT && !any; i++)
+        any = plan_setting_text(p, (enum plan_setting)i, &a) != NULL;
+    arena_done(&a);
+    return any;
+}
+
+const char *plan_thinking_text(const struct plan *p, struct arena *a)
+{
+    const struct plan_settings *s = &p->engine.settings;
+    bool limited = s->thinking_tokens != ABSENT_I64;
+    const char *kind = ENUM_ABSENT(s->thinking) ? "on" : thinking_kind_names[s->thinking];
+    if (limited)
+        return arena_format(a, "%s, %lld tokens at most", kind, (long long)s->thinking_tokens);
+    return ENUM_ABSENT(s->thinking) ? NULL : kind;
 }
 
 enum run_object plan_object(const struct plan *p)

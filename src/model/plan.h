@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/arena.h"
 #include "model/engines.h"
 #include "schema/schema.h"
 
@@ -27,6 +28,46 @@ enum input_kind { INPUT_NONE, INPUT_FIXED, INPUT_UNIFORM, INPUT_NORMAL, INPUT_LO
 enum connect_kind { CONNECT_AHEAD, CONNECT_WITH_REQUEST };
 extern const char *const api_kind_names[3], *const length_kind_names[7], *const connect_kind_names[3];
 extern const char *const input_kind_names[6];
+
+/* What an engine is set to, in no engine's own words: each engine's options are in its row (src/engine/table.h). The
+ * first ones are the keys of engine.settings; what stands behind them has a default that is worth knowing, and no key
+ * of a plan. */
+#define PLAN_SETTINGS(ROW)                                                                                             \
+    ROW(CONTEXT, context_length)                                                                                       \
+    ROW(TENSOR, tensor_parallel)                                                                                       \
+    ROW(PIPELINE, pipeline_parallel)                                                                                   \
+    ROW(DATA, data_parallel)                                                                                           \
+    ROW(EXPERT, expert_parallel)                                                                                       \
+    ROW(DTYPE, dtype)                                                                                                  \
+    ROW(QUANTIZATION, quantization)                                                                                    \
+    ROW(KV_DTYPE, kv_cache_dtype)                                                                                      \
+    ROW(MEMORY, memory_share)                                                                                          \
+    ROW(MAX_RUNNING, max_running)                                                                                      \
+    ROW(PREFIX_CACHE, prefix_cache)                                                                                    \
+    ROW(CHUNKED_PREFILL, chunked_prefill)                                                                              \
+    ROW(PREFILL_TOKENS, prefill_tokens)                                                                                \
+    ROW(FRONT_ENDS, front_ends)                                                                                        \
+    ROW(SEED, seed)                                                                                                    \
+    ROW(GRAPHS, graph_requests)
+#define PLAN_SETTING_ENUMERATOR(NAME, name) SETTING_##NAME,
+enum plan_setting { PLAN_SETTINGS(PLAN_SETTING_ENUMERATOR) SETTING_COUNT };
+extern const char *const plan_setting_names[SETTING_COUNT + 1];
+
+enum switch_setting { SWITCH_OFF, SWITCH_ON };
+enum thinking_kind { THINKING_OFF, THINKING_ON, THINKING_LOW, THINKING_MEDIUM, THINKING_HIGH };
+extern const char *const switch_setting_names[3], *const thinking_kind_names[6];
+
+struct plan_settings {
+    int64_t context_length;
+    int64_t tensor_parallel, pipeline_parallel, data_parallel, expert_parallel;
+    const char *dtype, *quantization, *kv_cache_dtype;
+    double memory_share;
+    int64_t max_running;
+    enum switch_setting prefix_cache, chunked_prefill;
+    int64_t prefill_tokens, front_ends, seed;
+    enum thinking_kind thinking;
+    int64_t thinking_tokens;
+};
 
 struct plan_model {
     const char *id, *revision, *precision;
@@ -64,6 +105,9 @@ struct plan_engine {
     struct plan_container container;
     const char **command;
     size_t command_count;
+    struct plan_settings settings;
+    struct field_pair *in_force; /* resolved: each setting, its value, and who says it */
+    size_t in_force_count;
     struct field_pair *env;
     size_t env_count;
     const char *version, *image_digest;
@@ -112,6 +156,8 @@ struct plan_requests {
     bool continuous_usage;
     enum connect_kind connect;
     const char *extra_body;
+    const char *thinking;      /* resolved: what is asked of a model that thinks, in words; null: nothing is */
+    const char *thinking_body; /* resolved: members that carry engine.settings.thinking, a JSON object; null: none */
 };
 
 struct plan_load {
@@ -204,6 +250,16 @@ struct plan_limits plan_limits_default(void);
 
 /* The name of the engine's kind; null: it is not stated. Of known kinds only: others don't pass the plan's reader. */
 const char *plan_engine_name(const struct plan *p);
+
+/* What engine.settings says of one setting, as text in the arena; null: nothing. */
+const char *plan_setting_text(const struct plan *p, enum plan_setting setting, struct arena *a);
+
+/* Is anything but the thinking of requests set under engine.settings? */
+bool plan_has_settings(const struct plan *p);
+
+/* The thinking that the plan asks for, in words: "off", "on, 2048 tokens at most"; of the arena. Null: it does not
+ * say. */
+const char *plan_thinking_text(const struct plan *p, struct arena *a);
 
 /* What the run looks at; an older plan does not say: a life. */
 enum run_object plan_object(const struct plan *p);

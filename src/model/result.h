@@ -470,6 +470,7 @@ struct result_about {
     const char *records_method_id, *records_jtok_version;
     const char *name, *scenario, *model, *revision, *engine, *engine_version;
     const char *precision; /* "bf16", "fp8", ...; null: nobody says */
+    const char *thinking;  /* what requests ask of a model that thinks, else how the server is set; null: nobody says */
     double total_parameters;
     /* "plan", "engine", "snapshot" or "analyze": who says it; null: nobody */
     const char *model_source, *revision_source, *precision_source, *engine_version_source, *total_parameters_source;

@@ -53,6 +53,8 @@ static void put_title(struct report *p)
     buf_fmt(p->out, "\n  run       %s\n", report_or(p, r->about.run_id, "without id"));
     buf_fmt(p->out, "  model     %s%s%s\n", report_or(p, r->about.model, "not recorded"),
             r->about.revision ? ", revision " : "", report_or(p, r->about.revision, ""));
+    if (r->about.thinking)
+        buf_fmt(p->out, "  thinking  %s\n", report_or(p, r->about.thinking, ""));
     buf_fmt(p->out, "  engine    %s %s on %s\n", report_or(p, r->about.engine, "not recorded"),
             report_or(p, r->about.engine_version, "(version not recorded)"),
             report_or(p, result_gpus_text(r, &p->arena), ""));

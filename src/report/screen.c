@@ -118,10 +118,12 @@ static void put_identity(struct screen *s)
     struct report *p = &s->p;
     struct arena *a = &p->arena;
     screen_text(
-        s, arena_format(a, "  %s%s%s on %s %s", columns_cut(a, report_or(p, r->about.model, "model not recorded"), 32),
-                        r->about.precision ? ", " : "", columns_cut(a, report_or(p, r->about.precision, ""), 10),
-                        columns_cut(a, report_or(p, r->about.engine, "an engine not recorded"), 22),
-                        columns_cut(a, report_or(p, r->about.engine_version, ""), 16)));
+        s,
+        arena_format(a, "  %s%s%s%s%s on %s %s", columns_cut(a, report_or(p, r->about.model, "model not recorded"), 32),
+                     r->about.precision ? ", " : "", columns_cut(a, report_or(p, r->about.precision, ""), 10),
+                     r->about.thinking ? ", thinking " : "", columns_cut(a, report_or(p, r->about.thinking, ""), 24),
+                     columns_cut(a, report_or(p, r->about.engine, "an engine not recorded"), 22),
+                     columns_cut(a, report_or(p, r->about.engine_version, ""), 16)));
     if (r->loads.object == OBJECT_WATCH) {
         screen_text(s, arena_format(a, "  %s, under its users' load",
                                     columns_cut(a, report_or(p, result_gpus_text(r, a), "GPUs not recorded"), 30)));

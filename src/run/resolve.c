@@ -16,6 +16,7 @@
 #include "rules/tick.h"
 #include "run/container.h"
 #include "run/gpu_check.h"
+#include "run/template.h"
 #include "run/vocabulary.h"
 #include "store/plan_yaml.h"
 #include "store/random_prompts.h"
@@ -67,6 +68,9 @@ static bool resolve_requests(struct resolving *v, struct err *e)
     if (!engine_check_extra_body(v->plan, e))
         return false;
     bool random = plan_is_random(v->plan);
+    struct engine_template known = template_read(v->plan, v->arena);
+    if (!engine_set_thinking(v->plan, &known, v->arena, &v->r->thinking_note, e))
+        return false;
     if (random && !resolve_vocabulary(v, e))
         return false;
     struct stat st;
@@ -410,8 +414,14 @@ double resolved_load_s(const struct resolved *r, size_t number)
 
 const char *const *resolved_warnings(const struct resolved *r, struct arena *a, size_t *ret_count)
 {
-    const char **list = arena_array(a, r->preflight.fact_count + r->set.warning_count + 1, sizeof *list);
-    size_t n = 0;
+    size_t n = 0, notes = 0;
+    while (r->setting_notes && r->setting_notes[notes])
+        notes++;
+    const char **list = arena_array(a, r->preflight.fact_count + r->set.warning_count + notes + 2, sizeof *list);
+    for (size_t i = 0; i < notes; i++)
+        list[n++] = r->setting_notes[i];
+    if (r->thinking_note)
+        list[n++] = r->thinking_note;
     bool loads = plan_has_loads(r->plan); /* of them METHOD section 11 asks no normal state before */
     for (size_t i = 0; i < r->set.warning_count; i++)
         list[n++] = r->set.warnings[i];
@@ -474,12 +484,14 @@ static bool resolve_texts(struct resolving *v, struct err *e)
 {
     struct problems problems;
     problems_init(&problems, v->arena, NULL);
-    if (!container_resolve(&v->r->preflight, v->plan, e))
+    if (!container_resolve(&v->r->preflight, v->plan, e) ||
+        !engine_make_command(v->plan, v->arena, &v->r->setting_notes, e))
         return false;
     if (!v->plan->engine.container.own_entrypoint)
         make_paths_absolute(v);
     if (!engine_complete_plan(v->plan, v->arena, e))
         return false;
+    engine_state_settings(v->plan, v->arena);
     plan_check(v->plan, &problems);
     if (!problems_none(&problems, ERR_PLAN, e) || !resolve_requests(v, e) || !resolve_loads(v, e) ||
         !signals_none(v->o->signals, e))

@@ -61,6 +61,12 @@ static const char *hub_snapshot(const struct plan *p, struct arena *a)
     return arena_format(a, "%s/snapshots/%s", model, commit ? commit : revision);
 }
 
+const char *vocabulary_folder(const struct plan *p, struct arena *a)
+{
+    must(a);
+    return p->model.snapshot ? p->model.snapshot : hub_snapshot(p, a);
+}
+
 /* ---- what it says ---- */
 
 static void read_file(struct model_vocabulary *v, const char *folder, const char *name, struct arena *a)
@@ -106,7 +112,7 @@ bool vocabulary_resolve(struct plan *p, struct arena *a, struct err *e)
 {
     must(plan_is_random(p) && a && e);
     static const char *const files[] = {"config.json", "generation_config.json", "tokenizer_config.json"};
-    const char *folder = p->model.snapshot ? p->model.snapshot : hub_snapshot(p, a);
+    const char *folder = vocabulary_folder(p, a);
     struct model_vocabulary v = {.size = ABSENT_I64};
     for (size_t i = 0; folder && i < sizeof files / sizeof *files; i++)
         read_file(&v, folder, files[i], a);

@@ -14,4 +14,8 @@
  * is known, or the plan's is larger than the model's. */
 bool vocabulary_resolve(struct plan *p, struct arena *a, struct err *e);
 
+/* The folder with the files of a plan's model: its snapshot, else the model's in the hub's cache, found as above and
+ * perhaps not there; of the arena. Null: the plan does not say. */
+const char *vocabulary_folder(const struct plan *p, struct arena *a);
+
 #endif

@@ -93,6 +93,18 @@ static void check_extra_body(const char *text, struct problems *p)
         problems_add(p, "requests.extra_body", "It must be a JSON object, for example '{\"top_k\": 20}'.");
 }
 
+static void check_settings(const struct plan *plan, struct problems *p)
+{
+    const struct plan_settings *s = &plan->engine.settings;
+    if (!ENUM_ABSENT(s->chunked_prefill) && s->chunked_prefill == SWITCH_OFF && s->prefill_tokens != ABSENT_I64)
+        problems_add(p, "engine.settings.prefill_tokens",
+                     "Not used where chunked_prefill is off. Leave one of them out.");
+    if (!ENUM_ABSENT(s->thinking) && s->thinking != THINKING_ON && s->thinking_tokens != ABSENT_I64)
+        problems_add(p, "engine.settings.thinking_tokens",
+                     "Not used with thinking: %s. Leave it out, or set thinking to on.",
+                     thinking_kind_names[s->thinking]);
+}
+
 /* Keys that a default fills and that nothing can do without. */
 static void check_not_null(const struct plan *plan, struct problems *p)
 {
@@ -149,6 +161,11 @@ static void check_required(const struct plan *plan, struct problems *p)
         found.engine.command_count = found.gpu_count = 1;
     }
     schema_check_required(&plan_schema, &found, p);
+    if (found.engine.command_count == 0)
+        problems_add(
+            p, "engine.command",
+            "Missing: the program and arguments that start the engine. jtok makes them from engine.kind and the "
+            "model, if both are there.");
 }
 
 void plan_check(const struct plan *plan, struct problems *p)
@@ -158,6 +175,7 @@ void plan_check(const struct plan *plan, struct problems *p)
     check_not_null(plan, p);
     check_path("engine.health_path", plan->engine.health_path, false, p);
     check_path("engine.metrics_path", plan->engine.metrics_path, true, p);
+    check_settings(plan, p);
     check_lengths(&plan->requests.lengths, p);
     random_prompts_check(plan, p);
     check_extra_body(plan->requests.extra_body, p);

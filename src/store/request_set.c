@@ -158,7 +158,8 @@ static bool plan_sets(const struct plan_requests *r, struct span name)
         return true;
     if ((span_is(name, "ignore_eos") || span_is(name, "min_tokens")) && r->lengths.ignore_eos)
         return true;
-    return r->extra_body && json_member(span_of(r->extra_body), name).n;
+    return (r->extra_body && json_member(span_of(r->extra_body), name).n) ||
+           (r->thinking_body && json_member(span_of(r->thinking_body), name).n);
 }
 
 /* ---- faults ---- */

@@ -43,6 +43,8 @@ static void put_body(const struct plan_requests *r, struct span own, struct buf 
         buf_byte(&members, ',');
     if (r->extra_body && put_inside(&members, span_of(r->extra_body)))
         buf_byte(&members, ',');
+    if (r->thinking_body && put_inside(&members, span_of(r->thinking_body)))
+        buf_byte(&members, ',');
     if (members.p[members.n - 1] == ',')
         members.n--;
     buf_byte(&members, '}');

@@ -7,7 +7,8 @@
  *
  *     api         "chat" or "completions"
  *     body        all further members of the request's body that change what is asked: temperature, top_p and seed of
- * the plan, requests.extra_body (the thinking setting in chat_template_kwargs is one of them), and the line's own; of
+ * the plan, requests.extra_body, what asks for the thinking of engine.settings (chat_template_kwargs,
+ *                 reasoning_effort, thinking_token_budget), and the line's own; of
  * one name the one that is sent forced      is the answer to have exactly max_tokens? (false without max_tokens)
  *     max_tokens  the request's, or null
  *     messages    with the chat API: the list; a prompt is one user message

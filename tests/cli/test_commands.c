@@ -615,9 +615,39 @@ static void a_changed_file_is_found(void **state)
     has(&b->out, "marks.csv");
 }
 
+/* Several engines of one plan: their commands and what differs, with nothing of the machine looked at. */
+static void engines_are_shown_side_by_side(void **state)
+{
+    struct bench *b = *state;
+    struct err e = {0};
+    const char *plan = arena_format(&b->a, "%s/settings.yaml", b->root);
+    assert_ok(file_write_new(plan,
+                             span_of("model: {id: org/model}\nengine: {settings: {max_running: 64, prefix_cache: off, "
+                                     "front_ends: 2}}\n"),
+                             &e),
+              e);
+    assert_int_equal(CALL(b, cmd_run, plan, "--engine", "vllm,sglang", "--dry-run"), EXIT_OK);
+    has(&b->out, "vllm serve org/model --max-num-seqs 64 --no-enable-prefix-caching \\\n");
+    has(&b->out, "--max-running-requests 64 --disable-radix-cache");
+    has(&b->out, "  memory_share\n    vllm     0.92, of the GPU");
+    assert_null(strstr(buf_text(&b->out), "  max_running\n"));
+    assert_null(strstr(buf_text(&b->out), "  prefix_cache\n"));
+    assert_int_equal(CALL(b, cmd_run, plan, "--engine", "llamacpp, vllm", "--dry-run"), EXIT_OK);
+    has(&b->out, "engine.settings.front_ends (2) can't be had from llamacpp");
+    has(&b->out, "llamacpp 2 (asked for, and not to be had)");
+    assert_int_equal(CALL(b, cmd_run, plan, "--engine", "vllm,sglang"), EXIT_USAGE);
+    has(&b->err, "Add --dry-run");
+    assert_int_equal(CALL(b, cmd_run, plan, "--engine", "vllm,sglag", "--dry-run"), EXIT_USAGE);
+    has(&b->err, "Did you mean sglang?");
+    assert_int_equal(CALL(b, cmd_run, plan, "--engine", "vllm,vllm", "--dry-run"), EXIT_USAGE);
+    assert_int_equal(CALL(b, cmd_run, plan, "--engine", "vllm,openai", "--dry-run"), EXIT_PLAN);
+    has(&b->err, "openai: ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engines_are_shown_side_by_side),
         cmocka_unit_test(a_formal_run_verifies),
         cmocka_unit_test(a_real_run_is_proven),
         cmocka_unit_test(reports_come_in_every_format),

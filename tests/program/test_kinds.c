@@ -1,6 +1,7 @@
 /* Whole lives of each kind of engine on its simulated twin; vLLM's are in the other files. */
 #include "check.h"
 
+#include <sys/stat.h>
 #include "cli/exit.h"
 #include "program/harness.h"
 
@@ -117,12 +118,84 @@ static void metrics_that_are_off_are_told(void **state)
     }
 }
 
+/* A program of an engine's own name that is its twin; `words`: a shell's, from its arguments to the twin's. */
+static void put_twin(struct life *l, const char *name, const char *flavour, const char *words)
+{
+    life_file(l, name,
+              arena_format(&l->arena,
+                           "#!/bin/sh\n%s\nexec %s/jtok-sim-engine \"$@\" --flavour %s --sim-start-s 0.5 "
+                           "--sim-release-s 0.3 --sim-metrics-every-s 0\n",
+                           words, JTOK_BIN, flavour));
+    assert_int_equal(chmod(arena_format(&l->arena, "%s/%s", l->scratch, name), 0700), 0);
+}
+
+static const char *in_force(const struct plan *p, const char *name)
+{
+    for (size_t i = 0; i < p->engine.in_force_count; i++)
+        if (strcmp(p->engine.in_force[i].name, name) == 0)
+            return p->engine.in_force[i].value;
+    return "nothing";
+}
+
+static const char *live_by_settings(struct life *l, const char *plan, const char *kind)
+{
+    const char *path = arena_format(&l->arena, "PATH=%s:/usr/bin:/bin", l->scratch);
+    int code = life_run(l, ARGS("run", "--engine", kind, plan), ARGS(path), 90);
+    if (code != EXIT_EXCLUDED) /* method_shortened */
+        print_error("%s\n%s\n", l->err, l->out);
+    assert_int_equal(code, EXIT_EXCLUDED);
+    return arena_text(&l->arena, l->folder);
+}
+
+/* One plan of settings, without a command: the twins of two engines run from it, what was set is verified by what each
+ * says of itself, the same was asked of both, and a comparison names what they don't have alike. */
+static void one_plan_of_settings_runs_two_engines(void **state)
+{
+    (void)state;
+    struct life l;
+    life_open(&l);
+    put_twin(&l, "vllm", "vllm", "");
+    put_twin(&l, "python3", "sglang", "shift 3; set -- serve \"$@\""); /* -m MODULE --model-path */
+    life_file(&l, "prompts.jsonl", "{\"prompt\":\"one\"}\n{\"prompt\":\"two\"}\n");
+    life_file(
+        &l, "plan.yaml",
+        arena_format(&l.arena,
+                     "model: {id: simulated/model, precision: bf16}\n"
+                     "engine: {simulated: true, settings: {context_length: 2048, max_running: 32, prefix_cache: off, "
+                     "thinking: off}}\n"
+                     "power: {library: %s/libnvidia-ml.so.1}\n"
+                     "method: {baseline_s: 1, baseline_wait_s: 2, hold_s: 0.5, grid_s: 0.25, release_wait_s: 20}\n"
+                     "runs: %s/runs\n"
+                     "requests: {file: %s/prompts.jsonl, lengths: {kind: fixed, tokens: 16, ignore_eos: true}}\n",
+                     JTOK_BIN, l.scratch, l.scratch));
+    const char *plan = arena_format(&l.arena, "%s/plan.yaml", l.scratch), *folders[2], *work[2];
+    static const char *const kinds[] = {"vllm", "sglang"};
+    for (int i = 0; i < 2; i++) {
+        folders[i] = live_by_settings(&l, plan, kinds[i]);
+        const struct records *r = life_records(&l);
+        assert_whole(life_result(&l), CHECK_PASSED);
+        assert_verified(r, "identity.context_length");
+        assert_verified(r, "identity.prefix_cache");
+        assert_string_equal(in_force(&r->plan, "max_running"), "32 (command)");
+        assert_string_equal(life_result(&l)->about.thinking, "off");
+        work[i] = arena_text(&l.arena, r->plan.requests.work_sha256);
+        assert_non_null(strstr(l.err, "chat template can't be read here"));
+    }
+    assert_string_equal(work[0], work[1]);
+    life_run(&l, ARGS("compare", "--anyway", folders[0], folders[1]), NULL, 20);
+    assert_non_null(strstr(l.out, "engine.in_force.memory_share"));
+    assert_null(strstr(l.out, "engine.in_force.max_running"));
+    assert_null(strstr(l.out, "engine.in_force.prefix_cache"));
+    life_close(&l);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sglang_waits_for_its_own_requests),
         cmocka_unit_test(llamacpp_is_a_kind),
         cmocka_unit_test(metrics_that_are_off_are_told),
+        cmocka_unit_test(one_plan_of_settings_runs_two_engines),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -137,7 +137,8 @@ static bool is_place(const char *key)
                                          "attach.pid",
                                          "attach.gpus_stated",
                                          "attach.for_s",
-                                         "engine.container.name"};
+                                         "engine.container.name",
+                                         "engine.in_force"}; /* told where both have it */
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (strcmp(key, places[i]) == 0)
             return true;
@@ -670,6 +671,29 @@ static void settings_that_differ_are_shown(void **state)
     assert_int_equal(t->f.notes.count, before + 1);
 }
 
+/* What holds of a setting is told where both plans state it and it differs, whoever says it. */
+static void settings_in_force_are_told_by_their_values(void **state)
+{
+    struct two *t = *state;
+    struct field_pair x[] = {{"prefix_cache", "on (default)"},
+                             {"seed", "0 (default)"},
+                             {"max_running", "64 (command)"},
+                             {"front_ends", "1 (default)"},
+                             {"memory_share", "not known"}};
+    struct field_pair y[] = {{"prefix_cache", "on (command)"},
+                             {"seed", "drawn anew by each start (default)"},
+                             {"max_running", "64 of (some) (command)"},
+                             {"memory_share", "not known"}};
+    t->x->plan.engine.in_force = x;
+    t->x->plan.engine.in_force_count = sizeof x / sizeof *x;
+    t->y->plan.engine.in_force = y;
+    t->y->plan.engine.in_force_count = sizeof y / sizeof *y;
+    differences(t);
+    assert_int_equal(t->d.count, 2);
+    assert_string_equal(t->d.items[0].key, "engine.in_force.seed");
+    assert_string_equal(t->d.items[1].key, "engine.in_force.max_running");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -690,6 +714,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_order_of_boards_does_not_count, setup, teardown),
         cmocka_unit_test_setup_teardown(host_driver_and_cpu_are_shown, setup, teardown),
         cmocka_unit_test_setup_teardown(settings_that_differ_are_shown, setup, teardown),
+        cmocka_unit_test_setup_teardown(settings_in_force_are_told_by_their_values, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
