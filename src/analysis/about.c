@@ -14,51 +14,51 @@ static const char *seen(const struct records *r, const char *name)
 }
 
 /* A value and who says it. */
-struct said {
+struct sourced_value {
     const char *source, *value;
 };
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 /* The first of them that says anything; both null: none does. */
-static struct said first_said(const struct said *list, size_t n)
+static struct sourced_value first_said(const struct sourced_value *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i].value && list[i].value[0])
             return list[i];
-    return (struct said){0};
+    return (struct sourced_value){0};
 }
 
-static struct said model_said(const struct records *r)
+static struct sourced_value model_said(const struct records *r)
 {
-    const struct said list[] = {{"plan", r->plan.model.id}, {"snapshot", seen(r, "snapshot.model_id")}};
+    const struct sourced_value list[] = {{"plan", r->plan.model.id}, {"snapshot", seen(r, "snapshot.model_id")}};
     return first_said(list, COUNT(list));
 }
 
-static struct said precision_said(const struct records *r)
+static struct sourced_value precision_said(const struct records *r)
 {
-    const struct said list[] = {{"plan", r->plan.model.precision},
-                                {"engine", seen(r, "identity.precision")},
-                                {"snapshot", seen(r, "snapshot.precision")}};
+    const struct sourced_value list[] = {{"plan", r->plan.model.precision},
+                                         {"engine", seen(r, "identity.precision")},
+                                         {"snapshot", seen(r, "snapshot.precision")}};
     return first_said(list, COUNT(list));
 }
 
-static struct said version_said(const struct records *r)
+static struct sourced_value version_said(const struct records *r)
 {
-    const struct said list[] = {
+    const struct sourced_value list[] = {
         {"engine", r->run.engine_version}, {"engine", seen(r, "identity.version")}, {"plan", r->plan.engine.version}};
     return first_said(list, COUNT(list));
 }
 
-static struct said revision_said(const struct records *r)
+static struct sourced_value revision_said(const struct records *r)
 {
-    const struct said list[] = {{"plan", r->plan.model.revision}, {"engine", seen(r, "identity.revision")}};
+    const struct sourced_value list[] = {{"plan", r->plan.model.revision}, {"engine", seen(r, "identity.revision")}};
     return first_said(list, COUNT(list));
 }
 
-static struct said thinking_said(const struct records *r)
+static struct sourced_value thinking_said(const struct records *r)
 {
-    const struct said list[] = {{"plan", r->plan.requests.thinking}, {"engine", seen(r, "identity.thinking")}};
+    const struct sourced_value list[] = {{"plan", r->plan.requests.thinking}, {"engine", seen(r, "identity.thinking")}};
     return first_said(list, COUNT(list));
 }
 
@@ -101,8 +101,8 @@ static struct result_identity *identity_of(const struct records *r, struct arena
 struct result_about about_of(const struct records *r, struct arena *a)
 {
     const struct plan *p = &r->plan;
-    const struct said model = model_said(r), precision = precision_said(r), version = version_said(r);
-    const struct said revision = revision_said(r);
+    const struct sourced_value model = model_said(r), precision = precision_said(r), version = version_said(r);
+    const struct sourced_value revision = revision_said(r);
     const char *parameters_source;
     double parameters = parameters_of(r, &parameters_source);
     size_t identity_count;
@@ -114,6 +114,8 @@ struct result_about about_of(const struct records *r, struct arena *a)
                                  .jtok_version = JTOK_VERSION,
                                  .records_method_id = r->run.method_id,
                                  .records_jtok_version = r->run.jtok_version,
+                                 .decisions = method_decisions,
+                                 .decision_count = method_decision_count,
                                  .name = p->name,
                                  .scenario = p->scenario ? p->scenario : p->requests.file,
                                  .model = model.value,

@@ -23,13 +23,13 @@ static bool is_within(const struct rec_metrics *m, int64_t from_ns, int64_t to_n
 }
 
 /* Running and waiting together, as the readings have it: their number, sum and sum of squares. */
-struct gauge {
+struct gauge_sums {
     double n, sum, squares;
 };
 
-static struct gauge gauge_over(const struct records *r, int64_t from_ns, int64_t to_ns)
+static struct gauge_sums gauge_over(const struct records *r, int64_t from_ns, int64_t to_ns)
 {
-    struct gauge g = {0};
+    struct gauge_sums g = {0};
     for (size_t i = 0; i < r->metrics_count; i++) {
         const struct rec_metrics *m = &r->metrics[i];
         if (!is_within(m, from_ns, to_ns) || isnan(m->running))
@@ -44,11 +44,11 @@ static struct gauge gauge_over(const struct records *r, int64_t from_ns, int64_t
 
 struct quantity others_in_silence(const struct records *r, int64_t from_ns, int64_t to_ns)
 {
-    const struct gauge g = gauge_over(r, from_ns, to_ns);
+    const struct gauge_sums g = gauge_over(r, from_ns, to_ns);
     return g.n > 0 ? quantity_of(g.sum / g.n) : quantity_absent(Q_NOT_RECORDED, NO_GAUGE);
 }
 
-static struct quantity requests_beside(const struct gauge *g, double in_flight)
+static struct quantity requests_beside(const struct gauge_sums *g, double in_flight)
 {
     if (!(g->n > 1) || isnan(in_flight))
         return quantity_absent(Q_NOT_RECORDED, NO_GAUGE);
@@ -115,7 +115,7 @@ struct result_point_others others_in_window(const struct records *r, const struc
                                             int64_t to_ns, double in_flight)
 {
     must(from_ns < to_ns);
-    const struct gauge g = gauge_over(r, from_ns, to_ns);
+    const struct gauge_sums g = gauge_over(r, from_ns, to_ns);
     struct result_point_others x = {.token_share = token_share(r, ours, from_ns, to_ns),
                                     .requests = requests_beside(&g, in_flight)};
     bool tokens = quantity_has_value(&x.token_share) && x.token_share.value > x.token_share.instrument;

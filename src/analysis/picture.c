@@ -5,7 +5,7 @@
 #include "analysis/series.h"
 #include "base/must.h"
 
-struct frame {
+struct picture_span {
     int64_t from_ns, to_ns;
 };
 
@@ -15,9 +15,9 @@ static const struct curve *line_of(const struct gpu_series *g)
 }
 
 /* From the baseline (else the first sample) to the end of the hold (else the last sample). */
-static struct frame frame_of(const struct records *r, const struct run_series *s)
+static struct picture_span frame_of(const struct records *r, const struct run_series *s)
 {
-    struct frame f = {records_boundary(r, BOUNDARY_BASELINE_START), INT64_MIN};
+    struct picture_span f = {records_boundary(r, BOUNDARY_BASELINE_START), INT64_MIN};
     int64_t first_ns = INT64_MAX, hold_end_ns = records_boundary(r, BOUNDARY_HOLD_END);
     for (size_t g = 0; g < s->gpu_count; g++) {
         const struct curve *c = line_of(&s->gpus[g]);
@@ -42,12 +42,12 @@ static double highest_w(const struct run_series *s)
     return highest;
 }
 
-static double since(const struct frame *f, int64_t t_ns)
+static double since(const struct picture_span *f, int64_t t_ns)
 {
     return t_ns == ABSENT_I64 ? (double)NAN : (double)(t_ns - f->from_ns) / 1e9;
 }
 
-static struct power_stretch stage_of(const struct records *r, const struct frame *f, enum boundary from,
+static struct power_stretch stage_of(const struct records *r, const struct picture_span *f, enum boundary from,
                                      enum boundary to)
 {
     int64_t from_ns = records_boundary(r, from), to_ns = records_boundary(r, to);
@@ -56,7 +56,7 @@ static struct power_stretch stage_of(const struct records *r, const struct frame
     return (struct power_stretch){since(f, from_ns), since(f, to_ns == ABSENT_I64 ? f->to_ns : to_ns)};
 }
 
-static struct power_column *columns_of(const struct curve *c, const struct frame *f, size_t n, struct arena *a)
+static struct power_column *columns_of(const struct curve *c, const struct picture_span *f, size_t n, struct arena *a)
 {
     assert(f->from_ns < f->to_ns);
     struct power_column *columns = arena_array(a, n, sizeof *columns);
@@ -83,7 +83,7 @@ bool picture_series(const struct records *r, size_t columns, struct arena *a, st
 {
     must(columns > 1);
     const struct run_series s = run_series_make(r, a);
-    const struct frame f = frame_of(r, &s);
+    const struct picture_span f = frame_of(r, &s);
     double highest = highest_w(&s);
     if (f.to_ns <= f.from_ns || highest <= 0)
         return err_set(e, ERR_RECORDS, "%s: no power was recorded, so there is nothing to draw.",

@@ -434,7 +434,7 @@ static void divide_energy(struct result_point *p, const struct window_energy *w,
 /* ---- one point ---- */
 
 /* What the steps share. */
-struct look {
+struct point_inputs {
     const struct records *r;
     const struct method *m;
     const struct run_series *s;
@@ -443,7 +443,7 @@ struct look {
     struct arena *scratch; /* what one load needs and nobody keeps */
 };
 
-static struct quantity drawn(const struct look *k, int64_t from_ns, int64_t to_ns)
+static struct quantity drawn(const struct point_inputs *k, int64_t from_ns, int64_t to_ns)
 {
     if (from_ns >= to_ns)
         return quantity_of(0);
@@ -454,7 +454,7 @@ static struct quantity drawn(const struct look *k, int64_t from_ns, int64_t to_n
 
 /* A load begins with a jump of power, which all GPUs have at once: what their counters do not see of it adds, in full
  * and not in a root. */
-static void add_in_full(const struct look *k, struct result_stage *s)
+static void add_in_full(const struct point_inputs *k, struct result_stage *s)
 {
     double sum = 0;
     for (size_t i = 0; i < s->gpu_count; i++)
@@ -468,7 +468,7 @@ static void add_in_full(const struct look *k, struct result_stage *s)
     s->average_w.instrument = sum / s->duration_s;
 }
 
-static struct result_stage measure_window(const struct look *k, const struct point_window *w)
+static struct result_stage measure_window(const struct point_inputs *k, const struct point_window *w)
 {
     const struct bounds b = {w->from_ns, w->to_ns, w->why};
     const struct stage_rules rules = {k->m->headline, NULL};
@@ -492,8 +492,8 @@ static struct percentiles lateness_of(const struct records *r, size_t number, co
 }
 
 /* Latencies of the requests that were sent in the window. */
-static bool times_of(const struct look *k, const struct records *own, size_t number, const struct point_window *w,
-                     struct result_point_times *ret, struct err *e)
+static bool times_of(const struct point_inputs *k, const struct records *own, size_t number,
+                     const struct point_window *w, struct result_point_times *ret, struct err *e)
 {
     const struct records sent = keep_requests(own, &(struct keeping){.window = w}, k->scratch);
     struct token_chains chains;
@@ -530,8 +530,8 @@ static struct result_point_flight flight_in(const struct point_load *l, const st
                                             is_open_loop(l->plan->kind) && last > METHOD_OVERLOADED_FACTOR * middle};
 }
 
-static struct result_lag lag_in(const struct look *k, const struct token_chains *chains, const struct flights *f,
-                                const struct point_window *w, int64_t quiet_ns)
+static struct result_lag lag_in(const struct point_inputs *k, const struct token_chains *chains,
+                                const struct flights *f, const struct point_window *w, int64_t quiet_ns)
 {
     size_t n;
     const struct interval *owed = outstanding(f, k->scratch, &n);
@@ -541,34 +541,42 @@ static struct result_lag lag_in(const struct look *k, const struct token_chains 
     return lag_judge(chains, k->s, &levels, &span, k->a);
 }
 
-/* A load that has its window. `quiet_ns`: since when the engine was there and idle levels can be seen. */
-static bool fill_point(const struct look *k, const struct point_load *l, const struct records *own,
-                       const struct token_chains *chains, const struct point_window *w, int64_t quiet_ns,
-                       struct result_point *p, struct err *e)
+/* A load, its requests and its window. */
+struct point_parts {
+    const struct point_load *load;
+    const struct records *own;
+    const struct token_chains *chains;
+    const struct request_table *table;
+    const struct point_window *window;
+    int64_t quiet_ns; /* since when the engine was there and idle levels can be seen */
+};
+
+/* A load that has its window. */
+static bool fill_point(const struct point_inputs *k, const struct point_parts *x, struct result_point *p, struct err *e)
 {
+    const struct point_load *l = x->load;
+    const struct point_window *w = x->window;
     const struct plan_slo *slo = &k->r->plan.slo;
-    const struct request_table table = latency_table(chains, &k->s->clocks, l->start_ns, k->scratch);
     const struct flights f = flights_of(l, k->scratch);
-    const struct keeping good = {.window = w, .slo = slo, .table = &table};
-    if (!times_of(k, own, (size_t)p->number, w, &p->times, e))
+    const struct keeping good = {.window = w, .slo = slo, .table = x->table};
+    if (!times_of(k, x->own, (size_t)p->number, w, &p->times, e))
         return false;
-    p->requests = count_requests(own, &table, w, slo);
-    p->tokens = count_tokens(chains, l, w);
-    p->tokens.input = input_tokens(own, w);
-    if (has_limits(slo) && !good_tokens(own, k->m, &good, &p->tokens.good, e))
+    p->tokens = count_tokens(x->chains, l, w);
+    p->tokens.input = input_tokens(x->own, w);
+    if (has_limits(slo) && !good_tokens(x->own, k->m, &good, &p->tokens.good, e))
         return false;
     p->window = measure_window(k, w);
     p->before_j = drawn(k, l->start_ns, w->from_ns);
     p->after_j = drawn(k, w->to_ns, l->end_ns);
     p->flight = flight_in(l, &f, w);
-    p->lag = lag_in(k, chains, &f, w, quiet_ns);
+    p->lag = lag_in(k, x->chains, &f, w, x->quiet_ns);
     p->rates = rates_of(p);
     if (plan_object(&k->r->plan) == OBJECT_ATTACH && p->reached)
-        p->others = others_in_window(own, chains, w->from_ns, w->to_ns, p->flight.mean.value);
-    const struct formal stage = {.records = own,
+        p->others = others_in_window(x->own, x->chains, w->from_ns, w->to_ns, p->flight.mean.value);
+    const struct formal stage = {.records = x->own,
                                  .method = k->m,
                                  .meters = k->meters,
-                                 .chains = chains,
+                                 .chains = x->chains,
                                  .start_ns = time_sooner(l->start_ns, w->from_ns),
                                  .end_ns = l->end_ns};
     struct window_energy cut = windows_cut(&stage, w->from_ns, w->to_ns, k->a);
@@ -593,7 +601,7 @@ static struct point_load load_of(const struct records *r, size_t number)
 }
 
 /* What is known of a load whether or not it has a window. */
-static struct result_point begin_point(const struct look *k, const struct point_load *l, size_t number,
+static struct result_point begin_point(const struct point_inputs *k, const struct point_load *l, size_t number,
                                        const struct point_window *w)
 {
     struct result_point p;
@@ -617,7 +625,7 @@ static int64_t next_asked_ns(const struct records *r, size_t number)
     return next_ns == ABSENT_I64 ? INT64_MAX : next_ns;
 }
 
-static struct result_engine engine_of(const struct look *k, const struct point_load *l, size_t number,
+static struct result_engine engine_of(const struct point_inputs *k, const struct point_load *l, size_t number,
                                       const struct point_window *w, const struct request_table *table)
 {
     return scraped_of(k->r,
@@ -631,7 +639,8 @@ static struct result_engine engine_of(const struct look *k, const struct point_l
                       k->a);
 }
 
-static bool make_point(const struct look *k, size_t number, int64_t quiet_ns, struct result_point *ret, struct err *e)
+static bool make_point(const struct point_inputs *k, size_t number, int64_t quiet_ns, struct result_point *ret,
+                       struct err *e)
 {
     struct point_load l = load_of(k->r, number);
     const int64_t from_ns = l.start_ns == ABSENT_I64 ? INT64_MAX - 1 : l.start_ns;
@@ -652,7 +661,8 @@ static bool make_point(const struct look *k, size_t number, int64_t quiet_ns, st
     p.failure_count = whole.failure_count;
     if (l.start_ns != ABSENT_I64 && l.end_ns != ABSENT_I64)
         p.engine = engine_of(k, &l, number, &w, &table);
-    if (!w.why && !fill_point(k, &l, &own, &chains, &w, quiet_ns, &p, e))
+    const struct point_parts parts = {&l, &own, &chains, &table, &w, quiet_ns};
+    if (!w.why && !fill_point(k, &parts, &p, e))
         return false;
     *ret = p;
     return true;
@@ -675,13 +685,13 @@ static struct interval silence_before(const struct records *r, size_t number)
     return (struct interval){end_ns == ABSENT_I64 ? ABSENT_I64 : end_ns + METHOD_QUIET_SKIP_NS, to_ns};
 }
 
-static struct quantity others_silent(const struct look *k, const struct interval *x)
+static struct quantity others_silent(const struct point_inputs *k, const struct interval *x)
 {
     return plan_object(&k->r->plan) == OBJECT_ATTACH ? others_in_silence(k->r, x->from_ns, x->to_ns)
                                                      : quantity_absent(Q_NOT_RECORDED, "the engine is jtok's own");
 }
 
-static struct result_silence *find_silences(const struct look *k, size_t *ret_count)
+static struct result_silence *find_silences(const struct point_inputs *k, size_t *ret_count)
 {
     const size_t loads = k->r->plan.load_count;
     struct result_silence *list = arena_array(k->a, loads, sizeof *list);
@@ -709,7 +719,8 @@ static int64_t quiet_since(const struct records *r)
     return ready_ns != ABSENT_I64 ? ready_ns : silence_before(r, 0).from_ns;
 }
 
-static struct levels levels_of(const struct look *k, const struct result_point *points, size_t n, int64_t quiet_ns)
+static struct levels levels_of(const struct point_inputs *k, const struct result_point *points, size_t n,
+                               int64_t quiet_ns)
 {
     int64_t from_ns = ABSENT_I64, to_ns = ABSENT_I64;
     for (size_t i = 0; i < n; i++) {
@@ -722,7 +733,7 @@ static struct levels levels_of(const struct look *k, const struct result_point *
 }
 
 /* A service under its users' load: one point, by the engine's own count. */
-static struct points watched(const struct look *k)
+static struct points watched(const struct point_inputs *k)
 {
     const struct bounds b = watch_bounds(k->r);
     const struct point_window w = {b.from_ns, b.to_ns, b.why};
@@ -737,7 +748,7 @@ bool points_make(const struct records *r, const struct method *m, const struct r
 {
     must(r->plan.load_count == 0 || r->plan.loads);
     struct arena scratch = {0};
-    const struct look k = {r, m, s, meters, a, &scratch};
+    const struct point_inputs k = {r, m, s, meters, a, &scratch};
     if (plan_object(&r->plan) == OBJECT_WATCH) {
         *ret = watched(&k);
         return true;

@@ -151,7 +151,7 @@ static struct quantity resolution_j(const struct plan_method *plan, const struct
 }
 
 /* What ends the release, each ABSENT_I64 where it was not seen or not proven. */
-struct ends {
+struct release_ends {
     int64_t exit_ns, memory_ns, power_ns;
     const char *memory_why, *power_why;
 };
@@ -159,7 +159,7 @@ struct ends {
 static const char NO_EXIT[] = "the engine's exit was not seen", NO_GPU[] = "no GPU was recorded";
 
 /* Null: all three came, and in time. */
-static const char *why_open(const struct ends *e, bool timed_out)
+static const char *why_open(const struct release_ends *e, bool timed_out)
 {
     if (e->exit_ns == ABSENT_I64)
         return NO_EXIT;
@@ -226,7 +226,7 @@ struct release_verdict release_judge(const struct records *r, const struct gpu_b
     int64_t start_ns = records_boundary(r, BOUNDARY_SERVICE_START);
     if (formal_end_ns == ABSENT_I64 || start_ns == ABSENT_I64)
         return not_reached(r->gpu_count, a);
-    struct ends e = {.exit_ns = records_boundary(r, BOUNDARY_EXIT)};
+    struct release_ends e = {.exit_ns = records_boundary(r, BOUNDARY_EXIT)};
     struct gpu_release *gpus = judge_gpus(r, baseline, start_ns, formal_end_ns, a, &e.memory_ns, &e.memory_why);
     e.memory_ns = released_by_boundary(r, e.memory_ns, formal_end_ns);
     int64_t gone =

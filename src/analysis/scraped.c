@@ -9,7 +9,7 @@
 /* ---- two scrapes ---- */
 
 /* Both ends, and all scrapes between them: they stand in one list. */
-struct ends {
+struct scrape_pair {
     const struct rec_metrics *first, *last;
     const char *why; /* null, or why there are no two */
 };
@@ -21,9 +21,9 @@ static int64_t arrival_ns(const struct rec_metrics *m)
     return m->took_ns == ABSENT_I64 || !says ? ABSENT_I64 : m->t_ns + m->took_ns;
 }
 
-static struct ends find_ends(const struct records *r, const struct scraped_span *s)
+static struct scrape_pair find_ends(const struct records *r, const struct scraped_span *s)
 {
-    struct ends e = {0};
+    struct scrape_pair e = {0};
     for (size_t i = 0; i < r->metrics_count; i++) {
         const struct rec_metrics *m = &r->metrics[i];
         int64_t t_ns = arrival_ns(m);
@@ -45,7 +45,7 @@ static struct ends find_ends(const struct records *r, const struct scraped_span 
 typedef double figure_of(const struct rec_metrics *m);
 
 /* What a count rose by. */
-static struct quantity rise(const struct ends *e, figure_of *of)
+static struct quantity rise(const struct scrape_pair *e, figure_of *of)
 {
     double seen = of(e->first);
     if (isnan(of(e->last)))
@@ -66,7 +66,7 @@ static int64_t whole(const struct quantity *count)
     return quantity_has_value(count) ? (int64_t)floor(count->value + 0.5) : ABSENT_I64;
 }
 
-static struct result_engine_mean mean_of(const struct ends *e, figure_of *sum_of, figure_of *count_of)
+static struct result_engine_mean mean_of(const struct scrape_pair *e, figure_of *sum_of, figure_of *count_of)
 {
     const struct quantity sum = rise(e, sum_of), count = rise(e, count_of);
     return (struct result_engine_mean){
@@ -208,8 +208,8 @@ static struct quantity front_end(const struct result_engine_times *t, struct are
     return less(&rest, &t->prefill_s, TTFT, PREFILL, a);
 }
 
-static struct result_engine_times times_of(const struct records *r, const struct scraped_span *s, const struct ends *e,
-                                           struct arena *a)
+static struct result_engine_times times_of(const struct records *r, const struct scraped_span *s,
+                                           const struct scrape_pair *e, struct arena *a)
 {
     static const char JTOK[] = "jtok", ENGINE[] = "the engine";
     struct result_engine_times t = {.ttft_s = mean_of(e, ttft_sum_s, ttft_count),
@@ -242,7 +242,7 @@ static struct quantity counted_or_shown(const struct quantity *part, const struc
 }
 
 static void put_drafts(struct result_engine *x, const struct records *r, const struct scraped_span *s,
-                       const struct ends *e)
+                       const struct scrape_pair *e)
 {
     const struct quantity n = rise(e, drafts);
     x->drafted_tokens = rise(e, drafted_tokens);
@@ -258,7 +258,7 @@ static void put_drafts(struct result_engine *x, const struct records *r, const s
 struct result_engine scraped_of(const struct records *r, const struct scraped_span *s, struct arena *a)
 {
     must(s->start_ns != ABSENT_I64 && s->end_ns != ABSENT_I64);
-    struct ends e = find_ends(r, s);
+    struct scrape_pair e = find_ends(r, s);
     const struct rec_metrics nothing = rec_metrics_absent();
     struct result_engine x = {.first_ns = e.why ? ABSENT_I64 : e.first->t_ns,
                               .last_ns = e.why ? ABSENT_I64 : e.last->t_ns,

@@ -38,7 +38,7 @@ static bool number_rows(struct token_chains *s, struct arena *a, struct err *e)
 enum { BY_NOTHING, BY_COUNTS, BY_SIZES, BY_CHAIN };
 
 /* What the passes over the chunks keep of a request; two to a cache line. */
-struct tally {
+struct chunk_tally {
     int64_t last_ns;
     uint32_t last;   /* place of its latest stamp */
     uint32_t chunks; /* token chunks so far */
@@ -72,7 +72,7 @@ static void count_sizes(const struct token_chains *s, struct allotment *allotmen
 
 /* Running counts are differences, the highest so far standing in for one that is missing or falls, and usage for one
  * beyond it. */
-static inline uint32_t count_rise(struct tally *y, int32_t count, int64_t usage)
+static inline uint32_t count_rise(struct chunk_tally *y, int32_t count, int64_t usage)
 {
     if (count < 0)
         return 0;
@@ -86,14 +86,14 @@ static inline uint32_t count_rise(struct tally *y, int32_t count, int64_t usage)
 }
 
 /* Of the request's next token chunk, as far as a pass can tell. */
-static inline uint32_t tokens_of(struct tally *y, const struct rec_chunk *c, int64_t usage, struct allotment *own)
+static inline uint32_t tokens_of(struct chunk_tally *y, const struct rec_chunk *c, int64_t usage, struct allotment *own)
 {
     if (y->source == BY_COUNTS)
         return count_rise(y, c->running, usage);
     return own && y->source == BY_SIZES ? allot_next(own, c->bytes) : 0;
 }
 
-static void link_chunks(struct token_chains *s, struct tally *tallies, struct allotment *allotments,
+static void link_chunks(struct token_chains *s, struct chunk_tally *tallies, struct allotment *allotments,
                         int64_t merged_tokens)
 {
     assert(s->chunk_count <= CHAIN_CHUNKS_MAX);
@@ -110,7 +110,7 @@ static void link_chunks(struct token_chains *s, struct tally *tallies, struct al
         }
         if (!chunk_has_tokens(c) || tallies[row].source == BY_NOTHING)
             continue;
-        struct tally *y = &tallies[row];
+        struct chunk_tally *y = &tallies[row];
         int64_t t_ns = c->t_ns;
         uint32_t value = tokens_of(y, c, s->chains[row].tokens, allotments ? &allotments[row] : NULL);
         largest = value > largest ? value : largest;
@@ -181,7 +181,7 @@ static void allot_chain(struct token_chains *s, size_t first, uint64_t n, uint32
     }
 }
 
-static void allot_chains(struct token_chains *s, struct tally *tallies, int64_t merged_tokens)
+static void allot_chains(struct token_chains *s, struct chunk_tally *tallies, int64_t merged_tokens)
 {
     assert(merged_tokens > 0);
     struct arena scratch = {0};
@@ -203,7 +203,7 @@ static void allot_chains(struct token_chains *s, struct tally *tallies, int64_t 
 
 /* ---- all of it ---- */
 
-static void choose_sources(const struct token_chains *s, struct tally *tallies, struct allotment *allotments)
+static void choose_sources(const struct token_chains *s, struct chunk_tally *tallies, struct allotment *allotments)
 {
     for (size_t i = 0; i < s->request_count; i++)
         tallies[i].source = !s->chains[i].success                                          ? BY_NOTHING
@@ -213,12 +213,12 @@ static void choose_sources(const struct token_chains *s, struct tally *tallies, 
 }
 
 /* What running counts leave of usage goes to the last chunk; then the request's own figures stand. */
-static void finish_chains(struct token_chains *s, const struct tally *tallies, int64_t merged_tokens)
+static void finish_chains(struct token_chains *s, const struct chunk_tally *tallies, int64_t merged_tokens)
 {
     bool counts = false, allotted = false, later = false;
     for (size_t i = 0; i < s->request_count; i++) {
         struct token_chain *q = &s->chains[i];
-        const struct tally *y = &tallies[i];
+        const struct chunk_tally *y = &tallies[i];
         if (y->chunks == 0)
             continue;
         q->chunks = y->chunks;
@@ -291,7 +291,7 @@ bool token_chains_make(const struct records *r, const struct method *m, struct a
     s.chains = arena_array(a, s.request_count, sizeof *s.chains);
     s.tokens = arena_array(a, s.chunk_count, sizeof *s.tokens);
     s.next = arena_array(a, s.chunk_count, sizeof *s.next);
-    struct tally *tallies = arena_array(&scratch, s.request_count, sizeof *tallies);
+    struct chunk_tally *tallies = arena_array(&scratch, s.request_count, sizeof *tallies);
     bool asked = r->plan.requests.continuous_usage;
     struct allotment *allotments = asked ? NULL : arena_array(&scratch, s.request_count, sizeof *allotments);
     begin_chains(&s);

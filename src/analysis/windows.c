@@ -15,7 +15,7 @@ enum { EDGE_STEPS = METHOD_EDGE_NS / METHOD_EDGE_STEP_NS };
 
 /* Tokens that arrived by each of some moments: the ends of the steady windows and the saturated one, and of each that
  * cuts responses the 50 ms around it. */
-struct arrivals {
+struct arrived_tokens {
     int64_t *t_ns, *tokens; /* that arrived in (t_ns[0], t_ns[i]] */
     size_t n, room;
 };
@@ -26,7 +26,7 @@ static bool cuts_responses(const struct formal *f, int64_t t_ns)
     return t_ns > f->start_ns && t_ns < f->end_ns;
 }
 
-static void want_moment(const struct formal *f, struct arrivals *x, int64_t t_ns)
+static void want_moment(const struct formal *f, struct arrived_tokens *x, int64_t t_ns)
 {
     must(x->n + 2 * EDGE_STEPS + 2 <= x->room);
     x->t_ns[x->n++] = t_ns;
@@ -35,10 +35,10 @@ static void want_moment(const struct formal *f, struct arrivals *x, int64_t t_ns
             x->t_ns[x->n++] = t_ns + k * METHOD_EDGE_STEP_NS;
 }
 
-static struct arrivals count_arrivals(const struct formal *f, const int64_t *starts_ns, size_t n,
-                                      const struct saturation *saturated, struct arena *a)
+static struct arrived_tokens count_arrivals(const struct formal *f, const int64_t *starts_ns, size_t n,
+                                            const struct saturation *saturated, struct arena *a)
 {
-    struct arrivals x = {.room = (n + 4) * (2 * EDGE_STEPS + 2)};
+    struct arrived_tokens x = {.room = (n + 4) * (2 * EDGE_STEPS + 2)};
     x.t_ns = arena_array(a, x.room, sizeof *x.t_ns);
     x.tokens = arena_array(a, x.room, sizeof *x.tokens);
     want_moment(f, &x, f->start_ns);
@@ -64,7 +64,7 @@ static struct arrivals count_arrivals(const struct formal *f, const int64_t *sta
 }
 
 /* In (from, to], both of them wanted moments. */
-static int64_t arrived(const struct arrivals *x, int64_t from_ns, int64_t to_ns)
+static int64_t arrived(const struct arrived_tokens *x, int64_t from_ns, int64_t to_ns)
 {
     assert(from_ns >= x->t_ns[0] && to_ns <= x->t_ns[x->n - 1]);
     return x->tokens[stamp_before(x->t_ns, x->n, to_ns)] - x->tokens[stamp_before(x->t_ns, x->n, from_ns)];
@@ -73,7 +73,7 @@ static int64_t arrived(const struct arrivals *x, int64_t from_ns, int64_t to_ns)
 /* ---- one window ---- */
 
 /* Half of the largest less the least J/token as one end moves by up to 50 ms; 0 where it cuts no response. */
-static double edge_j_per_token(const struct formal *f, const struct arrivals *x, int64_t from_ns, int64_t to_ns,
+static double edge_j_per_token(const struct formal *f, const struct arrived_tokens *x, int64_t from_ns, int64_t to_ns,
                                bool start)
 {
     assert(from_ns <= to_ns);
@@ -98,7 +98,7 @@ static struct quantity drawn(const struct formal *f, int64_t from_ns, int64_t to
     return meters_energy(f->meters, &what, NULL, a).headline;
 }
 
-static struct window_energy measure_window(const struct formal *f, const struct arrivals *x, int64_t from_ns,
+static struct window_energy measure_window(const struct formal *f, const struct arrived_tokens *x, int64_t from_ns,
                                            int64_t to_ns, struct arena *a)
 {
     struct window_energy e = {.j = drawn(f, from_ns, to_ns, a), .tokens = arrived(x, from_ns, to_ns)};
@@ -179,7 +179,7 @@ static struct result_steady verdict_row(const struct steady_verdict *v, enum rul
                                   .longest_stretch_window = v->longest_stretch_window};
 }
 
-static struct result_steady steady_row(const struct formal *f, const struct arrivals *x, int64_t start_ns,
+static struct result_steady steady_row(const struct formal *f, const struct arrived_tokens *x, int64_t start_ns,
                                        const struct result_steady *verdict, struct quantity mean_j, struct arena *a)
 {
     assert(verdict->reached && start_ns != ABSENT_I64);
@@ -244,7 +244,7 @@ static struct quantity tail_energy_share(const struct formal *f, int64_t end_ns,
     return quantity_has_value(&tail) ? quantity_share(&tail, whole, NO_ENERGY) : tail;
 }
 
-static struct result_saturated saturated_row(const struct formal *f, const struct arrivals *x,
+static struct result_saturated saturated_row(const struct formal *f, const struct arrived_tokens *x,
                                              const struct saturation *s, struct arena *a)
 {
     assert(s->start_ns == ABSENT_I64 || s->level <= s->peak);
@@ -275,7 +275,7 @@ struct window_energy windows_cut(const struct formal *f, int64_t from_ns, int64_
 {
     must(f->start_ns <= from_ns && from_ns < to_ns && to_ns <= f->end_ns);
     const struct saturation window = {.start_ns = from_ns, .end_ns = to_ns};
-    const struct arrivals x = count_arrivals(f, NULL, 0, &window, a);
+    const struct arrived_tokens x = count_arrivals(f, NULL, 0, &window, a);
     return measure_window(f, &x, from_ns, to_ns, a);
 }
 
@@ -316,7 +316,7 @@ struct windows windows_make(const struct formal *f, const struct split *split, s
         starts_ns[i] = found[i].reached ? f->chains->requests[w.completed.rows[found[i].window]].end_ns : ABSENT_I64;
     }
     const struct saturation s = saturated_within(f, a);
-    const struct arrivals x = count_arrivals(f, starts_ns, w.steady_count, &s, a);
+    const struct arrived_tokens x = count_arrivals(f, starts_ns, w.steady_count, &s, a);
     w.steady = arena_array(a, w.steady_count, sizeof *w.steady);
     for (size_t i = 0; i < w.steady_count; i++) {
         enum rule rule = (enum rule)(i / K_COUNT);

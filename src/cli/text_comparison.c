@@ -170,23 +170,23 @@ static bool is_single(const struct comparison *c)
 }
 
 /* "B takes 3.1 % less energy per output token than A": the key that an answer is about, and its words. */
-struct answer {
+struct answer_words {
     const char *key, *words, *unit;
 };
 
-static struct answer answer_of(const struct comparison *c)
+static struct answer_words answer_of(const struct comparison *c)
 {
     if (ENUM_ABSENT(c->object))
-        return (struct answer){"formal_j_per_token", "energy per output token than A in the formal stage", "J"};
+        return (struct answer_words){"formal_j_per_token", "energy per output token than A in the formal stage", "J"};
     if (c->object == OBJECT_STAT)
-        return (struct answer){"energy_j", "energy than A for the command", "J"};
-    return (struct answer){"j_per_token", "energy per output token than A", "J"};
+        return (struct answer_words){"energy_j", "energy than A for the command", "J"};
+    return (struct answer_words){"j_per_token", "energy per output token than A", "J"};
 }
 
 /* The answer first, in one sentence. */
 static void put_answer(const struct comparison *c, const struct rows *rows, struct arena *a, struct buf *out)
 {
-    const struct answer about = answer_of(c);
+    const struct answer_words about = answer_of(c);
     const struct comparison_row *r = row_with_key(rows, about.key);
     if (!r || r->why || r->ratio.state != Q_MEASURED)
         return;

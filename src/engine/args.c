@@ -79,7 +79,7 @@ static bool is_placeholder(const char *text)
 
 /* Several values may follow; those given are the ones until the next option. Some engines want them in one word, with
  * commas. */
-static void take_served(struct command *c, const char *first, const char *const *more, size_t n, struct arena *a)
+static void take_served(struct engine_command *c, const char *first, const char *const *more, size_t n, struct arena *a)
 {
     enum { MOST = sizeof c->served / sizeof *c->served };
     must(first);
@@ -93,14 +93,14 @@ static void take_served(struct command *c, const char *first, const char *const 
         c->served[c->served_count++] = more[i];
 }
 
-static void take_repository(struct command *c, const char *value, struct arena *a)
+static void take_repository(struct engine_command *c, const char *value, struct arena *a)
 {
     const char *tag = is_placeholder(value) ? NULL : strrchr(value, ':');
     c->repository = is_placeholder(value) ? NULL : tag ? arena_copy(a, value, (size_t)(tag - value)) : value;
     c->quantization = tag ? tag + 1 : NULL;
 }
 
-static void take_argument(struct command *c, enum argument sets, const char *value, struct arena *a)
+static void take_argument(struct engine_command *c, enum argument sets, const char *value, struct arena *a)
 {
     switch (sets) {
     case ARGUMENT_HOST:
@@ -167,18 +167,18 @@ static const struct engine_option *option_of(const struct engine *g, const char 
     return joined ? find_option(g, argument, letters) : NULL;
 }
 
-static struct command nothing_said(void)
+static struct engine_command nothing_said(void)
 {
-    return (struct command){.port = ABSENT_I64,
-                            .context_length = ABSENT_I64,
-                            .tensor_parallel = ABSENT_I64,
-                            .pipeline_parallel = ABSENT_I64,
-                            .data_parallel = ABSENT_I64,
-                            .prefix_cache = -1};
+    return (struct engine_command){.port = ABSENT_I64,
+                                   .context_length = ABSENT_I64,
+                                   .tensor_parallel = ABSENT_I64,
+                                   .pipeline_parallel = ABSENT_I64,
+                                   .data_parallel = ABSENT_I64,
+                                   .prefix_cache = -1};
 }
 
 /* An option that takes no value. */
-static bool take_switch(struct command *c, enum argument sets)
+static bool take_switch(struct engine_command *c, enum argument sets)
 {
     if (sets == ARGUMENT_CACHE || sets == ARGUMENT_NO_CACHE)
         c->prefix_cache = sets == ARGUMENT_CACHE;
@@ -189,9 +189,9 @@ static bool take_switch(struct command *c, enum argument sets)
     return true;
 }
 
-struct command command_read(const struct plan *p, struct arena *a)
+struct engine_command command_read(const struct plan *p, struct arena *a)
 {
-    struct command c = nothing_said();
+    struct engine_command c = nothing_said();
     must(a && (p->engine.command || !p->engine.command_count));
     const struct engine *g = engine_of(p);
     struct command_words w = command_words(p, a);

@@ -9,7 +9,7 @@
 struct completing {
     struct plan *plan;
     const struct engine *engine;
-    struct command command;
+    struct engine_command command;
     struct arena *arena;
     struct err *err;
 };
@@ -151,7 +151,7 @@ static bool complete_model(struct completing *c)
 static bool complete_numbers(struct completing *c)
 {
     struct plan_engine *g = &c->plan->engine;
-    const struct command *k = &c->command;
+    const struct engine_command *k = &c->command;
     return complete_number(c, &g->port, 0, k->port, "engine.port", ARGUMENT_PORT) &&
            complete_number(c, &g->context_length, 0, k->context_length, "engine.context_length", ARGUMENT_CONTEXT) &&
            complete_number(c, &g->tensor_parallel, 1, k->tensor_parallel, "engine.tensor_parallel", ARGUMENT_TENSOR) &&
@@ -206,7 +206,7 @@ bool engine_port_is_free(const struct plan *p)
         if (strstr(p->engine.env[i].value, "{port}"))
             return true;
     struct arena a = {0};
-    struct command c = command_read(p, &a);
+    struct engine_command c = command_read(p, &a);
     arena_done(&a);
     return engine_of(p)->takes_address && !c.has_port && !c.in_shell;
 }
@@ -214,7 +214,7 @@ bool engine_port_is_free(const struct plan *p)
 const char *engine_model_argument(const struct plan *p)
 {
     struct arena a = {0};
-    struct command c = command_read(p, &a);
+    struct engine_command c = command_read(p, &a);
     arena_done(&a);
     return c.in_shell ? NULL : c.model; /* of the plan, not of the arena */
 }
@@ -222,7 +222,7 @@ const char *engine_model_argument(const struct plan *p)
 int engine_prefix_cache_argument(const struct plan *p)
 {
     struct arena a = {0};
-    struct command c = command_read(p, &a);
+    struct engine_command c = command_read(p, &a);
     arena_done(&a);
     return c.prefix_cache;
 }

@@ -253,7 +253,7 @@ static bool refuse_ports(const struct plan *p, int64_t inner, size_t found, stru
                    (long long)inner, value, (long long)inner);
 }
 
-static bool take_published(struct plan *p, struct command *c, struct arena *a, struct err *e)
+static bool take_published(struct plan *p, struct engine_command *c, struct arena *a, struct err *e)
 {
     struct plan_engine *g = &p->engine;
     struct mapping m;
@@ -272,7 +272,7 @@ static bool take_published(struct plan *p, struct command *c, struct arena *a, s
     return true;
 }
 
-bool container_address(struct plan *p, struct command *c, struct arena *a, struct err *e)
+bool container_address(struct plan *p, struct engine_command *c, struct arena *a, struct err *e)
 {
     must(container_is_used(p));
     const char *network = last_option(p, "--network"), *published = last_option(p, "--publish");

@@ -14,7 +14,7 @@
 
 #include "engine/engine.h"
 
-struct command;
+struct engine_command;
 
 /* The label that each container of jtok carries; its value is jtok's process id. */
 #define CONTAINER_LABEL "jtok.owner"
@@ -50,7 +50,7 @@ bool container_settle(struct plan *p, const struct container_image *image, struc
 /* Private to this folder. What the command says of where the engine listens is about the inside of the container: puts
  * this machine's port in its place, where ports are published, and the plan's host. An error where jtok could not reach
  * it. */
-bool container_address(struct plan *p, struct command *c, struct arena *a, struct err *e);
+bool container_address(struct plan *p, struct engine_command *c, struct arena *a, struct err *e);
 
 /* Is the host's port left to jtok ({port} in an option)? */
 bool container_port_is_free(const struct plan *p);

@@ -122,7 +122,7 @@ static void keep_models(struct growing *v)
     const struct engine *g;
     keep(v, kept);
     for (size_t i = 0; (g = engine_row(i)); i++)
-        keep(v, g->model_caches);
+        keep(v, g->environment.model_caches);
 }
 
 /* ---- caches ---- */
@@ -131,7 +131,7 @@ static void keep_models(struct growing *v)
 static bool cache_list(size_t i, const struct engine_variable **ret_list)
 {
     const struct engine *row = i ? engine_row(i - 1) : NULL;
-    *ret_list = row ? row->caches : shared_caches;
+    *ret_list = row ? row->environment.caches : shared_caches;
     return i == 0 || row;
 }
 
@@ -233,7 +233,7 @@ bool environment_make(const struct plan *p, const struct engine_site *site, stru
         put(&v, fixed[i].name, fixed[i].value);
     const struct engine *row;
     for (size_t i = 0; (row = engine_row(i)); i++)
-        for (const struct engine_variable *own = row->variables; own && own->name; own++)
+        for (const struct engine_variable *own = row->environment.variables; own && own->name; own++)
             put(&v, own->name, own->value);
     for (size_t i = 0; i < site->gpu_variable_count; i++)
         put(&v, site->gpu_variables[i].name, site->gpu_variables[i].value);

@@ -81,7 +81,7 @@ static const char *socket_path(const struct plan *p)
 static size_t add_address(const struct plan *p, struct arena *a, const char **argv)
 {
     const struct engine *g = engine_of(p);
-    struct command c = command_read(p, a);
+    struct engine_command c = command_read(p, a);
     const char *uds = socket_path(p);
     struct place place = inside(p);
     size_t n = 0;

@@ -18,6 +18,6 @@ const struct engine engine_openai = {
     .any_server = true,
     .put_length = put_length_min_tokens,
     .health_path = "/health",
-    .metrics_path = "/metrics",
-    .metrics = metrics,
+    .metrics.path = "/metrics",
+    .metrics.names = metrics,
 };

@@ -17,7 +17,7 @@ static struct names all_names(void)
     struct names names = {.n = 0};
     const struct engine *g;
     for (size_t i = 0; (g = engine_row(i)); i++)
-        for (const struct engine_metric *m = g->metrics; m && m->name; m++) {
+        for (const struct engine_metric *m = g->metrics.names; m && m->name; m++) {
             must(names.n < sizeof names.list / sizeof *names.list);
             names.list[names.n++] = m;
         }
@@ -100,7 +100,7 @@ struct rec_metrics engine_read_metrics(struct span text)
 
 static bool counts_tokens_as(const struct engine *g, struct span name)
 {
-    for (const struct engine_metric *m = g->metrics; m && m->name; m++)
+    for (const struct engine_metric *m = g->metrics.names; m && m->name; m++)
         if (m->figure == FIGURE_GENERATION_TOKENS && span_is(name, m->name))
             return true;
     return false;
@@ -121,7 +121,7 @@ const char *engine_metrics_source(struct span text)
 bool engine_counts_at_end(const char *name)
 {
     const struct engine *g = engine_named(name);
-    return g && g->counts_at_end;
+    return g && g->metrics.counts_at_end;
 }
 
 /* "status 501 ("This server does not support metrics.")": the body's beginning, where there is one. */
@@ -138,7 +138,7 @@ static const char *hint_for(const struct plan *p, int status)
 {
     const struct engine *g = engine_of(p);
     for (size_t i = 0; g; g = engine_row(i++))
-        for (const struct engine_metrics_hint *h = g->metrics_hints; h && h->phrase; h++)
+        for (const struct engine_metrics_hint *h = g->metrics.hints; h && h->phrase; h++)
             if (h->status == status)
                 return h->phrase;
     return NULL;

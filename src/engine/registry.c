@@ -95,11 +95,11 @@ bool engine_is_process(const char *name, const char *command)
 void engine_read_log(const struct plan *p, struct engine_identity *id, struct span line)
 {
     const struct engine *own = engine_of(p), *g;
-    if (own->read_log)
-        own->read_log(id, line);
+    if (own->output.read_log)
+        own->output.read_log(id, line);
     for (size_t i = 0; own->any_server && (g = engine_row(i)); i++)
-        if (g->recognise)
-            g->recognise(id, line);
+        if (g->output.recognise)
+            g->output.recognise(id, line);
     for (size_t i = 0; (g = engine_candidate(p, i)); i++)
         places_read_line(id, g, line);
 }
@@ -108,7 +108,7 @@ const char *engine_progress(const struct plan *p, const char *line)
 {
     must(line);
     const char *last = NULL;
-    for (const char *const *part = engine_of(p)->progress; part && *part; part++) {
+    for (const char *const *part = engine_of(p)->output.progress; part && *part; part++) {
         const char *at = strstr(line, *part);
         last = at ? at : last;
     }
@@ -120,7 +120,7 @@ int engine_milestone(struct span line)
     enum { LONGEST = 600 }; /* bytes: lines with news are short */
     const struct engine *g;
     for (size_t i = 0; line.n <= LONGEST && (g = engine_row(i)); i++)
-        for (const struct engine_milestone_phrase *m = g->milestones; m && m->phrase; m++)
+        for (const struct engine_milestone_phrase *m = g->output.milestones; m && m->phrase; m++)
             if (span_behind(line, m->phrase).p)
                 return (int)m->milestone;
     return -1;
@@ -130,7 +130,7 @@ int64_t engine_own_request_tokens(const struct plan *p, const struct engine_iden
 {
     const struct engine *g = id->name ? engine_named(id->name) : engine_of(p);
     const char *version = engine_says(id, PROPERTY_VERSION);
-    for (const struct engine_own_tokens *t = g ? g->own_tokens : NULL; t && t->version && version; t++)
+    for (const struct engine_own_tokens *t = g ? g->output.own_tokens : NULL; t && t->version && version; t++)
         if (version_same(t->version, version))
             return t->tokens;
     return ABSENT_I64;
@@ -212,7 +212,7 @@ const char *engine_metrics_path(const struct plan *p)
 {
     const char *own = p->engine.metrics_path;
     if (!own)
-        return engine_of(p)->metrics_path;
+        return engine_of(p)->metrics.path;
     return *own ? own : NULL;
 }
 

@@ -86,7 +86,7 @@ static struct said row_said(const struct plan *p, const struct engine_setting *s
     if (!value)
         return (struct said){0};
     if (s->form == FORM_EXPERTS) {
-        struct command c = command_read(p, a);
+        struct engine_command c = command_read(p, a);
         int64_t experts = experts_of(c.tensor_parallel, c.data_parallel);
         return (struct said){arena_format(a, "%lld", (long long)experts), s->option};
     }
@@ -303,7 +303,7 @@ static bool has_model_word(const struct making *m)
 static bool lacks_model(const struct making *m)
 {
     size_t first;
-    struct command c = command_read(m->plan, m->arena);
+    struct engine_command c = command_read(m->plan, m->arena);
     struct command_words w = command_words(m->plan, m->arena);
     bool started = command_engine(&w, &first) == m->engine;
     bool ends_open = m->engine->model_word && strcmp(m->words[m->n - 1], m->engine->model_word) == 0;

@@ -63,7 +63,7 @@ struct engine_option {
 };
 
 /* What a command line says. Null, ABSENT_I64 and -1: nothing. */
-struct command {
+struct engine_command {
     const char *model, *repository, *host, *uds, *dtype, *quantization, *kv_cache_dtype, *revision;
     const char *served[8]; /* an option for served names may take several */
     size_t served_count;
@@ -77,7 +77,7 @@ struct command {
 /* Reads a plan's command by its engine's options, and by those that nearly every server has (the model, host, port,
  * socket and served name). Placeholders like {port}, and a shell's like $PORT, set nothing. Texts are the plan's or of
  * the arena. O(words x options). */
-struct command command_read(const struct plan *p, struct arena *a);
+struct engine_command command_read(const struct plan *p, struct arena *a);
 
 /* The spelling of an option of this engine, for errors and launches; null: it has none. */
 const char *engine_option_name(const struct engine *g, enum argument sets);
@@ -116,6 +116,13 @@ struct engine_variable {
     const char *name, *value;
 };
 
+/* What every launch sets, whichever engine it is: a variable that an engine does not know harms nobody. */
+struct engine_environment {
+    const struct engine_variable *caches;       /* NAME, folder below the run's cold cache */
+    const struct engine_variable *variables;    /* NAME, value */
+    const struct engine_variable *model_caches; /* NAME, folder below XDG_CACHE_HOME that holds models: stays there */
+};
+
 /* A text of a completed plan with {port}, {host}, {model} and {snapshot} filled in; other braces stay. `where` begins
  * the error's sentence: "The engine's command". Of the plan or the arena. */
 bool fill_placeholders(const struct plan *p, const char *text, const char *where, struct arena *a,
@@ -133,6 +140,15 @@ struct engine_milestone_phrase {
 struct engine_own_tokens {
     const char *version;
     int64_t tokens;
+};
+
+struct engine_output {
+    void (*read_log)(struct engine_identity *id, struct span line);
+    void (*recognise)(struct engine_identity *id, struct span line); /* the same where the plan says any server: sets
+                                                                        the name, by a line of this engine alone */
+    const char *const *progress; /* parts of lines that a person watching a start wants to see, in their usual order */
+    const struct engine_milestone_phrase *milestones; /* newer wordings first */
+    const struct engine_own_tokens *own_tokens;
 };
 
 /* ---- metrics ---- */
@@ -184,6 +200,13 @@ struct engine_metric {
 struct engine_metrics_hint {
     int status;
     const char *phrase;
+};
+
+struct engine_metrics {
+    const char *path;                  /* Prometheus text */
+    const struct engine_metric *names; /* new names before old: a server that still gives both counts once */
+    const struct engine_metrics_hint *hints;
+    bool counts_at_end; /* its count of generated tokens takes a request's when the request ends */
 };
 
 /* ---- identity ---- */
@@ -251,10 +274,7 @@ struct engine {
     const char *const *key_options;        /* of the key that it asks its clients for, as `--x KEY` or `--x=KEY` */
     const char *const *key_variables;      /* the same as an environment variable */
 
-    /* The environment, of every launch: a variable that an engine does not know harms nobody. */
-    const struct engine_variable *caches;       /* NAME, folder below the run's cold cache */
-    const struct engine_variable *variables;    /* NAME, value */
-    const struct engine_variable *model_caches; /* NAME, folder below XDG_CACHE_HOME that holds models: stays there */
+    struct engine_environment environment;
 
     /* Requests. */
     bool forces_lengths; /* known to keep to an exact length when it is asked to */
@@ -264,22 +284,13 @@ struct engine {
 
     /* Answers. */
     const char *health_path;                 /* asked until it is ready */
-    const char *metrics_path;                /* Prometheus text */
     const struct engine_question *questions; /* what it says of itself */
     const struct engine_place *places;       /* where it says what; those of one phrase, path or metric together */
     bool hides_formats;                      /* no word of a quantization is no proof that there is none */
     bool root_is_model;                      /* the root in /v1/models is the model as the command names it */
-    const struct engine_metric *metrics;     /* new names before old: a server that still gives both counts once */
-    const struct engine_metrics_hint *metrics_hints;
-    bool counts_at_end; /* its count of generated tokens takes a request's when the request ends */
+    struct engine_metrics metrics;
 
-    /* Output. */
-    void (*read_log)(struct engine_identity *id, struct span line);
-    void (*recognise)(struct engine_identity *id, struct span line); /* the same where the plan says any server: sets
-                                                                        the name, by a line of this engine alone */
-    const char *const *progress; /* parts of lines that a person watching a start wants to see, in their usual order */
-    const struct engine_milestone_phrase *milestones; /* newer wordings first */
-    const struct engine_own_tokens *own_tokens;
+    struct engine_output output;
 
     /* Its end. */
     const int *good_exits; /* exit statuses of a good stop by SIGTERM, -1 behind the last; null: not known */

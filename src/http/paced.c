@@ -17,33 +17,33 @@ enum {
  * closed loop waits for ends, so the loop pauses for less than METHOD section 4 allows. */
 static const int64_t READ_NS = 100000, REFUSED_GAP_NS = 100 * MS_NS, CLOSED_PAUSE_NS = 400000;
 
-struct slot {
+struct pace_slot {
     struct exchange exchange; /* first: an exchange's slot is itself */
     struct client_request request;
     struct buf body;
-    int64_t intended_ns; /* CLOCK_MONOTONIC; ABSENT_I64: a closed loop's */
-    struct slot *next;   /* in a queue, or among the free ones */
+    int64_t intended_ns;    /* CLOCK_MONOTONIC; ABSENT_I64: a closed loop's */
+    struct pace_slot *next; /* in a queue, or among the free ones */
     bool busy, queued;
 };
 
 struct queue {
-    struct slot *first, *last;
+    struct pace_slot *first, *last;
 };
 
 struct pacing {
     struct client_pace pace;
-    struct slot **blocks; /* they never move */
+    struct pace_slot **blocks; /* they never move */
     size_t block_count;
-    struct slot *unused;
-    struct slot *drawn; /* open loop: the next one, whose connection is not opened yet */
-    struct queue queue; /* open loop: in the order of intended times; closed loop: spares that are open */
-    size_t spares;      /* closed loop: opening, or open without a request */
-    size_t engaged;     /* closed loop: requests that are to be sent or in flight */
-    size_t pending;     /* handshakes */
-    size_t refused;     /* connections in a row that could not be opened */
-    size_t unsent;      /* counted in the client's total, neither sent nor ended */
-    int64_t start_ns;   /* CLOCK_MONOTONIC */
-    int64_t last_ns;    /* run time from which on nothing was sent */
+    struct pace_slot *unused;
+    struct pace_slot *drawn; /* open loop: the next one, whose connection is not opened yet */
+    struct queue queue;      /* open loop: in the order of intended times; closed loop: spares that are open */
+    size_t spares;           /* closed loop: opening, or open without a request */
+    size_t engaged;          /* closed loop: requests that are to be sent or in flight */
+    size_t pending;          /* handshakes */
+    size_t refused;          /* connections in a row that could not be opened */
+    size_t unsent;           /* counted in the client's total, neither sent nor ended */
+    int64_t start_ns;        /* CLOCK_MONOTONIC */
+    int64_t last_ns;         /* run time from which on nothing was sent */
     bool begun, exhausted, by_time, last_noted;
     struct timer open, send, stop;
 };
@@ -58,18 +58,18 @@ static struct client *client_of(const struct exchange *x)
     return x->terms->client;
 }
 
-static struct slot *slot_of(struct exchange *x)
+static struct pace_slot *slot_of(struct exchange *x)
 {
-    return (struct slot *)x;
+    return (struct pace_slot *)x;
 }
 
 /* ---- slots ---- */
 
-static struct slot *slot_take(struct client *c)
+static struct pace_slot *slot_take(struct client *c)
 {
     struct pacing *p = c->pacing;
     if (!p->unused) {
-        struct slot *block = mem_zero(SLOT_BLOCK, sizeof *block);
+        struct pace_slot *block = mem_zero(SLOT_BLOCK, sizeof *block);
         p->blocks = mem_grow(p->blocks, p->block_count + 1, sizeof(void *));
         p->blocks[p->block_count++] = block;
         for (int i = 0; i < SLOT_BLOCK; i++) {
@@ -77,7 +77,7 @@ static struct slot *slot_take(struct client *c)
             p->unused = &block[i];
         }
     }
-    struct slot *s = p->unused;
+    struct pace_slot *s = p->unused;
     p->unused = s->next;
     s->next = NULL;
     s->busy = true;
@@ -88,7 +88,7 @@ static struct slot *slot_take(struct client *c)
 }
 
 /* One that still stands in the queue is free when it has left it. */
-static void slot_free(struct pacing *p, struct slot *s)
+static void slot_free(struct pacing *p, struct pace_slot *s)
 {
     s->busy = false;
     if (s->queued)
@@ -97,7 +97,7 @@ static void slot_free(struct pacing *p, struct slot *s)
     p->unused = s;
 }
 
-static void queue_add(struct queue *q, struct slot *s)
+static void queue_add(struct queue *q, struct pace_slot *s)
 {
     assert(!s->queued);
     s->queued = true;
@@ -109,9 +109,9 @@ static void queue_add(struct queue *q, struct slot *s)
     q->last = s;
 }
 
-static struct slot *queue_pop(struct queue *q)
+static struct pace_slot *queue_pop(struct queue *q)
 {
-    struct slot *s = q->first;
+    struct pace_slot *s = q->first;
     q->first = s->next;
     if (!q->first)
         q->last = NULL;
@@ -120,7 +120,7 @@ static struct slot *queue_pop(struct queue *q)
 }
 
 /* The first one that is still of use, and stays; null: none. */
-static struct slot *queue_first(struct pacing *p)
+static struct pace_slot *queue_first(struct pacing *p)
 {
     while (p->queue.first && !p->queue.first->busy)
         slot_free(p, queue_pop(&p->queue));
@@ -128,7 +128,7 @@ static struct slot *queue_first(struct pacing *p)
 }
 
 /* Its connection is closed, and nobody is told. */
-static void slot_drop(struct pacing *p, struct slot *s)
+static void slot_drop(struct pacing *p, struct pace_slot *s)
 {
     exchange_done(&s->exchange);
     slot_free(p, s);
@@ -166,7 +166,7 @@ static void close_spares(struct client *c)
 {
     struct pacing *p = c->pacing;
     for (size_t i = 0; i < p->block_count * SLOT_BLOCK; i++) {
-        struct slot *s = &p->blocks[i / SLOT_BLOCK][i % SLOT_BLOCK];
+        struct pace_slot *s = &p->blocks[i / SLOT_BLOCK][i % SLOT_BLOCK];
         if (s->busy && !s->exchange.request)
             slot_drop(p, s);
     }
@@ -196,7 +196,7 @@ static void on_stop(struct timer *t)
 /* ---- drawing ---- */
 
 /* The next request, into the slot. False: there is none. */
-static bool draw(struct client *c, struct slot *s, int64_t *ret_offset_ns)
+static bool draw(struct client *c, struct pace_slot *s, int64_t *ret_offset_ns)
 {
     struct pacing *p = c->pacing;
     s->request = (struct client_request){.max_tokens = ABSENT_I64};
@@ -204,7 +204,7 @@ static bool draw(struct client *c, struct slot *s, int64_t *ret_offset_ns)
 }
 
 /* From here on it counts. */
-static void engage(struct client *c, struct slot *s)
+static void engage(struct client *c, struct pace_slot *s)
 {
     struct pacing *p = c->pacing;
     exchange_bind(&s->exchange, &s->request,
@@ -224,7 +224,7 @@ static int64_t gap_ns(const struct client *c)
     return gap < REFUSED_GAP_NS ? gap : REFUSED_GAP_NS;
 }
 
-static void open_slot(struct client *c, struct slot *s)
+static void open_slot(struct client *c, struct pace_slot *s)
 {
     s->exchange.pending = true;
     c->pacing->pending++;
@@ -256,7 +256,7 @@ static void open_spare(struct client *c)
 static void draw_next(struct client *c)
 {
     struct pacing *p = c->pacing;
-    struct slot *s = slot_take(c);
+    struct pace_slot *s = slot_take(c);
     int64_t offset = 0;
     bool drawn = draw(c, s, &offset);
     if (!drawn || offset >= p->pace.for_ns) {
@@ -268,7 +268,7 @@ static void draw_next(struct client *c)
     p->drawn = s;
 }
 
-static void enqueue(struct client *c, struct slot *s)
+static void enqueue(struct client *c, struct pace_slot *s)
 {
     struct pacing *p = c->pacing;
     engage(c, s);
@@ -282,7 +282,7 @@ static void open_next(struct client *c)
 {
     struct pacing *p = c->pacing;
     int64_t now = clock_now_ns();
-    struct slot *s = p->drawn;
+    struct pace_slot *s = p->drawn;
     if (now >= s->intended_ns - p->pace.ahead_ns && p->pending < (size_t)c->o.wave) {
         p->drawn = NULL;
         enqueue(c, s);
@@ -336,7 +336,7 @@ bool paced_on_spare_lost(struct exchange *x, bool refused)
 {
     struct client *c = client_of(x);
     struct pacing *p = c->pacing;
-    struct slot *s = slot_of(x);
+    struct pace_slot *s = slot_of(x);
     p->spares--;
     p->refused += refused;
     bool waited = refused && !p->exhausted && clock_now_ns() >= p->start_ns && p->engaged < (size_t)p->pace.in_flight;
@@ -362,7 +362,7 @@ static void send_at_time(struct client *c)
 {
     struct pacing *p = c->pacing;
     int64_t began = clock_now_ns(), now = began;
-    struct slot *s;
+    struct pace_slot *s;
     while ((s = queue_first(p)) && s->intended_ns <= now) {
         queue_pop(&p->queue);
         if (!s->exchange.response.over)
@@ -383,7 +383,7 @@ static void send_into_room(struct client *c)
     int64_t began = clock_now_ns(), now = began, none;
     if (p->pace.for_ns <= now - p->start_ns)
         exhaust(c, true);
-    struct slot *s;
+    struct pace_slot *s;
     while (!p->exhausted && p->engaged < (size_t)p->pace.in_flight && (s = queue_first(p))) {
         if (!draw(c, s, &none)) {
             exhaust(c, false);
@@ -507,7 +507,7 @@ static void stop_timers(struct client *c)
 }
 
 /* What was drawn and whose time has not come was never sent. */
-static void drop_early(struct client *c, struct slot *s)
+static void drop_early(struct client *c, struct pace_slot *s)
 {
     s->exchange.request = NULL;
     c->progress.total--;
@@ -526,7 +526,7 @@ void client_finish(struct client *c)
         slot_drop(p, p->drawn);
     p->drawn = NULL;
     for (size_t i = 0; i < p->block_count * SLOT_BLOCK; i++) {
-        struct slot *s = &p->blocks[i / SLOT_BLOCK][i % SLOT_BLOCK];
+        struct pace_slot *s = &p->blocks[i / SLOT_BLOCK][i % SLOT_BLOCK];
         if (s->busy && s->exchange.request && s->queued && s->intended_ns > now && !s->exchange.response.over)
             drop_early(c, s);
     }
@@ -544,7 +544,7 @@ void paced_cancel(struct client *c)
         slot_drop(p, p->drawn);
     p->drawn = NULL;
     for (size_t i = 0; i < p->block_count * SLOT_BLOCK; i++) {
-        struct slot *s = &p->blocks[i / SLOT_BLOCK][i % SLOT_BLOCK];
+        struct pace_slot *s = &p->blocks[i / SLOT_BLOCK][i % SLOT_BLOCK];
         if (!s->busy)
             continue;
         if (!s->exchange.request)

@@ -507,7 +507,8 @@ static const struct field result_fields[] = {
     TEXT_AS("records_jtok_version", result, about.records_jtok_version, "That made the records."),
     OBJECT(result, method, method, "Parameters."),
     TEXT_AS("differences", result, about.differences, "What differs from the method's defaults."),
-    OBJECTS(result, decisions, decision_count, method_decision, "Decisions of jtok's own, marked [D] in the method."),
+    OBJECTS_AS("decisions", result, about.decisions, about.decision_count, method_decision,
+               "Decisions of jtok's own, marked [D] in the method."),
     TEXT_AS("name", result, about.name, "Label."),
     TEXT_AS("scenario", result, about.scenario, "Task."),
     TEXT_AS("model", result, about.model, "Model."),
@@ -694,8 +695,8 @@ void result_absent(struct result *r, struct arena *a, const char *why)
     r->loads.standing = (enum run_standing) - 1;
     r->about.method_id = METHOD_ID;
     r->method = method_default();
-    r->decisions = method_decisions;
-    r->decision_count = method_decision_count;
+    r->about.decisions = method_decisions;
+    r->about.decision_count = method_decision_count;
     r->stages = absent_table(&result_stage_schema, r->stage_count = STAGE_COUNT, a, why);
     for (size_t i = 0; i < r->stage_count; i++) {
         r->stages[i].stage = (enum stage_id)i;

@@ -456,7 +456,6 @@ struct result_flag {
     double value, limit; /* the number behind it; NaN where there is none */
 };
 
-/* Which run this is, what ran in it as far as anybody says, and by which program and method. */
 /* What the engine said of itself when it was ready: a fact of the records. */
 struct result_identity {
     const char *name; /* "kv_cache_dtype" */
@@ -465,6 +464,7 @@ struct result_identity {
     const char *source;        /* of `seen` */
 };
 
+/* Which run this is, what ran in it as far as anybody says, and by which program and method. */
 struct result_about {
     const char *run_id, *method_id, *jtok_version;
     const char *records_method_id, *records_jtok_version;
@@ -478,6 +478,8 @@ struct result_about {
     const char *plan_sha256, *requests_sha256;
     const char *work_sha256; /* METHOD section 9 */
     const char *differences; /* from the method's defaults; null: none */
+    const struct method_decision *decisions;
+    size_t decision_count;
     struct result_identity *identity;
     size_t identity_count;
     bool simulated;
@@ -486,8 +488,6 @@ struct result_about {
 struct result {
     struct result_about about;
     struct method method;
-    const struct method_decision *decisions;
-    size_t decision_count;
     bool formal;
     struct result_metrics metrics;
     struct result_stage *stages; /* a list: result_stage_of finds one */

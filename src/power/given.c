@@ -10,7 +10,7 @@
 enum { ENTRY_BYTES = 128 };
 
 /* What is read: one variable's list. */
-struct reading {
+struct given_list {
     const struct device *d;
     struct gpus_given *g;
     struct arena *arena;
@@ -55,7 +55,7 @@ static bool add(struct gpus_given *g, uint32_t gpu)
 }
 
 /* "3", and of a node "0-3" too; false: it is no number. What is not here is counted. */
-static bool take_numbers(struct reading *r, const char *entry)
+static bool take_numbers(struct given_list *r, const char *entry)
 {
     int64_t first, last;
     const char *dash = r->form == GIVEN_TO_PROCESS ? NULL : strchr(entry, '-');
@@ -83,7 +83,7 @@ static bool is_part(const struct device *d, const char *entry)
 }
 
 /* One entry; false: it ends the list. */
-static bool take_entry(struct reading *r, const char *entry)
+static bool take_entry(struct given_list *r, const char *entry)
 {
     size_t before = r->outside;
     uint32_t gpu;
@@ -107,7 +107,7 @@ static void take_all(struct gpus_given *g, const struct device *d)
 
 /* Numbers of a node, or of a host around a container, are not those of the GPUs that are here, where not all of them
  * are: then those that are here were given. A container shows what it was given, by whatever name. */
-static void take_the_visible(struct reading *r)
+static void take_the_visible(struct given_list *r)
 {
     size_t named = r->g->count + r->outside;
     bool translated = r->form != GIVEN_TO_PROCESS && r->numbers && r->outside && named == r->d->gpu_count;
@@ -116,7 +116,7 @@ static void take_the_visible(struct reading *r)
 }
 
 /* CUDA's order is by speed unless it is told otherwise: the same as the driver's where all boards are alike. */
-static const char *doubt_of(const struct reading *r, const char *const *environment)
+static const char *doubt_of(const struct given_list *r, const char *const *environment)
 {
     const struct field_pair *order = &r->d->kind->order;
     const char *set = order->name ? value_of(environment, order->name) : NULL;
@@ -140,7 +140,7 @@ static bool says_nothing(enum given_form form, const char *value)
            (!*value || *value == '/' || strcasecmp(value, "none") == 0 || strcasecmp(value, "void") == 0);
 }
 
-static const char *lack_of(const struct reading *r)
+static const char *lack_of(const struct given_list *r)
 {
     const struct gpus_given *g = r->g;
     if (r->part)
@@ -163,7 +163,7 @@ static const char *lack_of(const struct reading *r)
     return NULL;
 }
 
-static void read_list(struct reading *r)
+static void read_list(struct given_list *r)
 {
     const char *list = r->g->value;
     char entry[ENTRY_BYTES];
@@ -188,7 +188,7 @@ void device_given(const struct device *d, const char *const *environment, struct
     }
     g.variable = v->name;
     g.value = arena_text(a, value);
-    struct reading r = {.d = d, .g = &g, .arena = a, .form = v->form};
+    struct given_list r = {.d = d, .g = &g, .arena = a, .form = v->form};
     read_list(&r);
     bool all_here = g.count == d->gpu_count;
     g.lack = lack_of(&r);

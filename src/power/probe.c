@@ -11,7 +11,7 @@ enum { CALLS_MAX = 4096 };
 static const int64_t step_max_ns = 5 * MS_NS, step_min_ns = MS_NS, drain_every_ns = 500 * MS_NS;
 
 /* Of one instrument, call by call. */
-struct tally {
+struct call_tally {
     int64_t widths_ns[CALLS_MAX];
     size_t width_count;
     int64_t calls, missed;
@@ -26,14 +26,14 @@ struct prober {
     uint32_t gpu;
     int64_t duration_ns;
     struct probe *probe;
-    struct tally power, counter, buffer;
+    struct call_tally power, counter, buffer;
     double power_sum;
     int64_t power_count;
     int64_t seen_us;
     pthread_t thread;
 };
 
-static void count_call(struct tally *t, enum read_status status, int64_t begin_ns, int64_t end_ns)
+static void count_call(struct call_tally *t, enum read_status status, int64_t begin_ns, int64_t end_ns)
 {
     assert(end_ns >= begin_ns);
     t->calls++;
@@ -43,7 +43,7 @@ static void count_call(struct tally *t, enum read_status status, int64_t begin_n
         t->widths_ns[t->width_count++] = end_ns - begin_ns;
 }
 
-static void count_value(struct tally *t, int64_t value, int64_t t_ns)
+static void count_value(struct call_tally *t, int64_t value, int64_t t_ns)
 {
     if (t->has_value && value != t->last_value) {
         if (t->last_change_ns != 0 && t->gap_count < CALLS_MAX)
@@ -101,7 +101,7 @@ static void probe_buffer(struct prober *p)
     p->seen_us = samples[n - 1].realtime_us;
 }
 
-static void conclude(struct tally *t, struct probe_instrument *ret_instrument)
+static void conclude(struct call_tally *t, struct probe_instrument *ret_instrument)
 {
     ret_instrument->calls = t->calls;
     ret_instrument->missed = t->missed;
@@ -114,7 +114,7 @@ static void conclude(struct tally *t, struct probe_instrument *ret_instrument)
 }
 
 /* Power that is steady repeats its value, so some gaps hold several steps: by the median gap it is told how many. */
-static int64_t period(struct tally *t)
+static int64_t period(struct call_tally *t)
 {
     assert(t->gap_count <= CALLS_MAX);
     if (t->gap_count == 0)

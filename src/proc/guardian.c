@@ -67,6 +67,16 @@ static _Noreturn void give_up(int report_fd, enum guardian_step step, int number
     _exit(127);
 }
 
+/* What jtok ignores or blocks, a program that it starts would inherit. */
+static void default_signals(void)
+{
+    for (int i = 1; i < NSIG; i++)
+        signal(i, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static _Noreturn void become_engine(pid_t guardian, const int *fds, int report_fd, const char *folder, char **argv,
                                     char **env)
 {
@@ -74,11 +84,7 @@ static _Noreturn void become_engine(pid_t guardian, const int *fds, int report_f
     if (getppid() != guardian)
         _exit(127);
     setsid();
-    for (int i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    default_signals();
     if (folder && chdir(folder) < 0)
         give_up(report_fd, STEP_FOLDER, errno);
     /* Descriptors 0 to 2 are /dev/null in the guardian, so these are above them. */
@@ -206,11 +212,7 @@ static void begin_removal(struct guardian *g, int64_t now_ns)
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, 0);
         setsid();
-        for (int i = 1; i < NSIG; i++)
-            signal(i, SIG_DFL);
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
+        default_signals();
         environ = g->words.env;
         execvp(g->words.remove[0], g->words.remove);
         _exit(127);

@@ -10,7 +10,7 @@ static void named_line(struct report *p, const char *name, const char *text)
 
 /* ---- tables over all loads ---- */
 
-struct column {
+struct load_column {
     const char *name;
     double factor;
     const struct quantity *(*of)(const struct result_point *p);
@@ -71,7 +71,7 @@ static const struct quantity *good_token_of(const struct result_point *p)
     return &p->j_per_good_token;
 }
 
-static void put_columns(struct report *p, const char *heading, const struct column *columns, size_t n)
+static void put_columns(struct report *p, const char *heading, const struct load_column *columns, size_t n)
 {
     static const char align[] = "ldddddddddd";
     must(n + 2 <= sizeof align);
@@ -94,14 +94,14 @@ static void put_columns(struct report *p, const char *heading, const struct colu
 
 static void put_curve(struct report *p)
 {
-    static const struct column energy[] = {
+    static const struct load_column energy[] = {
         {"in flight", 1, flight_of}, {"tok/s", 1, output_of}, {"W", 1, power_of}, {"J/token", 1, token_of}};
-    static const struct column rates[] = {
+    static const struct load_column rates[] = {
         {"requests/s", 1, request_of}, {"input tok/s", 1, input_of}, {"tok/s of a user", 1, user_of}};
-    static const struct column others[] = {{"J/request", 1, per_request_of},
-                                           {"J/(input and output token)", 1, total_of},
-                                           {"good %", 100, good_of},
-                                           {"J/good token", 1, good_token_of}};
+    static const struct load_column others[] = {{"J/request", 1, per_request_of},
+                                                {"J/(input and output token)", 1, total_of},
+                                                {"good %", 100, good_of},
+                                                {"J/good token", 1, good_token_of}};
     put_columns(p, "Energy against load", energy, sizeof energy / sizeof *energy);
     put_columns(p, "Rates", rates, sizeof rates / sizeof *rates);
     put_columns(p, "Energy, otherwise divided", others, sizeof others / sizeof *others);

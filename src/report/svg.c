@@ -29,16 +29,16 @@ static const struct {
                                {"release", "#fde8e8"},
                                {"hold", "#f1f3f5"}};
 
-struct frame {
+struct power_frame {
     double seconds, watts; /* at the right end, at the top */
 };
 
-static double x_of(const struct frame *f, double t_s)
+static double x_of(const struct power_frame *f, double t_s)
 {
     return LEFT + t_s / f->seconds * COLUMNS;
 }
 
-static double y_of(const struct frame *f, double watts)
+static double y_of(const struct power_frame *f, double watts)
 {
     return PLOT_BOTTOM - watts / f->watts * PLOT_HEIGHT;
 }
@@ -47,7 +47,8 @@ static double y_of(const struct frame *f, double watts)
 
 /* The band from lowest to highest sample of each column (along the tops, back along the bottoms), and the means as a
  * line. */
-static void put_series(struct buf *out, const struct frame *f, const struct power_column *columns, const char *colour)
+static void put_series(struct buf *out, const struct power_frame *f, const struct power_column *columns,
+                       const char *colour)
 {
     buf_fmt(out, "<path class=\"band\" fill=\"%s\" d=\"", colour);
     char verb = 'M';
@@ -89,7 +90,7 @@ static double round_step(double range, int most)
     return step;
 }
 
-static void put_axes(struct buf *out, const struct frame *f)
+static void put_axes(struct buf *out, const struct power_frame *f)
 {
     double step = round_step(f->watts, 7);
     for (double w = 0; w <= f->watts; w += step) {
@@ -113,7 +114,7 @@ static void put_axes(struct buf *out, const struct frame *f)
 
 /* ---- stages ---- */
 
-static void put_bands(struct buf *out, const struct frame *f, const struct power_stretch *bands)
+static void put_bands(struct buf *out, const struct power_frame *f, const struct power_stretch *bands)
 {
     for (size_t i = 0; i < POWER_STAGES; i++) {
         if (isnan(bands[i].from_s))
@@ -126,7 +127,7 @@ static void put_bands(struct buf *out, const struct frame *f, const struct power
 
 /* Names above the bands, with a line at each boundary. A name that doesn't fit beside the one before it goes up a row.
  */
-static void put_stage_names(struct buf *out, const struct frame *f, const struct power_stretch *bands,
+static void put_stage_names(struct buf *out, const struct power_frame *f, const struct power_stretch *bands,
                             const struct svg_notes *notes)
 {
     double free_x[2] = {0, 0};
@@ -153,7 +154,7 @@ static void put_stage_names(struct buf *out, const struct frame *f, const struct
 
 /* Where each phase of the startup ended, inside its band. A name stands left of its line, where that leaves the plot
  * right of it; each a row lower than the one before, so that short phases don't write over one another. */
-static void put_phases(struct buf *out, const struct frame *f, const struct power_series *s,
+static void put_phases(struct buf *out, const struct power_frame *f, const struct power_series *s,
                        const struct svg_notes *notes)
 {
     static const char *const ends[PHASE_COUNT] = {
@@ -217,7 +218,7 @@ void svg_power(const struct power_series *s, const struct svg_notes *notes, stru
 {
     must(s->column_count == SVG_COLUMNS && s->duration_s > 0 && s->highest_w > 0);
     double step = round_step(s->highest_w, 7);
-    const struct frame f = {s->duration_s, ceil(s->highest_w / step) * step};
+    const struct power_frame f = {s->duration_s, ceil(s->highest_w / step) * step};
     put_head(out, s, PLOT_BOTTOM + 58 + 18 * (int)s->gpu_count);
     put_bands(out, &f, s->stages);
     put_axes(out, &f);

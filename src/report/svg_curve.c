@@ -110,16 +110,16 @@ static double along(const struct axis *x, double value)
     return fmin(fmax((decade(value) - x->low) / (x->high - x->low), 0), 1);
 }
 
-struct frame {
+struct curve_frame {
     struct axis x, y;
 };
 
-static double x_of(const struct frame *f, double ms)
+static double x_of(const struct curve_frame *f, double ms)
 {
     return LEFT + PLOT_WIDTH * along(&f->x, ms);
 }
 
-static double y_of(const struct frame *f, double j)
+static double y_of(const struct curve_frame *f, double j)
 {
     return BOTTOM - PLOT_HEIGHT * along(&f->y, j);
 }
@@ -146,7 +146,7 @@ static void put_ticks(struct buf *out, const struct axis *axis, bool vertical)
         }
 }
 
-static void put_axes(struct buf *out, const struct frame *f)
+static void put_axes(struct buf *out, const struct curve_frame *f)
 {
     put_ticks(out, &f->x, false);
     put_ticks(out, &f->y, true);
@@ -183,7 +183,7 @@ static void put_head(struct buf *out, const struct result *r)
 }
 
 /* The Pareto front from left to right: each next one is slower and more frugal. */
-static void put_front(struct buf *out, const struct result *r, const struct frame *f)
+static void put_front(struct buf *out, const struct result *r, const struct curve_frame *f)
 {
     double last = 0;
     char verb = 'M';
@@ -204,7 +204,7 @@ static void put_front(struct buf *out, const struct result *r, const struct fram
     buf_str(out, "\"/>\n");
 }
 
-static void put_point(struct buf *out, const struct result *r, size_t i, const struct frame *f)
+static void put_point(struct buf *out, const struct result *r, size_t i, const struct curve_frame *f)
 {
     const struct result_point *p = &r->loads.points[i];
     double x = x_of(f, x_value(p)), y = y_of(f, y_value(p)), doubt = p->j_per_token.instrument;
@@ -247,7 +247,7 @@ static void put_legend(struct buf *out, const struct result *r)
 void svg_curve(const struct result *r, struct buf *out)
 {
     must(svg_curve_has_points(r));
-    const struct frame f = {axis_of(r, x_value), axis_of(r, y_value)};
+    const struct curve_frame f = {axis_of(r, x_value), axis_of(r, y_value)};
     put_head(out, r);
     put_axes(out, &f);
     put_front(out, r, &f);

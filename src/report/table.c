@@ -62,16 +62,16 @@ static bool is_number(const char *cell, size_t *ret_fraction)
     return true;
 }
 
-struct column {
+struct column_width {
     size_t width, fraction; /* widest cell; widest part from the decimal point on */
 };
 
-static void measure(const struct table *t, struct column *ret_columns)
+static void measure(const struct table *t, struct column_width *ret_columns)
 {
     size_t whole[TABLE_COLUMNS_MAX] = {0};
     for (size_t i = 0; i < t->count; i++) {
         size_t c = i % t->columns, n = columns_text(t->cells[i]), fraction;
-        struct column *column = &ret_columns[c];
+        struct column_width *column = &ret_columns[c];
         column->width = n > column->width ? n : column->width;
         if (t->align[c] != 'd' || !is_number(t->cells[i], &fraction))
             continue;
@@ -83,7 +83,7 @@ static void measure(const struct table *t, struct column *ret_columns)
             ret_columns[c].width = whole[c] + ret_columns[c].fraction;
 }
 
-static void put_row(const struct table *t, const char *const *row, const struct column *columns, struct buf *out)
+static void put_row(const struct table *t, const char *const *row, const struct column_width *columns, struct buf *out)
 {
     size_t last = t->columns;
     while (last && !*row[last - 1])
@@ -103,7 +103,7 @@ static void put_row(const struct table *t, const char *const *row, const struct 
 
 void table_put(const struct table *t, struct buf *out, size_t indent)
 {
-    struct column columns[TABLE_COLUMNS_MAX] = {0};
+    struct column_width columns[TABLE_COLUMNS_MAX] = {0};
     must(t->columns > 0 && t->count % t->columns == 0);
     measure(t, columns);
     for (size_t i = 0; i + t->columns <= t->count; i += t->columns) {

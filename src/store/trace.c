@@ -16,7 +16,7 @@ enum { COLUMNS_MAX = 64, SHOWN = 40 };
 static const uint64_t file_max = UINT64_C(8) << 30;
 static const double longest_s = 1e9;
 
-static const struct column {
+static const struct time_column {
     const char *name;
     double unit_s;
 } columns[] = {
@@ -24,7 +24,7 @@ static const struct column {
     {"t_ms", 1e-3}, {"time_ms", 1e-3}, {"timestamp_ms", 1e-3},
 };
 
-struct reading {
+struct trace_reader {
     const char *name;
     size_t column, column_count;
     double unit_s;
@@ -90,13 +90,13 @@ static bool date_s(struct span s, double *ret_s)
 
 /* ---- records ---- */
 
-static const char *shown(struct reading *r, struct span field)
+static const char *shown(struct trace_reader *r, struct span field)
 {
     utf8_ascii((struct span){field.p, field.n < SHOWN ? field.n : SHOWN}, r->shown, sizeof r->shown);
     return r->shown;
 }
 
-static bool time_of(const struct reading *r, struct span field, double *ret_s)
+static bool time_of(const struct trace_reader *r, struct span field, double *ret_s)
 {
     double value;
     if (date_s(field, ret_s))
@@ -107,7 +107,7 @@ static bool time_of(const struct reading *r, struct span field, double *ret_s)
     return true;
 }
 
-static bool take_time(struct reading *r, struct span field, double scale, struct err *e)
+static bool take_time(struct trace_reader *r, struct span field, double scale, struct err *e)
 {
     double s;
     if (!time_of(r, field, &s))
@@ -133,7 +133,7 @@ static bool take_time(struct reading *r, struct span field, double scale, struct
 }
 
 /* The first record: a header, or in a file of one column a time already. */
-static bool take_head(struct reading *r, const struct span *fields, size_t n, struct err *e)
+static bool take_head(struct trace_reader *r, const struct span *fields, size_t n, struct err *e)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < sizeof columns / sizeof *columns; k++)
@@ -149,7 +149,7 @@ static bool take_head(struct reading *r, const struct span *fields, size_t n, st
                    r->name, r->line);
 }
 
-static bool take_record(struct reading *r, struct span *fields, size_t n, double scale, struct err *e)
+static bool take_record(struct trace_reader *r, struct span *fields, size_t n, double scale, struct err *e)
 {
     for (size_t i = 0; i < n; i++)
         fields[i] = span_trim(fields[i]);
@@ -168,7 +168,7 @@ static bool take_record(struct reading *r, struct span *fields, size_t n, double
 bool trace_read(struct span text, const char *name, double scale, struct trace *ret_trace, struct err *e)
 {
     must(name && scale > 0);
-    struct reading r = {.name = name, .unit_s = 1};
+    struct trace_reader r = {.name = name, .unit_s = 1};
     struct buf whole = {0};
     buf_add(&whole, text.p, text.n);
     if (whole.n && whole.p[whole.n - 1] != '\n')

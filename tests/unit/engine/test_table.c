@@ -29,7 +29,7 @@ static void every_row_is_whole(void **state)
         assert_non_null(g->put_length);
         for (const struct engine_start *s = g->starts; s && s->program; s++)
             assert_true(s->program[0] && (!s->next || s->next[0]));
-        assert_true(g->any_server || (g->starts && g->good_exits && g->milestones && g->progress));
+        assert_true(g->any_server || (g->starts && g->good_exits && g->output.milestones && g->output.progress));
         /* Each answer's place has a question, each question a place, and nothing stands behind the first that was
          * meant. */
         for (const struct engine_place *at = g->places; at && at->where; at++) {
@@ -48,7 +48,7 @@ static void every_row_is_whole(void **state)
         }
         for (const struct engine_option *o = g->options; o && o->name; o++)
             assert_int_equal(o->name[0], '-');
-        for (const struct engine_variable *v = g->caches; v && v->name; v++)
+        for (const struct engine_variable *v = g->environment.caches; v && v->name; v++)
             assert_null(strchr(v->value, '/')); /* a folder below the run's */
         /* An engine that takes its address as options has words for all of it. */
         const enum argument address[] = {ARGUMENT_HOST, ARGUMENT_PORT, ARGUMENT_UDS, ARGUMENT_SERVED};
