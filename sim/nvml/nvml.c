@@ -287,6 +287,13 @@ EXPORT int nvmlDeviceGetPersistenceMode(struct device *d, int *mode)
     return SUCCESS;
 }
 
+EXPORT int nvmlDeviceGetEccMode(struct device *d, int *current, int *pending)
+{
+    CHECK(d);
+    *current = *pending = 1;
+    return SUCCESS;
+}
+
 EXPORT int nvmlDeviceGetMigMode(struct device *d, unsigned *current, unsigned *pending)
 {
     CHECK(d);

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/must.h"
 #include "base/sort.h"
 #include "http/limits.h"
+#include "proc/tree.h"
 #include "schema/table.h"
 
 /* What a large run asks for: 15 000 streams, each a file and a port. */
@@ -17,7 +17,6 @@ enum { STREAMS = 15000, FILES_BESIDE = 200, CLOCK_READS = 10000, WAKES = 20 };
 /* No more than 8 of a GPU beside the library's own, and 8 of the machine. */
 enum { ADVICE_MAX = (DEVICE_ADVICE_MAX + 8) * DEVICE_GPUS_MAX + 8 };
 static const int64_t clock_read_slow_ns = 200, wake_late_slow_ns = 5000000;
-static const ino_t first_pid_namespace = 0xEFFFFFFC; /* fixed in Linux */
 
 /* ---- tables ---- */
 
@@ -322,7 +321,6 @@ static void look_at_limits(struct look *l)
 {
     struct doctor_system *s = &l->d->system;
     struct rlimit files = {RLIM_INFINITY, RLIM_INFINITY};
-    struct stat st;
     long long low, high;
     getrlimit(RLIMIT_NOFILE, &files);
     s->files_soft = limit_of(files.rlim_cur);
@@ -331,7 +329,7 @@ static void look_at_limits(struct look *l)
     s->ports = range && sscanf(range, "%lld %lld", &low, &high) == 2 ? high - low + 1 : ABSENT_I64;
     s->backlog = number_in_file(l, "/proc/sys/net/core/somaxconn");
     s->cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    s->own_pid_namespace = stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != first_pid_namespace;
+    s->own_pid_namespace = proc_has_own_ids();
     if (s->files_hard != ABSENT_I64 && s->files_hard < STREAMS + FILES_BESIDE)
         ADVISE_COMMAND(l, ADVICE_LIMITS,
                        FORMAT(l, "ulimit -Hn %d && ulimit -n %d", STREAMS + FILES_BESIDE, STREAMS + FILES_BESIDE),

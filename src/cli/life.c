@@ -18,6 +18,18 @@ static void put_timetable(const struct run *run, const struct plan *p, struct ar
 }
 
 /* The plan, and as comments behind it how long its loads take and the command that comes of it. */
+static void put_preflight(const struct run *run, struct arena *a, struct buf *out)
+{
+    struct preflight_line *lines;
+    size_t n;
+    run_preflight(run, a, &lines, &n, NULL);
+    if (n == 0)
+        return;
+    struct doctor_plan d = doctor_plan_of(lines, n);
+    buf_str(out, "\n# What was looked at:\n");
+    text_preflight(&d, "# ", out);
+}
+
 static enum exit_code print_plan(const struct run *run, const struct plan *p, struct arena *a)
 {
     struct err e = {0};
@@ -25,6 +37,7 @@ static enum exit_code print_plan(const struct run *run, const struct plan *p, st
     plan_yaml_write(p, true, &b);
     if (p->load_count > 0)
         put_timetable(run, p, a, &b);
+    put_preflight(run, a, &b);
     buf_str(&b, "# The engine is started with:\n");
     for (const char *line = run_command_text(run); *line; line += strcspn(line, "\n"), line += *line == '\n')
         buf_fmt(&b, "#   %.*s\n", (int)strcspn(line, "\n"), line);

@@ -19,8 +19,9 @@ struct life_options {
         {"--runs", 'o', "FOLDER", .plan_key = "runs", .doc = "Folder for new run folders."},                           \
         FORMAT_OPTION(options, life.format, format_names_four),                                                        \
         {"--dry-run", 0, NULL,                                                                                         \
-         .field = BOOL_AS("dry_run", options, life.dry_run,                                                            \
-                          "Print the complete plan, with loads also how long they take, and stop.")},                  \
+         .field = BOOL_AS(                                                                                             \
+             "dry_run", options, life.dry_run,                                                                         \
+             "Print the complete plan, with loads also how long they take, and what was looked at; then stop.")},      \
     {                                                                                                                  \
         "--quiet", 'q', NULL, .field = BOOL_AS("quiet", options, life.quiet, "Show no progress.")                      \
     }

@@ -9,6 +9,7 @@
 #include "analysis/gate.h"
 #include "analysis/stat.h"
 #include "app/doctor.h"
+#include "app/doctor_plan.h"
 #include "app/identify.h"
 #include "app/listing.h"
 #include "app/prove.h"
@@ -25,6 +26,9 @@ void text_listing(const struct listed_run *runs, size_t n, struct arena *a, stru
 void text_method(struct arena *a, struct buf *out);
 void text_identification(const struct identification *d, struct arena *a, struct buf *out);
 void text_doctor(const struct doctor *d, struct arena *a, struct buf *out);
+
+/* What was looked at before a run, a line each, and how many of each kind; `margin` stands in front of each line. */
+void text_preflight(const struct doctor_plan *d, const char *margin, struct buf *out);
 
 /* A command's energy: a dozen lines for a single run. `kept`: the folder that its run folders are in; null: none is. */
 void text_stat(const struct stat_result *x, const char *kept, struct arena *a, struct buf *out);

@@ -64,8 +64,9 @@ struct advice {
 struct device_gpu {
     struct rec_gpu info; /* the static part; the series stay empty. Texts belong to the device */
     struct device_caps caps;
-    const char *fault;   /* null: can be read. Else a sentence, and info may hold no more than the index */
-    size_t advice_count; /* of a GPU that can be read */
+    int64_t ecc, ecc_next; /* error correction: 1 on, 0 off; now, and after the next reset; ABSENT_I64 */
+    const char *fault;     /* null: can be read. Else a sentence, and info may hold no more than the index */
+    size_t advice_count;   /* of a GPU that can be read */
     struct advice advice[DEVICE_ADVICE_MAX];
 };
 

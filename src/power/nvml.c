@@ -244,6 +244,11 @@ static void read_static(struct nvml_session *n, uint32_t gpu)
         info->partitioned = value != 0;
     if (n->f.persistence && n->f.persistence(h, &mode) == NVML_SUCCESS)
         info->persistence = mode;
+    int pending_ecc;
+    if (n->f.ecc && n->f.ecc(h, &mode, &pending_ecc) == NVML_SUCCESS) {
+        n->device.gpus[gpu].ecc = mode != 0;
+        n->device.gpus[gpu].ecc_next = pending_ecc != 0;
+    }
     if (n->f.architecture && n->f.architecture(h, &value) == NVML_SUCCESS)
         info->architecture = value;
     read_limits(n, h, info);

@@ -170,6 +170,7 @@ _Static_assert(sizeof(struct nvml_temperature) == 12 &&
     F(architecture, 0, int, (nvml_handle, unsigned *), "nvmlDeviceGetArchitecture")                                    \
     F(persistence, 0, int, (nvml_handle, int *), "nvmlDeviceGetPersistenceMode")                                       \
     F(mig, 0, int, (nvml_handle, unsigned *, unsigned *), "nvmlDeviceGetMigMode")                                      \
+    F(ecc, 0, int, (nvml_handle, int *, int *), "nvmlDeviceGetEccMode")                                                \
     F(limit_enforced, 0, int, (nvml_handle, unsigned *), "nvmlDeviceGetEnforcedPowerLimit")                            \
     F(limit_default, 0, int, (nvml_handle, unsigned *), "nvmlDeviceGetPowerManagementDefaultLimit")                    \
     F(limit_range, 0, int, (nvml_handle, unsigned *, unsigned *), "nvmlDeviceGetPowerManagementLimitConstraints")      \

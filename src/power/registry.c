@@ -76,7 +76,9 @@ void device_close(struct device *d)
 void device_gpu_init(struct device_gpu *g, uint32_t index)
 {
     must(g && index < DEVICE_GPUS_MAX);
-    *g = (struct device_gpu){.info = {.index = index,
+    *g = (struct device_gpu){.ecc = ABSENT_I64,
+                             .ecc_next = ABSENT_I64,
+                             .info = {.index = index,
                                       .power_limit_mw = ABSENT_I64,
                                       .power_limit_default_mw = ABSENT_I64,
                                       .power_limit_min_mw = ABSENT_I64,

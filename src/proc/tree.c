@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -188,4 +189,11 @@ void proc_words(int64_t pid, size_t max, struct buf *b)
     ssize_t n = read_small(path, bytes, max < sizeof bytes ? max : sizeof bytes);
     if (n > 0)
         buf_add(b, bytes, (size_t)n);
+}
+
+bool proc_has_own_ids(void)
+{
+    static const ino_t first = 0xEFFFFFFC; /* the machine's own, fixed in Linux */
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != first;
 }

@@ -39,6 +39,10 @@ void proc_kill_below(int64_t root);
  */
 bool proc_reap(int64_t pid, bool *ret_ended, int *ret_status);
 
+/* Has this process a namespace of its own process ids, as in a container? Then others have other ids for its processes,
+ * and some processes are not seen. */
+bool proc_has_own_ids(void);
+
 /* The arguments joined by spaces, at most `max` bytes, control bytes as '?'; empty for zombies and kernel threads. */
 void proc_command(int64_t pid, size_t max, struct buf *b);
 

@@ -84,16 +84,6 @@ bool folder_make(struct folder *f, struct resolved *r, const struct folder_optio
         return false;
     f->origin_ns = clock_now_ns();
     f->record = describe(f);
-    size_t open;
-    int64_t count = (int64_t)resolve_count_requests(r->plan, &r->set, &open), tokens = r->set.total_max_tokens;
-    if (tokens != ABSENT_I64 && r->plan->load_count > 0) /* the set's requests, again and again */
-        tokens = (int64_t)((double)tokens / (double)r->set.count * (double)count);
-    int64_t bytes = preflight_record_bytes(count, tokens);
-    if (!preflight_disk(&r->preflight, f->path, bytes, e) && !o->despite_preflight) {
-        rmdir(f->path); /* nothing is in it yet */
-        f->path = NULL;
-        return false;
-    }
     return write_plan(f, o->plan_source, e) && write_gpus(f, e) && archive_write_run(f->path, &f->record, e) &&
            recorder_open(&f->recorder, f->path, &(struct recorder_options){.secrets = &r->secrets}, e);
 }

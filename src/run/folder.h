@@ -30,7 +30,6 @@ struct folder {
 
 struct folder_options {
     const char *plan_source; /* bytes of the user's plan file, kept beside plan.json; null: there was none */
-    bool despite_preflight;  /* go on although the disk may be too small */
 };
 
 /* `r` must be resolved and is borrowed until folder_done. Where it fails `path` says whether a folder was left, with

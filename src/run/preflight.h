@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "model/plan.h"
 #include "model/record.h"
+#include "power/device.h"
 #include "run/weights.h"
 
 struct preflight {
@@ -32,8 +33,22 @@ void preflight_fact(struct preflight *p, const char *name, enum check_outcome ou
 /* What must be known and stops nothing: a fact that is not judged, and a sentence to be told before the start. */
 void preflight_warn(struct preflight *p, const char *name, const char *expected, const char *seen, const char *advice);
 
-/* preflight.disk: is there room for the records below `folder`, which must exist? Needs `bytes`, by
- * preflight_record_bytes. */
+enum preflight_state { PREFLIGHT_PASSED, PREFLIGHT_WARNED, PREFLIGHT_FAILED };
+extern const char *const preflight_state_names[PREFLIGHT_FAILED + 2];
+
+/* A fact as a line for people: the same table in doctor, dry run and run. */
+struct preflight_line {
+    const char *name, *label;
+    enum preflight_state state;
+    const char *seen;   /* null: nothing could be seen */
+    const char *advice; /* warned, failed: what is so, and what to do */
+};
+
+/* A line for each fact preflight.*, in order, of the arena. */
+void preflight_lines(const struct preflight *p, struct arena *a, struct preflight_line **ret_list, size_t *ret_count);
+
+/* preflight.disk: is there room for the records below `folder`, or the nearest folder above it that exists? Needs
+ * `bytes`, by preflight_record_bytes. */
 bool preflight_disk(struct preflight *p, const char *folder, int64_t bytes, struct err *e);
 
 /* Bytes that a run's raw records take before they are sealed, generously: 40 a token, 400 a request, 64 MiB for power,
@@ -55,10 +70,19 @@ bool preflight_unix_socket(struct preflight *p, const char *path, struct err *e)
 /* A port that is free now on this host. */
 bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e);
 
+/* preflight.memory: can as many bytes be had at once, and some for the engine beside, within this machine's memory and
+ * this process's control group? preflight.shared_memory: is there room for what an engine's processes exchange? Both
+ * warn. */
+void preflight_memory(struct preflight *p, int64_t bytes);
+void preflight_shared_memory(struct preflight *p, const char *folder);
+
 /* preflight.leftovers: processes that look like an engine somebody left behind (VLLM::*, sglang::*, vllm serve,
- * sglang.launch_server). Fails the fact, never the run by itself; *ret_n (may be null) is their number. They are not
- * necessarily on the plan's GPUs. */
-void preflight_leftovers(struct preflight *p, size_t *ret_n);
+ * sglang.launch_server), with their parents and children. Those that hold memory on one of these GPUs fail the fact,
+ * never the run by itself; *ret_n (may be null) is their number. Those that hold some on other GPUs only are named, and
+ * those that hold none are warned of. Where GPUs and processes can't be brought together (no device, another namespace
+ * of process ids), all of them fail. O(processes x GPU processes). */
+void preflight_leftovers(struct preflight *p, const struct device *d, const uint32_t *gpus, size_t gpu_count,
+                         size_t *ret_n);
 
 struct snapshot {
     const char *folder;   /* resolved: absolute, without links */
@@ -69,6 +93,7 @@ struct snapshot {
         resident_bytes;    /* in the page cache, before anything of it was read; ABSENT_I64: the kernel would not say */
     int64_t read_bytes;    /* that had to be read for the digest */
     const char *model_id;  /* as the hub's cache names it; null: the path does not say */
+    int64_t largest_bytes; /* of its largest file */
     const char *precision; /* by config.json; null: it does not say */
     int64_t parameters;    /* by the headers of its safetensors files; ABSENT_I64: not known */
 };

@@ -10,12 +10,11 @@
 #include "engine/engine.h"
 #include "http/address.h"
 #include "http/limits.h"
-#include "power/given.h"
 #include "proc/child.h"
 #include "proc/tree.h"
 #include "rules/tick.h"
 #include "run/container.h"
-#include "run/gpu_check.h"
+#include "run/resolving.h"
 #include "run/template.h"
 #include "run/vocabulary.h"
 #include "store/plan_yaml.h"
@@ -23,14 +22,6 @@
 #include "store/work_digest.h"
 
 extern char **environ;
-
-/* A plan on its way: `plan` is still being completed, `r` takes what it stands for. */
-struct resolving {
-    const struct resolve_options *o;
-    struct arena *arena;
-    struct plan *plan;
-    struct resolved *r;
-};
 
 /* Of a service that runs already, what it calls its model's place stands in for a snapshot that nobody names. */
 static bool resolve_vocabulary(struct resolving *v, struct err *e)
@@ -169,142 +160,7 @@ static bool resolve_loads(struct resolving *v, struct err *e)
     return true;
 }
 
-/* A compute process on a GPU of the plan would be in every joule: told at once, not after two minutes of waiting for
- * idle. */
-static bool gpus_are_free(struct resolving *v, struct err *e)
-{
-    const struct device *d = v->r->device;
-    for (size_t g = 0; g < v->r->gpu_count; g++) {
-        struct device_process list[DEVICE_PROCESSES_MAX];
-        size_t n = 0;
-        if (d->ops->processes(d->self, v->r->gpus[g], list, &n) != READ_OK || n == 0)
-            continue;
-        must(n <= DEVICE_PROCESSES_MAX);
-        struct buf b = {0};
-        for (size_t i = 0; i < n; i++) {
-            struct proc p;
-            bool seen = proc_read(list[i].pid, &p);
-            buf_fmt(&b, "%spid %lld (%s)", i ? ", " : "", (long long)list[i].pid,
-                    seen ? p.name : "not visible from here");
-        }
-        err_set(
-            e, ERR_BUSY,
-            "%s is in use by %zu compute process%s: %s. Stop %s, or choose other GPUs with --gpus; an idle machine is "
-            "part of the measurement.",
-            gpu_label(&d->gpus[v->r->gpus[g]].info, v->arena), n, n == 1 ? "" : "es", buf_text(&b),
-            n == 1 ? "it" : "them");
-        buf_done(&b);
-        return false;
-    }
-    return true;
-}
-
-bool resolve_gpu_names(struct plan *p, struct arena *a, struct resolved *r, struct err *e)
-{
-    must(r->device && a);
-    if (!device_select(r->device, p->gpus, p->gpu_count, r->gpus, &r->gpu_count, e))
-        return false;
-    if (r->gpu_count > TICK_GPUS_MAX)
-        return err_set(e, ERR_PLAN, "The plan names %zu GPUs; at most %d can be measured in one run.", r->gpu_count,
-                       TICK_GPUS_MAX);
-    p->gpus = arena_array(a, r->gpu_count, sizeof *p->gpus);
-    p->gpu_count = r->gpu_count;
-    for (size_t g = 0; g < r->gpu_count; g++)
-        p->gpus[g] = r->device->gpus[r->gpus[g]].info.uuid;
-    return true;
-}
-
-/* The default set: what a scheduler gave to jtok, else all. */
-static bool take_given(struct resolving *v, const struct gpus_given *given, struct err *e)
-{
-    const struct device *d = v->r->device;
-    if (v->plan->gpu_count > 0 || !given->variable)
-        return true;
-    if (given->lack)
-        return err_set(e, ERR_DEVICE, "%s", given->lack);
-    v->plan->gpus = arena_array(v->arena, given->count, sizeof *v->plan->gpus);
-    v->plan->gpu_count = given->count;
-    for (size_t i = 0; i < given->count; i++) /* one that can't be read has no UUID, and is refused by its number */
-        v->plan->gpus[i] = d->gpus[given->list[i]].info.uuid ? d->gpus[given->list[i]].info.uuid
-                                                             : arena_format(v->arena, "%u", given->list[i]);
-    return true;
-}
-
-/* Others than those that were given may be somebody else's. */
-static void judge_given(struct resolving *v, const struct gpus_given *given, bool named)
-{
-    const struct resolved *r = v->r;
-    struct preflight *p = &v->r->preflight;
-    if (!given->variable)
-        return;
-    const char *others = NULL, *value = arena_format(v->arena, "%s=%s", given->variable, given->value);
-    for (size_t g = 0; g < r->gpu_count; g++)
-        if (!device_is_given(given, r->gpus[g]))
-            others = arena_format(v->arena, "%s%s%s", others ? others : "", others ? ", " : "",
-                                  gpu_label(&r->device->gpus[r->gpus[g]].info, v->arena));
-    if (others)
-        preflight_warn(
-            p, "preflight.gpus_given", value, others,
-            arena_format(v->arena,
-                         "The plan names %s, which %s does not give to jtok: another user may have been given "
-                         "it. Leave gpus (--gpus) out to take what was given.",
-                         others, value));
-    else if (given->doubt && !named)
-        preflight_warn(p, "preflight.gpus_given", value, "numbers", given->doubt);
-    else
-        preflight_fact(p, "preflight.gpus_given", CHECK_PASSED, value, "GPUs that were given");
-}
-
-/* By which the engine sees the plan's GPUs. A container has no others, so that numbers begin anew in it. */
-static size_t gpu_variables(const struct resolving *v, struct field_pair *variables)
-{
-    const struct resolved *r = v->r;
-    const struct plan_engine *g = &v->plan->engine;
-    uint32_t inside[DEVICE_GPUS_MAX];
-    for (uint32_t i = 0; i < r->gpu_count; i++)
-        inside[i] = i;
-    bool anew = g->container.image && g->gpu_names == GPU_NAMES_INDEX;
-    size_t n = r->device->ops->environment(r->device->self, anew ? inside : r->gpus, r->gpu_count, g->gpu_names,
-                                           v->arena, variables);
-    must(n > 0 && n <= DEVICE_VARIABLES_MAX);
-    return n;
-}
-
-/* A choice of the plan's own variables that means the same GPUs is as good: some engines read only numbers. */
-static void take_plan_choice(const struct resolving *v, struct field_pair *variables, size_t n)
-{
-    const struct plan_engine *g = &v->plan->engine;
-    const struct resolved *r = v->r;
-    for (size_t i = 0; i < n && !g->container.image; i++)
-        for (size_t k = 0; k < g->env_count; k++)
-            if (strcmp(g->env[k].name, variables[i].name) == 0 &&
-                device_names_same(r->device, g->env[k].value, r->gpus, r->gpu_count))
-                variables[i].value = g->env[k].value;
-}
-
-static bool open_gpus(struct resolving *v, struct err *e)
-{
-    struct resolved *r = v->r;
-    struct gpus_given given;
-    bool named = v->plan->gpu_count > 0;
-    if (!device_open(&v->plan->power, &r->device, e))
-        return false;
-    device_given(r->device, (const char *const *)environ, v->arena, &given);
-    if (!take_given(v, &given, e) || !resolve_gpu_names(v->plan, v->arena, r, e))
-        return false;
-    judge_given(v, &given, named);
-    struct field_pair *variables = arena_array(v->arena, DEVICE_VARIABLES_MAX, sizeof *variables);
-    size_t n = gpu_variables(v, variables);
-    take_plan_choice(v, variables, n);
-    r->site = (struct engine_site){.environment = (const char *const *)environ,
-                                   .gpu_variables = variables,
-                                   .gpu_variable_count = n,
-                                   .hub_folder = container_hub_folder(v->arena),
-                                   .owner = getpid()};
-    return true;
-}
-
-static bool resolve_port(struct resolving *v, struct err *e)
+bool resolve_port(struct resolving *v, struct err *e)
 {
     struct plan_engine *engine = &v->plan->engine;
     if (strncmp(engine->host, "unix:", 5) == 0)
@@ -322,7 +178,7 @@ static bool resolve_port(struct resolving *v, struct err *e)
 }
 
 /* What would stop the formal requests after an hour of starting is told now. */
-static bool can_connect(const struct resolving *v, struct err *e)
+bool resolve_can_connect(struct resolving *v, struct err *e)
 {
     struct address list[ADDRESSES_MAX];
     int n;
@@ -352,7 +208,7 @@ static bool hashing_stopped(void *self)
     return !signals_none(self, NULL);
 }
 
-static bool resolve_snapshot(struct resolving *v, struct err *e)
+bool resolve_snapshot(struct resolving *v, struct err *e)
 {
     struct plan_model *model = &v->plan->model;
     struct snapshot *s = &v->r->snapshot;
@@ -439,25 +295,8 @@ const char *const *resolved_warnings(const struct resolved *r, struct arena *a, 
     return list;
 }
 
-/* GPUs that the engine will leave alone, or that it lacks, would exclude the run: told before the baseline where the
- * plan's parallel sizes say so. */
-static bool sizes_fit(const struct resolving *v, struct err *e)
-{
-    const struct plan_engine *g = &v->plan->engine;
-    size_t gpus = v->r->gpu_count;
-    int64_t needed = engine_gpu_count(v->plan);
-    if (needed == ABSENT_I64 || needed == (int64_t)gpus)
-        return true;
-    return err_set(
-        e, ERR_PLAN,
-        "The plan names %zu GPU%s, but the engine's sizes (tensor %lld, pipeline %lld, data %lld) make it use "
-        "%lld. Name as many GPUs with --gpus as the engine uses, or change its sizes.",
-        gpus, gpus == 1 ? "" : "s", (long long)g->tensor_parallel, (long long)g->pipeline_parallel,
-        (long long)g->data_parallel, (long long)needed);
-}
-
 /* What would stop the engine's start is told now, not after the baseline. */
-static bool can_launch(const struct resolving *v, struct err *e)
+bool resolve_can_launch(struct resolving *v, struct err *e)
 {
     struct engine_site site = v->r->site;
     site.cache_folder = "/";
@@ -480,7 +319,7 @@ static void find_secrets(struct resolving *v)
 }
 
 /* Before anything of the machine is looked at: what plan, command and request set say. */
-static bool resolve_texts(struct resolving *v, struct err *e)
+bool resolve_texts(struct resolving *v, struct err *e)
 {
     struct problems problems;
     problems_init(&problems, v->arena, NULL);
@@ -498,16 +337,6 @@ static bool resolve_texts(struct resolving *v, struct err *e)
         return false;
     find_secrets(v);
     return true;
-}
-
-static bool resolve_gpus(struct resolving *v, struct err *e)
-{
-    if (!open_gpus(v, e) || !sizes_fit(v, e) || !signals_none(v->o->signals, e))
-        return false;
-    bool free_gpus = gpus_are_free(v, e);
-    preflight_fact(&v->r->preflight, "preflight.gpu_busy", free_gpus ? CHECK_PASSED : CHECK_FAILED,
-                   "no compute process", free_gpus ? "none" : arena_text(v->arena, e->text));
-    return free_gpus || v->o->despite_preflight;
 }
 
 /* ---- a service that runs already ---- */
@@ -541,7 +370,7 @@ static bool resolve_its_load(struct resolving *v, struct err *e)
     if (!resolve_requests(v, e) || !resolve_loads(v, e))
         return false;
     resolve_count_requests(v->plan, &v->r->set, &open);
-    return preflight_open_files(&v->r->preflight, (int64_t)open, NULL, e) && can_connect(v, e);
+    return preflight_open_files(&v->r->preflight, (int64_t)open, NULL, e) && resolve_can_connect(v, e);
 }
 
 static bool resolve_running(struct resolving *v, struct err *e)
@@ -558,7 +387,8 @@ static bool resolve_running(struct resolving *v, struct err *e)
     if (!asked || (p->object == OBJECT_WATCH && !has_count(v, e)) || !signals_none(v->o->signals, e))
         return false;
     if (!device_open(&p->power, &r->device, e) || !running_gpus(&r->running, p, r->device, v->arena, e) ||
-        !resolve_gpu_names(p, v->arena, r, e) || !resolve_its_load(v, e) || !signals_none(v->o->signals, e))
+        !resolve_gpu_names(p, v->arena, r, e) || !resolve_its_load(v, e) || !look_at_disk(v, e) ||
+        !signals_none(v->o->signals, e))
         return false;
     r->plan = p;
     return true;
@@ -575,13 +405,7 @@ bool resolve(const struct plan *given, const struct resolve_options *o, struct a
     struct resolving v = {.o = o, .arena = a, .plan = plan, .r = r};
     if (plan_is_running(plan))
         return resolve_running(&v, e);
-    if (!resolve_texts(&v, e) || !resolve_gpus(&v, e))
-        return false;
-    preflight_leftovers(&r->preflight, NULL);
-    size_t open;
-    resolve_count_requests(plan, &r->set, &open);
-    if (!preflight_open_files(&r->preflight, (int64_t)open, NULL, e) || !resolve_port(&v, e) || !can_connect(&v, e) ||
-        !can_launch(&v, e) || !resolve_snapshot(&v, e) || !signals_none(o->signals, e))
+    if (!preflight_go(&v, e))
         return false;
     r->plan = plan;
     return true;
@@ -596,7 +420,7 @@ bool resolve_stat(const struct plan *given, struct arena *a, struct resolved *r,
     *r = (struct resolved){0};
     preflight_init(&r->preflight, a);
     struct resolving v = {.arena = a, .plan = plan, .r = r};
-    if (!open_gpus(&v, e))
+    if (!resolve_gpus(&v, e) || !look_at_disk(&v, e))
         return false;
     secrets_add_environ(&r->secrets, environ);
     secrets_add_plan(&r->secrets, plan);

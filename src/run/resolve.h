@@ -38,12 +38,14 @@ struct resolved {
     const char *const
         *setting_notes;        /* null-terminated: what of engine.settings does not hold, sentences; null: none */
     const char *thinking_note; /* null: none */
+    struct err stopped;        /* with look_through: the first error; kind ERR_NONE: there is none */
     struct running running;    /* attach, watch: what was found behind the port; else zeroed */
 };
 
 struct resolve_options {
     const char *api_key;           /* that the caller gives; null: the command's or the environment's */
     bool despite_preflight;        /* go on although a GPU is busy */
+    bool look_through;             /* look at everything, also behind an error; the plan may then stay incomplete */
     struct signals *signals;       /* asked between steps; must be open */
     struct stage_machine *machine; /* before its begin: a service that runs already is asked by its loop */
 };

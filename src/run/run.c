@@ -96,6 +96,7 @@ bool run_resolve(struct run *r, const struct plan **ret_plan, struct err *e)
     must(!r->resolved.plan);
     struct resolve_options o = {.api_key = r->options->api_key,
                                 .despite_preflight = r->options->despite_preflight,
+                                .look_through = r->options->look_through,
                                 .signals = &r->signals,
                                 .machine = &r->machine};
     if (!resolve(r->given, &o, r->arena, &r->resolved, e))
@@ -108,6 +109,15 @@ double run_load_s(const struct run *r, size_t number)
 {
     must(r->resolved.plan);
     return resolved_load_s(&r->resolved, number);
+}
+
+void run_preflight(const struct run *r, struct arena *a, struct preflight_line **ret_list, size_t *ret_count,
+                   const struct err **ret_stopped)
+{
+    must(r->resolved.plan);
+    preflight_lines(&r->resolved.preflight, a, ret_list, ret_count);
+    if (ret_stopped)
+        *ret_stopped = &r->resolved.stopped;
 }
 
 const char *const *run_warnings(const struct run *r, size_t *ret_count)
@@ -207,8 +217,7 @@ static bool begin_recording(struct run *r, struct err *e)
 static bool open_parts(struct run *r, struct err *e)
 {
     const struct resolved *v = &r->resolved;
-    struct folder_options o = {.plan_source = r->options->plan_source,
-                               .despite_preflight = r->options->despite_preflight};
+    struct folder_options o = {.plan_source = r->options->plan_source};
     if (!folder_make(&r->folder, &r->resolved, &o, r->arena, e) || !begin_recording(r, e))
         return false;
     if (!is_running(r))
@@ -367,7 +376,7 @@ static void finish_records(struct run *r)
 
 bool run_execute(struct run *r, struct run_outcome *ret_outcome, struct err *e)
 {
-    must(r->resolved.plan && !r->folder.path);
+    must(r->resolved.plan && !r->folder.path && !r->options->look_through);
     if (!open_parts(r, e)) {
         observer_close(&r->observer); /* its threads record */
         stage_finish(&r->machine);

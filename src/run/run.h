@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "model/plan.h"
+#include "run/preflight.h"
 
 enum run_stage {
     RUN_PREPARE,
@@ -68,6 +69,7 @@ struct run_options {
     const char *plan_source; /* bytes of the user's plan file, kept beside plan.json; null: there was none */
     const char *api_key;     /* sent as a bearer token, never recorded; null: none */
     bool despite_preflight; /* go on although the machine is not in a normal state: recorded, and the run is excluded */
+    bool look_through;      /* resolve looks at everything, also behind what stops a run; there is no execute then */
     void *self;
     void (*progress)(void *self, const struct run_view *view); /* four times a second and at each stage; may be null */
 };
@@ -94,6 +96,11 @@ bool run_resolve(struct run *r, const struct plan **ret_plan, struct err *e);
 
 /* After run_resolve: for how long load `number` of the plan sends requests, s; NaN: as long as the engine takes. */
 double run_load_s(const struct run *r, size_t number);
+
+/* After run_resolve: what was looked at before the run, a line each, in `a`; texts are borrowed until run_close.
+ * *ret_stopped (may be null): what would have stopped the run, with look_through; kind ERR_NONE: nothing. */
+void run_preflight(const struct run *r, struct arena *a, struct preflight_line **ret_list, size_t *ret_count,
+                   const struct err **ret_stopped);
 
 /* After run_resolve: what was found that does not stop the run but that its user must know (what excludes it, what of
  * the request set is not sent), a sentence each. The list is the run's own. */

@@ -293,8 +293,10 @@ static bool look_at_files(struct preflight *p, const char *folder, struct snapsh
     int64_t read_before = p->digests.read_bytes;
     bool good = list_sorted(&l, folder, e) && hash_files(folder, &l, &p->digests, s.sha256, s.digest, e);
     s.files = (int64_t)l.count;
-    for (size_t i = 0; i < l.count; i++)
+    for (size_t i = 0; i < l.count; i++) {
         s.bytes += l.files[i].bytes;
+        s.largest_bytes = l.files[i].bytes > s.largest_bytes ? l.files[i].bytes : s.largest_bytes;
+    }
     s.read_bytes = p->digests.read_bytes - read_before;
     if (good) {
         read_model(p, &l, &s);

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "cli/exit.h"
 #include "program/harness.h"
+#include "sim/state.h"
 
 #define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define ENV(...)  ((const char *const[]){__VA_ARGS__, NULL})
@@ -144,31 +145,44 @@ static void port_in_use(void **state)
 }
 
 /* An engine that somebody left behind excludes the run; that is told before it, not after. */
+/* An engine that somebody left behind counts on the GPUs of the run; elsewhere it is another user's, and named. */
 static void leftover_engine(void **state)
 {
     (void)state;
     struct life l;
+    struct err e;
+    struct sim_state *sim;
     life_open(&l);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         prctl(PR_SET_NAME, "VLLM::Leftover");
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         pause();
         _exit(0);
     }
     usleep(100000);
-    const char *plan = life_plan(&l, "", life_requests(&l, ""));
+    assert_ok(sim_state_open(l.state, 2, &sim, &e), e);
+    sim_process_set(sim, 1, pid, INT64_C(1) << 30);
+    const char *plan = life_plan(&l, "", life_requests(&l, "")),
+               *who = arena_format(&l.arena, "pid %d (VLLM::Leftover)", (int)pid);
+    life_run(&l, ARGS("run", "--dry-run", "-g", "0", plan), NULL, 30);
+    assert_int_equal(l.code, EXIT_OK);
+    assert_null(strstr(l.err, who));
+    assert_non_null(strstr(l.out, "none here; on other GPUs: "));
+    assert_non_null(strstr(l.out, arena_format(&l.arena, "pid %d", (int)pid)));
     /* With loads it is valid all the same, and its user is told. */
-    life_run(&l, ARGS("run", "--dry-run", plan, "--concurrency", "2"), NULL, 30);
+    life_run(&l, ARGS("run", "--dry-run", "-g", "1", "--despite-preflight", plan, "--concurrency", "2"), NULL, 30);
     expect(&l, EXIT_OK,
            "jtok: The machine is not in a normal state, and what else runs can change what the loads take. ");
-    life_run(&l, ARGS("run", "--dry-run", plan), NULL, 30);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    life_run(&l, ARGS("run", "--dry-run", "-g", "1", "--despite-preflight", plan), NULL, 30);
     expect(&l, EXIT_OK,
            "jtok: The machine is not in a normal state, so this run will be excluded (preflight_failed). Expected: no "
            "engine left behind. Seen: ");
-    expect(&l, EXIT_OK, arena_format(&l.arena, "pid %d (VLLM::Leftover)", (int)pid));
+    expect(&l, EXIT_OK, who);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    sim_state_close(sim);
     life_close(&l);
 }
 

@@ -100,7 +100,6 @@ static void a_folder_begins_with_its_documents(void **state)
     assert_true(holds(&c, "gpus.csv", "GPU-bbbb"));
     assert_false(holds(&c, "gpus.csv", "GPU-aaaa")); /* of the plan's only */
     folder_note_resolved(&c.f, &c.d.machine);
-    assert_true(made_find(&c.d, "preflight.disk", 0) >= 0);
     assert_string_equal(c.d.facts[made_find(&c.d, "gpu.uuid", 0)].seen, "GPU-bbbb");
     close_made(&c);
 }
@@ -173,25 +172,6 @@ static void the_end_is_written_once(void **state)
     close_made(&c);
 }
 
-/* A folder that the disk has no room for is not left behind. */
-static void no_room_is_no_folder(void **state)
-{
-    (void)state;
-    struct made_folder c;
-    struct err e;
-    open_made(&c);
-    c.r.set.total_max_tokens = INT64_MAX / 64; /* 40 bytes each */
-    assert_false(folder_make(&c.f, &c.r, &(struct folder_options){0}, &c.d.arena, &e));
-    assert_null(c.f.path);
-    assert_non_null(strstr(e.text, "Free some space"));
-    char command[100];
-    snprintf(command, sizeof command, "test -z \"$(ls %s)\"", c.runs);
-    assert_int_equal(system(command), 0);
-    assert_true(folder_make(&c.f, &c.r, &(struct folder_options){.despite_preflight = true}, &c.d.arena, &e));
-    assert_non_null(c.f.path);
-    close_made(&c);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,7 +179,6 @@ int main(void)
         cmocka_unit_test(variables_are_noted_without_their_secrets),
         cmocka_unit_test(what_ran_is_held_to_the_plan),
         cmocka_unit_test(the_end_is_written_once),
-        cmocka_unit_test(no_room_is_no_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Pre-flight on real limits, ports, processes and folders. */
 #include "check.h"
+#include "fake_device.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -45,8 +46,6 @@ static void test_disk(void **state)
              "--runs.",
              f->seen);
     assert_string_equal(e.text, text);
-    assert_false(preflight_disk(&p, "/no/such/folder", 1, &e));
-    assert_string_equal(e.text, "The free space of /no/such/folder can't be read: No such file or directory.");
     preflight_done(&p);
     arena_done(&a);
 }
@@ -143,7 +142,7 @@ static void another_runs_engine_is_no_leftover(void **state)
     pid_t engine;
     char part[64];
     assert_int_equal(read(out[0], &engine, sizeof engine), sizeof engine);
-    preflight_leftovers(&p, NULL);
+    preflight_leftovers(&p, NULL, NULL, 0, NULL);
     snprintf(part, sizeof part, "pid %d (", (int)engine);
     assert_null(strstr(last(&p, "preflight.leftovers")->seen, part));
     kill(guardian, SIGKILL);
@@ -172,7 +171,7 @@ static void test_leftovers(void **state)
     char byte;
     assert_int_equal(read(out[0], &byte, 1), 1);
     size_t n = 0;
-    preflight_leftovers(&p, &n);
+    preflight_leftovers(&p, NULL, NULL, 0, &n);
     const struct rec_fact *f = last(&p, "preflight.leftovers");
     assert_int_equal(f->outcome, CHECK_FAILED);
     assert_true(n >= 1);
@@ -181,11 +180,155 @@ static void test_leftovers(void **state)
     assert_non_null(strstr(f->seen, part));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    preflight_leftovers(&p, &n);
+    preflight_leftovers(&p, NULL, NULL, 0, &n);
     f = last(&p, "preflight.leftovers");
     assert_null(strstr(f->seen, part));
     close(out[0]);
     close(out[1]);
+    preflight_done(&p);
+    arena_done(&a);
+}
+
+/* ---- engines and GPUs ---- */
+
+/* A process that looks like an engine, with a child that holds the GPU, as vLLM's server and its core do. */
+static pid_t start_engine(pid_t *ret_child)
+{
+    int out[2];
+    assert_int_equal(pipe(out), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_NAME, "VLLM::Server");
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pid_t child = fork();
+        if (child == 0) {
+            prctl(PR_SET_NAME, "VLLM::Core");
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            pid_t self = getpid();
+            assert_int_equal(write(out[1], &self, sizeof self), sizeof self);
+        }
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(read(out[0], ret_child, sizeof *ret_child), sizeof *ret_child);
+    close(out[0]);
+    close(out[1]);
+    return pid;
+}
+
+static bool names(const char *text, pid_t pid)
+{
+    char part[32];
+    snprintf(part, sizeof part, "pid %d (", (int)pid);
+    return text && strstr(text, part);
+}
+
+/* Two engines, one's core on one GPU, the other's on another or on none: each run's GPUs decide which of them counts,
+ * with all of its processes. */
+static void leftovers_count_on_the_plans_gpus(void **state)
+{
+    (void)state;
+    enum { NOWHERE = -1 };
+    static const struct {
+        int first, second; /* the GPUs of their cores */
+        uint32_t gpus[2];
+        size_t gpu_count;
+        bool first_counts, second_counts; /* fail the fact */
+    } cases[] = {
+        {0, 1, {0}, 1, true, false},       {0, 1, {1}, 1, false, true},
+        {0, 1, {2}, 1, false, false},      {0, 1, {0, 1}, 2, true, true},
+        {0, 0, {0}, 1, true, true},        {NOWHERE, 1, {0}, 1, false, false},
+        {NOWHERE, 1, {1}, 1, false, true}, {NOWHERE, NOWHERE, {0}, 1, false, false},
+    };
+    pid_t core[2], server[2] = {start_engine(&core[0]), start_engine(&core[1])};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct preflight p;
+        struct fake_device f;
+        preflight_init(&p, &a);
+        fake_device_init(&f);
+        f.device.simulated = true; /* its processes are those of here */
+        const int where[] = {cases[i].first, cases[i].second};
+        for (int k = 0; k < 2; k++)
+            if (where[k] != NOWHERE)
+                f.processes[where[k]][f.process_count[where[k]]++] = (struct device_process){core[k], INT64_C(1) << 30};
+        size_t n = 0;
+        preflight_leftovers(&p, &f.device, cases[i].gpus, cases[i].gpu_count, &n);
+        const struct rec_fact *fact = last(&p, "preflight.leftovers");
+        const bool counts[] = {cases[i].first_counts, cases[i].second_counts};
+        bool any = counts[0] || counts[1];
+        assert_int_equal(fact->outcome == CHECK_FAILED, any);
+        assert_int_equal(n, 2 * (counts[0] + counts[1]));
+        for (int k = 0; k < 2; k++) {
+            const char *advice = p.advice[p.fact_count - 1];
+            assert_int_equal(any && names(fact->seen, server[k]) && names(fact->seen, core[k]), counts[k]);
+            if (!any && where[k] != NOWHERE) /* of others, and named */
+                assert_true(strstr(fact->seen, "on other GPUs: ") && names(fact->seen, core[k]));
+            if (!any && where[k] == NOWHERE)
+                assert_true(fact->outcome == CHECK_NOT_JUDGED && names(advice, server[k]) && names(advice, core[k]));
+        }
+        preflight_done(&p);
+        arena_done(&a);
+    }
+    for (int k = 0; k < 2; k++) {
+        kill(server[k], SIGKILL);
+        waitpid(server[k], NULL, 0);
+    }
+}
+
+/* Where the list can't be read, an engine may hold the GPU: it counts, wherever it is. */
+static void leftovers_count_where_processes_are_not_known(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct preflight p;
+    struct fake_device f;
+    pid_t core, server = start_engine(&core);
+    preflight_init(&p, &a);
+    fake_device_init(&f);
+    f.device.simulated = true;
+    f.process_count[1] = -1;
+    size_t n = 0;
+    preflight_leftovers(&p, &f.device, (const uint32_t[]){1}, 1, &n);
+    assert_int_equal(last(&p, "preflight.leftovers")->outcome, CHECK_FAILED);
+    assert_true(n >= 2 && names(last(&p, "preflight.leftovers")->seen, core));
+    preflight_leftovers(&p, &f.device, (const uint32_t[]){0}, 1, &n); /* the other GPU's list can be read */
+    assert_int_equal(last(&p, "preflight.leftovers")->outcome, CHECK_NOT_JUDGED);
+    kill(server, SIGKILL);
+    waitpid(server, NULL, 0);
+    preflight_done(&p);
+    arena_done(&a);
+}
+
+static void room_is_looked_for_above_a_folder_that_is_not_there(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct preflight p;
+    struct err e = {0};
+    preflight_init(&p, &a);
+    static const char *const folders[] = {"/tmp/no/such/folder", "no/such/folder", "none", "", "/none", "/", "."};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        assert_ok(preflight_disk(&p, folders[i], 1, &e), e);
+        assert_false(preflight_disk(&p, folders[i], INT64_C(1) << 60, &e));
+    }
+    assert_false(preflight_disk(&p, "/dev/null/x", 1, &e)); /* a file is no folder */
+    preflight_done(&p);
+    arena_done(&a);
+}
+
+static void memory_is_compared_with_the_largest_file(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct preflight p;
+    preflight_init(&p, &a);
+    preflight_memory(&p, INT64_C(1) << 60);
+    assert_int_equal(last(&p, "preflight.memory")->outcome, CHECK_NOT_JUDGED);
+    assert_non_null(strstr(p.advice[p.fact_count - 1], "the engine may be killed"));
+    preflight_shared_memory(&p, "/no/such/folder");
+    assert_null(last(&p, "preflight.shared_memory")->seen);
+    assert_null(p.advice[p.fact_count - 1]);
     preflight_done(&p);
     arena_done(&a);
 }
@@ -598,6 +741,10 @@ static void the_format_may_stand_beside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leftovers_count_on_the_plans_gpus),
+        cmocka_unit_test(leftovers_count_where_processes_are_not_known),
+        cmocka_unit_test(room_is_looked_for_above_a_folder_that_is_not_there),
+        cmocka_unit_test(memory_is_compared_with_the_largest_file),
         cmocka_unit_test(test_disk),
         cmocka_unit_test(test_open_files),
         cmocka_unit_test(test_port),
