@@ -476,6 +476,18 @@ static const char *precision_of(const struct compare_run *r)
     return r->result->about.precision ? r->result->about.precision : r->plan ? r->plan->model.precision : NULL;
 }
 
+/* What requests ask is in the digest of the work; where they ask nothing, how each server is set decides, if it is
+ * known of both. */
+static void want_same_thinking(struct same *s)
+{
+    const char *x = s->x->result->about.thinking, *y = s->y->result->about.thinking;
+    if (x && y)
+        want_same(s, "thinking setting", x, y);
+    else if (x || y)
+        add_note(s, arena_format(s->a, "The thinking setting of run %s is not known; that of the other is %s.",
+                                 compare_id(x ? s->y->result : s->x->result), x ? x : y));
+}
+
 /* What a service that jtok did not start is can't always be seen. */
 static void want_same_model(struct same *s)
 {
@@ -501,6 +513,7 @@ void compare_pair(const struct compare_run *x, const struct compare_run *y, stru
         want_same_command(&s);
     else if (same)
         want_same_model(&s);
+    want_same_thinking(&s);
     compare_conditions(x, y, a, f);
     if (same && result_has_loads(x->result))
         want_same_limits(&s);
@@ -846,7 +859,8 @@ void compare_repetition(const struct compare_run *x, const struct compare_run *y
         {"engine's version", x->result->about.engine_version, y->result->about.engine_version},
         {"model", x->result->about.model, y->result->about.model},
         {"model's revision", x->result->about.revision, y->result->about.revision},
-        {"precision", x->result->about.precision, y->result->about.precision}};
+        {"precision", x->result->about.precision, y->result->about.precision},
+        {"thinking setting", x->result->about.thinking, y->result->about.thinking}};
     for (size_t i = 0; i < sizeof found / sizeof *found; i++)
         if (strcmp(text_of(found[i][1]), text_of(found[i][2])) != 0)
             against(&s, arena_format(a, "%s: the %s is %s and %s.", runs, found[i][0], text_of(found[i][1]),

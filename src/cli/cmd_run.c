@@ -1,3 +1,4 @@
+#include <string.h>
 #include "cli/command.h"
 #include "cli/engines.h"
 #include "cli/life.h"
@@ -36,13 +37,23 @@ static const struct option run_rows[] = {
     LIFE_OPTIONS(run_choices),
 };
 
+static bool sets_kind(const struct args *args)
+{
+    bool any = false;
+    for (size_t i = 0; i < args->many.count; i++)
+        any = any || span_is((struct span){args->many.items[i], strcspn(args->many.items[i], "=")}, "engine.kind");
+    return any;
+}
+
 /* One engine of --engine is the plan's; several can only be looked at. */
-static bool take_engine(const struct run_choices *o, struct arena *a, struct plan *plan,
+static bool take_engine(const struct run_choices *o, const struct args *args, struct arena *a, struct plan *plan,
                         enum engine_kind ret_kinds[ENGINE_KIND_COUNT], size_t *ret_n, struct err *e)
 {
     *ret_n = 0;
     if (o->engines && !engines_read(o->engines, a, ret_kinds, ret_n, e))
         return false;
+    if (*ret_n && sets_kind(args))
+        return err_set(e, ERR_PLAN, "--engine and --set engine.kind both say the kind of engine. Keep one of them.");
     if (*ret_n > 1 && !o->life.dry_run)
         return err_set(e, ERR_USAGE,
                        "A run is of one engine. Add --dry-run to see what differs between them, and then run each by "
@@ -62,7 +73,7 @@ static bool run_run(struct call *call, struct err *e)
     struct life life = {.plan = plan, .options = &o->life, .despite_preflight = o->despite_preflight};
     if (!plan_args_make(call->command, call->args, call->arena, plan, &life.plan_source, e))
         return false;
-    if (!take_engine(o, call->arena, plan, kinds, &n, e))
+    if (!take_engine(o, call->args, call->arena, plan, kinds, &n, e))
         return false;
     if (n > 1)
         return engines_show(plan, kinds, n, call->arena, call->out, e);

@@ -380,7 +380,11 @@ static const char *text_in_force(const struct plan *p, enum plan_setting setting
         return arena_format(a, "%s" NO_OPTION, plain_format(setting, wanted));
     if (!s)
         return NULL;
-    return s->preset && !other ? arena_format(a, "%s" BY_DEFAULT, with_sense(s->preset, s, a)) : NOT_KNOWN;
+    if (!s->preset || other)
+        return NOT_KNOWN;
+    int64_t copies = s->form == FORM_COPIES ? command_read(p, a).data_parallel : 1;
+    const char *preset = copies > 1 ? arena_format(a, "%lld", (long long)copies) : s->preset;
+    return arena_format(a, "%s" BY_DEFAULT, with_sense(preset, s, a));
 }
 
 void engine_state_settings(struct plan *p, struct arena *a)

@@ -2,8 +2,9 @@
  *
  * An engine is one file that defines one `const struct engine`, and one row (registry.c says where). Most of a row is
  * data; a function stands where engines differ in what they do. What no row has a word for is shared: args.c and
- * complete.c (from a command line to a plan), env.c and launch.c (from a plan to a process), body.c (requests),
- * identity.c and prom_names.c (answers). docs/internals/NEW-ENGINE.md goes through it step by step. */
+ * complete.c (from a command line to a plan), settings.c (from settings to a command line and back), thinking.c, env.c
+ * and launch.c (from a plan to a process), body.c (requests), identity.c and prom_names.c (answers).
+ * docs/internals/NEW-ENGINE.md goes through it step by step. */
 #ifndef JTOK_ENGINE_TABLE_H
 #define JTOK_ENGINE_TABLE_H
 
@@ -97,6 +98,7 @@ enum setting_form {
     FORM_SWITCH,  /* OPTION is on, OFF is off; null: nothing says so, as it is without a word */
     FORM_EXPERTS, /* OPTION: over all GPUs of tensor and data parallel, or over none */
     FORM_SLOTS,   /* OPTION VALUE: of all requests that run at once together */
+    FORM_COPIES,  /* OPTION VALUE; without a word one for each copy of the model */
     FORM_BOTH,    /* OPTION VALUE, and OFF VALUE, another option that means the same of another part */
 };
 
@@ -280,7 +282,8 @@ struct engine {
     bool forces_lengths; /* known to keep to an exact length when it is asked to */
     void (*put_length)(const struct engine_request *r, struct json_writer *w); /* members that force it */
 
-    const char *thinking_limit; /* the member that limits the tokens of thinking; null: it has none */
+    const char *const *thinking_limit_needs; /* options of which it wants one for that; null: none */
+    const char *thinking_limit;              /* the member that limits the tokens of thinking; null: it has none */
 
     /* Answers. */
     const char *health_path;                 /* asked until it is ready */

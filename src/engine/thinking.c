@@ -84,6 +84,23 @@ static void read_extra(struct plan *p)
     }
 }
 
+/* Of a service that runs already nobody knows. */
+static bool is_started_for_limits(const struct plan *p, struct err *e)
+{
+    const struct engine *g = engine_of(p);
+    const char *const *option = g->thinking_limit_needs;
+    struct arena a = {0};
+    size_t at;
+    bool started = !option || p->engine.command_count == 0;
+    for (; !started && *option; option++)
+        started = command_option(p, *option, true, &a, &at) != NULL;
+    arena_done(&a);
+    return started || err_set(e, ERR_PLAN,
+                              "The plan's engine.settings.thinking_tokens is %lld, but %s refuses a limit unless it is "
+                              "started with %s. Add that to engine.command, with the parser of this model.",
+                              (long long)p->engine.settings.thinking_tokens, g->name, g->thinking_limit_needs[0]);
+}
+
 static bool can_ask(const struct plan *p, struct err *e)
 {
     static const char *const own[] = {"chat_template_kwargs", "reasoning_effort", "thinking_token_budget"};
@@ -107,7 +124,7 @@ static bool can_ask(const struct plan *p, struct err *e)
                        "which %s limits "
                        "thinking. Leave it out.",
                        (long long)s->thinking_tokens, g->name);
-    return true;
+    return s->thinking_tokens == ABSENT_I64 || is_started_for_limits(p, e);
 }
 
 static bool fits_template(const struct plan *p, const struct engine_template *t, const char **ret_note, struct err *e)

@@ -42,11 +42,13 @@ static const struct engine_setting settings[] = {
     {SETTING_CHUNKED_PREFILL, FORM_SWITCH, "--enable-chunked-prefill", "--no-enable-chunked-prefill", "on", NULL, NULL},
     {SETTING_PREFILL_TOKENS, FORM_VALUE, "--max-num-batched-tokens", NULL,
      "8192 on GPUs of 70 GiB or more but the A100, 2048 on others", NULL, "of prompts and answers a step"},
-    {SETTING_FRONT_ENDS, FORM_VALUE, "--api-server-count", NULL, "1", NULL, NULL},
+    {SETTING_FRONT_ENDS, FORM_COPIES, "--api-server-count", NULL, "1", NULL, NULL},
     {SETTING_SEED, FORM_VALUE, "--seed", NULL, "0", NULL, NULL},
     {SETTING_GRAPHS, FORM_VALUE, "--max-cudagraph-capture-size", NULL, "twice max_running, 512 at most", NULL, NULL},
     {SETTING_COUNT, FORM_VALUE, NULL, NULL, NULL, NULL, NULL},
 };
+/* Without them it answers a request with a limit by an error (vllm/v1/engine/input_processor.py). */
+static const char *const thinking_limit_needs[] = {"--reasoning-parser", "--reasoning-config", NULL};
 static const char *const launch[] = {"vllm", "serve", NULL};
 
 static const struct engine_start starts[] = {
@@ -210,6 +212,7 @@ const struct engine engine_vllm = {
     .forces_lengths = true,
     .put_length = put_length_min_tokens,
     .thinking_limit = "thinking_token_budget",
+    .thinking_limit_needs = thinking_limit_needs,
     .health_path = "/health",
     .metrics.path = "/metrics",
     .questions = questions,

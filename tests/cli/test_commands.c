@@ -640,6 +640,8 @@ static void engines_are_shown_side_by_side(void **state)
     assert_int_equal(CALL(b, cmd_run, plan, "--engine", "vllm,sglag", "--dry-run"), EXIT_USAGE);
     has(&b->err, "Did you mean sglang?");
     assert_int_equal(CALL(b, cmd_run, plan, "--engine", "vllm,vllm", "--dry-run"), EXIT_USAGE);
+    assert_int_equal(CALL(b, cmd_run, plan, "--engine", "vllm", "--set", "engine.kind=sglang"), EXIT_PLAN);
+    has(&b->err, "Keep one of them");
     assert_int_equal(CALL(b, cmd_run, plan, "--engine", "vllm,openai", "--dry-run"), EXIT_PLAN);
     has(&b->err, "openai: ");
 }

@@ -694,6 +694,33 @@ static void settings_in_force_are_told_by_their_values(void **state)
     assert_string_equal(t->d.items[1].key, "engine.in_force.max_running");
 }
 
+/* Asked or set otherwise it is another work; known of one alone, it is said. */
+static void thinking_that_differs_is_refused(void **state)
+{
+    struct two *t = *state;
+    static const struct {
+        const char *x, *y;
+        bool refused, noted;
+    } cases[] = {{NULL, NULL, false, false},
+                 {"off", "off", false, false},
+                 {"off", "on", true, false},
+                 {NULL, "on", false, true},
+                 {"low", NULL, false, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct findings f = {0};
+        t->x->result.about.thinking = cases[i].x;
+        t->y->result.about.thinking = cases[i].y;
+        compare_pair(&t->x->as, &t->y->as, &t->a, &f);
+        bool refused = false, noted = false;
+        for (size_t k = 0; k < f.reasons.count; k++)
+            refused = refused || strstr(f.reasons.items[k], "thinking setting differs: off and on.");
+        for (size_t k = 0; k < f.notes.count; k++)
+            noted = noted || strstr(f.notes.items[k], "thinking setting of run");
+        assert_int_equal(refused, cases[i].refused);
+        assert_int_equal(noted, cases[i].noted);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -714,6 +741,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_order_of_boards_does_not_count, setup, teardown),
         cmocka_unit_test_setup_teardown(host_driver_and_cpu_are_shown, setup, teardown),
         cmocka_unit_test_setup_teardown(settings_that_differ_are_shown, setup, teardown),
+        cmocka_unit_test_setup_teardown(thinking_that_differs_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(settings_in_force_are_told_by_their_values, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -319,6 +319,23 @@ static void what_cannot_be_made_is_refused(void **state)
     }
 }
 
+/* vLLM has as many front ends as copies of the model. */
+static void front_ends_go_with_copies(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    const char *const *notes;
+    struct plan p = plan_of(ENGINE_VLLM, (const char *[]){"data_parallel=4", NULL}, &a);
+    made(&p, &a, &notes);
+    engine_state_settings(&p, &a);
+    assert_string_equal(in_force(&p, "front_ends"), "4 (default)");
+    p = plan_of(ENGINE_SGLANG, (const char *[]){"data_parallel=4", NULL}, &a);
+    made(&p, &a, &notes);
+    engine_state_settings(&p, &a);
+    assert_string_equal(in_force(&p, "front_ends"), "1 (default)");
+    arena_done(&a);
+}
+
 /* Without a word: the default of the version that is known, and of another one nothing. */
 static void defaults_are_those_of_one_version(void **state)
 {
@@ -359,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_beginning_gets_its_model),
         cmocka_unit_test(what_a_command_is_made_of),
         cmocka_unit_test(what_cannot_be_made_is_refused),
+        cmocka_unit_test(front_ends_go_with_copies),
         cmocka_unit_test(defaults_are_those_of_one_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

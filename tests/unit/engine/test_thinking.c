@@ -83,6 +83,16 @@ static const struct thinking_case cases[] = {
      NULL,
      NULL,
      "Keep one of them"},
+    {QWEN,
+     {"engine.settings.thinking_tokens=9", "engine.command=vllm serve m"},
+     NULL,
+     NULL,
+     "started with --reasoning-parser"},
+    {QWEN,
+     {"engine.settings.thinking_tokens=9", "engine.command=vllm serve m --reasoning-parser=qwen3"},
+     "{\"thinking_token_budget\":9}",
+     "on, 9 tokens at most",
+     NULL},
     {QWEN, {"engine.kind=sglang", "engine.settings.thinking_tokens=9"}, NULL, NULL, "by which sglang limits"},
 };
 
