@@ -321,10 +321,15 @@ static void put_all(const struct comparison *c, struct arena *a, struct buf *out
 
 static void put_differences(const struct comparison *c, struct arena *a, struct buf *out)
 {
-    for (size_t i = 0; i < c->differences.count; i++)
-        show_item(arena_format(a, "The plans differ in %s: \"%s\" and \"%s\".", c->differences.items[i].key,
-                               c->differences.items[i].a, c->differences.items[i].b),
+    static const char SETTING[] = "engine.in_force.";
+    for (size_t i = 0; i < c->differences.count; i++) {
+        const struct plan_difference *d = &c->differences.items[i];
+        bool setting = strncmp(d->key, SETTING, strlen(SETTING)) == 0;
+        show_item(arena_format(a, "The %s in %s: \"%s\" and \"%s\".",
+                               setting ? "engines' settings differ" : "plans differ",
+                               setting ? d->key + strlen(SETTING) : d->key, d->a, d->b),
                   out);
+    }
 }
 
 static void put_anyway(const struct comparison *c, struct arena *a, struct buf *out)

@@ -24,7 +24,7 @@
 extern char **environ;
 
 /* Of a service that runs already, what it calls its model's place stands in for a snapshot that nobody names. */
-static bool resolve_vocabulary(struct resolving *v, struct err *e)
+static struct plan with_its_files(const struct resolving *v)
 {
     struct plan seen = *v->plan;
     const char *root = v->r->running.open ? v->r->running.identity.found[PROPERTY_ROOT].value : NULL;
@@ -33,6 +33,12 @@ static bool resolve_vocabulary(struct resolving *v, struct err *e)
         seen.model.snapshot = here ? root : NULL;
         seen.model.id = root[0] == '/' ? seen.model.id : root;
     }
+    return seen;
+}
+
+static bool resolve_vocabulary(struct resolving *v, struct err *e)
+{
+    struct plan seen = with_its_files(v);
     if (!vocabulary_resolve(&seen, v->arena, e))
         return false;
     v->plan->requests.random = seen.requests.random;
@@ -59,7 +65,8 @@ static bool resolve_requests(struct resolving *v, struct err *e)
     if (!engine_check_extra_body(v->plan, e))
         return false;
     bool random = plan_is_random(v->plan);
-    struct engine_template known = template_read(v->plan, v->arena);
+    struct plan seen = with_its_files(v);
+    struct engine_template known = template_read(&seen, v->arena);
     if (!engine_set_thinking(v->plan, &known, v->arena, &v->r->thinking_note, e))
         return false;
     if (random && !resolve_vocabulary(v, e))
