@@ -315,6 +315,15 @@ const char *engine_good_exits(const struct plan *p, struct arena *a);
  * are of something else. O(bytes x phrases). */
 const char *engine_offline_advice(const struct plan *p, const char *words, struct arena *a);
 
+/* The model's repository on the hub that the engine will load from the hub's cache; null: the command names a path or
+ * nothing, or the kind of engine is not known to have that cache. *ret_fetch: the command that fetches it, of the
+ * arena. */
+const char *engine_hub_model(const struct plan *p, struct arena *a, const char **ret_fetch);
+
+/* Does something in the command or its environment lead it to another place for models than the hub's cache, as far as
+ * words can tell? */
+bool engine_loads_elsewhere(const struct plan *p, struct arena *a);
+
 /* Where an engine's last words are that it reads numbers where jtok set UUIDs of GPUs: a sentence on what to do, of the
  * arena; else null. */
 const char *engine_gpu_names_advice(const struct plan *p, const char *words, struct arena *a);

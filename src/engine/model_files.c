@@ -12,7 +12,7 @@ struct config_reader {
     struct json j;
     struct arena *arena;
     const char *dtype, *text_dtype, *method, *algorithm;
-    int64_t bits;
+    int64_t bits, positions, text_positions;
 };
 
 enum where { TOP, TEXT_PART, QUANTIZATION };
@@ -29,8 +29,11 @@ static bool read_object(struct config_reader *r, enum where at)
         bool algorithm = at == QUANTIZATION && json_is(&r->j, "quant_algo");
         bool method = at == QUANTIZATION && json_is(&r->j, "quant_method");
         bool bits = at == QUANTIZATION && (json_is(&r->j, "bits") || json_is(&r->j, "w_bit"));
+        bool positions = at != QUANTIZATION && json_is(&r->j, "max_position_embeddings");
         enum json_kind k = json_next(&r->j);
-        if (k == JSON_STRING && dtype && at != QUANTIZATION)
+        if (k == JSON_NUMBER && positions)
+            json_i64(&r->j, at == TOP ? &r->positions : &r->text_positions);
+        else if (k == JSON_STRING && dtype && at != QUANTIZATION)
             *(at == TOP ? &r->dtype : &r->text_dtype) = json_copy(&r->j, r->arena);
         else if (k == JSON_STRING && method)
             r->method = json_copy(&r->j, r->arena);
@@ -52,8 +55,8 @@ static bool read_object(struct config_reader *r, enum where at)
 void model_config_read(struct span json, struct arena *a, struct model_config *ret)
 {
     must(a && ret);
-    struct config_reader r = {.arena = a, .bits = ABSENT_I64};
-    *ret = (struct model_config){.bits = ABSENT_I64};
+    struct config_reader r = {.arena = a, .bits = ABSENT_I64, .positions = ABSENT_I64, .text_positions = ABSENT_I64};
+    *ret = (struct model_config){.bits = ABSENT_I64, .positions = ABSENT_I64};
     json_init(&r.j, json);
     if (json_next(&r.j) != JSON_OBJECT || !read_object(&r, TOP))
         return;
@@ -61,7 +64,10 @@ void model_config_read(struct span json, struct arena *a, struct model_config *r
     if (r.algorithm && (!r.method || strcmp(r.method, "modelopt") == 0))
         r.method = r.algorithm;
     const char *named = r.method ? r.method : r.dtype ? r.dtype : r.text_dtype;
-    *ret = (struct model_config){.precision = named ? precision_name(named) : NULL, .method = r.method, .bits = r.bits};
+    *ret = (struct model_config){.precision = named ? precision_name(named) : NULL,
+                                 .method = r.method,
+                                 .bits = r.bits,
+                                 .positions = r.positions != ABSENT_I64 ? r.positions : r.text_positions};
 }
 
 /* ---- safetensors ---- */
@@ -171,6 +177,38 @@ int64_t model_header_parameters(struct span header, const struct model_config *c
             return ABSENT_I64;
     }
     return j.kind == JSON_OBJECT_END ? sum : ABSENT_I64;
+}
+
+/* "data_offsets": its `[` was just read. The second number is the end. */
+static int64_t read_end(struct json *j)
+{
+    int64_t end = ABSENT_I64;
+    while (json_next(j) == JSON_NUMBER)
+        if (!json_i64(j, &end))
+            return ABSENT_I64;
+    return j->kind == JSON_ARRAY_END ? end : ABSENT_I64;
+}
+
+int64_t model_header_data_bytes(struct span header)
+{
+    struct json j;
+    int64_t most = 0;
+    int depth = 0;
+    json_init(&j, header);
+    for (enum json_kind k = json_next(&j); k != JSON_END; k = json_next(&j)) {
+        depth += (k == JSON_OBJECT) - (k == JSON_OBJECT_END);
+        if (k == JSON_ERROR)
+            return ABSENT_I64;
+        if (k != JSON_KEY || depth != 2 || !json_is(&j, "data_offsets"))
+            continue;
+        if (json_next(&j) != JSON_ARRAY) /* metadata may have any name */
+            continue;
+        int64_t end = read_end(&j);
+        if (end < 0)
+            return ABSENT_I64;
+        most = end > most ? end : most;
+    }
+    return most;
 }
 
 /* ---- token ids ---- */

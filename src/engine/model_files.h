@@ -16,6 +16,7 @@ struct model_config {
     const char *precision; /* as engines call it: "bf16", "fp8", "awq"; null: config.json does not say */
     const char *method;    /* of quantization, as config.json writes it; null: none */
     int64_t bits;          /* of a packed weight; ABSENT_I64: not said */
+    int64_t positions;     /* max_position_embeddings of the model, else of its text_config; ABSENT_I64 */
 };
 
 /* Reads config.json, or ModelOpt's hf_quant_config.json. The quantization's method (ModelOpt: its algorithm) names the
@@ -47,6 +48,10 @@ bool model_vocabulary_range(const struct model_vocabulary *v, int64_t size, int6
 /* The length of the header that a safetensors file's first eight bytes state, in bytes; ABSENT_I64 where it can't be
  * true of a file of `file_bytes`. */
 int64_t model_header_bytes(const unsigned char first[8], int64_t file_bytes);
+
+/* Bytes of data that must follow a header: the highest end of a tensor's data_offsets; ABSENT_I64 where the header
+ * can't be read. O(bytes). */
+int64_t model_header_data_bytes(struct span header);
 
 /* Parameters of all tensors of one header; ABSENT_I64 where the header can't be read, or how its weights are packed is
  * not known. Weights packed into int32 (GPTQ, AWQ) count by their bits, scales and zero points of any quantization not

@@ -159,6 +159,39 @@ static bool is_repository(const char *model)
     return slash && slash > model && slash[1] && !strchr(slash + 1, '/');
 }
 
+static const char *fetch_command(const struct plan *p, const char *model, struct arena *a)
+{
+    const char *fetches = engine_of(p)->fetches, *revision = p->model.revision;
+    bool pinned = !fetches && revision;
+    return arena_format(a, "%s %s%s%s", fetches ? fetches : "hf download", model, pinned ? " --revision " : "",
+                        pinned ? revision : "");
+}
+
+const char *engine_hub_model(const struct plan *p, struct arena *a, const char **ret_fetch)
+{
+    const struct engine *g = engine_of(p);
+    const char *model = engine_model_argument(p);
+    if (!g->takes_address || g->fetches || !is_repository(model))
+        return NULL;
+    *ret_fetch = fetch_command(p, model, a);
+    return model;
+}
+
+bool engine_loads_elsewhere(const struct plan *p, struct arena *a)
+{
+    static const char *const words[] = {"--download-dir", "--load-format", "--download_dir", "--load_format",
+                                        "MODELSCOPE",     "HF_HOME=",      "HF_HUB_CACHE="};
+    struct command_words w = command_words(p, a);
+    bool found = w.in_shell;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        for (size_t k = 0; k < w.n; k++)
+            found = found || strstr(w.list[k], words[i]);
+        for (size_t k = 0; k < p->engine.env_count; k++)
+            found = found || strstr(p->engine.env[k].name, words[i]);
+    }
+    return found;
+}
+
 /* As the hub's library, transformers and llama.cpp say it. */
 static const char *const offline_phrases[] = {
     "LocalEntryNotFound", "OfflineModeIsEnabled", "outgoing traffic", "offline mode",
@@ -171,13 +204,12 @@ const char *engine_offline_advice(const struct plan *p, const char *words, struc
         said = said || strcasestr(words, offline_phrases[i]);
     if (!said)
         return NULL;
-    const char *fetches = engine_of(p)->fetches, *argument = engine_model_argument(p), *revision = p->model.revision;
+    const char *argument = engine_model_argument(p);
     const char *model = is_repository(argument) ? argument : is_repository(p->model.id) ? p->model.id : "ORG/MODEL";
-    bool pinned = !fetches && revision;
     return arena_format(a,
                         "jtok forbids downloads during a run (HF_HUB_OFFLINE=1), since they would be measured as the "
-                        "start's energy. Fetch the model first, without jtok: `%s %s%s%s`.",
-                        fetches ? fetches : "hf download", model, pinned ? " --revision " : "", pinned ? revision : "");
+                        "start's energy. Fetch the model first, without jtok: `%s`.",
+                        fetch_command(p, model, a));
 }
 
 /* As Python, C++ and Rust complain of a text that should have been a number. */

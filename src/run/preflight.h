@@ -76,6 +76,15 @@ bool preflight_free_port(const char *host, int64_t *ret_port, struct err *e);
 void preflight_memory(struct preflight *p, int64_t bytes);
 void preflight_shared_memory(struct preflight *p, const char *folder);
 
+/* Of the folder of a model: preflight.snapshot_files, every file that the index names (without one, every safetensors
+ * file) is there and as long as its header says; an error where one is not, unless weights of another format are there,
+ * too. `fetch`: the command that gets it; null: not known. preflight.tokenizer: there is one. preflight.config: the
+ * plan's context (ABSENT_I64: not stated, and no fact) is one that config.json allows. The last two warn. Reads the
+ * headers, without a trace in the page cache. */
+bool preflight_weights(struct preflight *p, const char *folder, const char *fetch, struct err *e);
+void preflight_tokenizer(struct preflight *p, const char *folder);
+void preflight_config(struct preflight *p, const char *folder, int64_t context);
+
 /* preflight.leftovers: processes that look like an engine somebody left behind (VLLM::*, sglang::*, vllm serve,
  * sglang.launch_server), with their parents and children. Those that hold memory on one of these GPUs fail the fact,
  * never the run by itself; *ret_n (may be null) is their number. Those that hold some on other GPUs only are named, and

@@ -31,6 +31,19 @@ static bool names_snapshot(const struct resolving *v)
     return v->plan->model.snapshot != NULL;
 }
 
+static bool comes_from_hub(const struct resolving *v)
+{
+    const char *fetch;
+    const struct plan *p = v->plan;
+    return !p->model.snapshot && !p->engine.container.image && !p->engine.simulated &&
+           engine_hub_model(p, v->arena, &fetch);
+}
+
+static bool has_model_folder(const struct resolving *v)
+{
+    return resolve_model_folder(v) != NULL;
+}
+
 static bool has_snapshot(const struct resolving *v)
 {
     return v->r->snapshot.folder != NULL;
@@ -107,6 +120,10 @@ const struct preflight_row preflight_rows[] = {
     {"connect", "Connections", "as many ports as requests at once", has_port, resolve_can_connect},
     {"command", "Engine's command", "a program that can be started", can_be_launched, resolve_can_launch},
     {"disk", "Disk", NULL, NULL, look_at_disk},
+    {"weights", "Weights", NULL, comes_from_hub, look_at_weights},
+    {"snapshot_files", "Model's files", NULL, has_model_folder, look_at_snapshot_files},
+    {"tokenizer", "Tokenizer", NULL, NULL, NULL},
+    {"config", "config.json", NULL, NULL, NULL},
     {"snapshot", "Snapshot", "a whole snapshot", names_snapshot, resolve_snapshot},
     {"revision", "Revision", NULL, NULL, NULL},
     {"snapshot_sha256", "Snapshot's hash", NULL, NULL, NULL},

@@ -28,6 +28,10 @@ extern const size_t preflight_row_count;
  * in resolved.stopped. */
 bool preflight_go(struct resolving *v, struct err *e);
 
+/* The folder with the model's config.json: the plan's snapshot, else the model's in the hub's cache, where the engine
+ * will load it from there; null: there is none that can be seen. Of the arena. */
+const char *resolve_model_folder(const struct resolving *v);
+
 /* ---- the looks ---- */
 
 bool resolve_texts(struct resolving *v, struct err *e);
@@ -37,6 +41,8 @@ bool resolve_snapshot(struct resolving *v, struct err *e);
 bool resolve_can_connect(struct resolving *v, struct err *e);
 bool resolve_can_launch(struct resolving *v, struct err *e);
 
+bool look_at_weights(struct resolving *v, struct err *e);        /* in the hub's cache? */
+bool look_at_snapshot_files(struct resolving *v, struct err *e); /* and the tokenizer, and config.json */
 bool look_at_disk(struct resolving *v, struct err *e);
 bool look_at_sizes(struct resolving *v, struct err *e);
 bool look_whether_busy(struct resolving *v, struct err *e);

@@ -26,6 +26,8 @@ static const char *variable(const struct plan *p, const char *name)
 static const char *hub_folder(const struct plan *p, struct arena *a)
 {
     const char *hub = variable(p, "HF_HUB_CACHE"), *home = variable(p, "HF_HOME");
+    if (!hub)
+        hub = variable(p, "HUGGINGFACE_HUB_CACHE"); /* its older name */
     const char *cache = variable(p, "XDG_CACHE_HOME"), *user = variable(p, "HOME");
     if (hub)
         return hub;

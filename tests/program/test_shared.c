@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cli/exit.h"
@@ -166,11 +167,52 @@ static void doctor_ends_as_the_run_would(void **state)
     shared_close(&s);
 }
 
+/* A model that the command names by its repository is looked for in the hub's cache before anything starts. */
+static void weights_are_looked_for_in_the_cache(void **state)
+{
+    (void)state;
+    struct shared s;
+    shared_open(&s);
+    const char *plan = life_plan(&s.l, "", life_requests(&s.l, "")),
+               *home = arena_format(&s.l.arena, "HF_HOME=%s/hf", s.l.scratch);
+    life_file(&s.l, "vllm", "#!/bin/sh\n");
+    const char *path = arena_format(&s.l.arena, "%s/vllm", s.l.scratch);
+    assert_int_equal(chmod(path, 0700), 0);
+    const char *const arguments[] = {"doctor",
+                                     "--plan",
+                                     plan,
+                                     "--set",
+                                     "engine.simulated=false",
+                                     "--set",
+                                     "gpus=[0]",
+                                     "--set",
+                                     "model.id=org/m",
+                                     "--set",
+                                     arena_format(&s.l.arena, "engine.command=[%s, serve, org/m]", path),
+                                     NULL};
+    const char *const env[] = {home, NULL};
+    assert_int_equal(life_run(&s.l, arguments, env, 30), EXIT_PLAN);
+    assert_non_null(strstr(s.l.out, "failed  Weights "));
+    assert_non_null(strstr(s.l.out, "hf download org/m"));
+    assert_int_equal(system(arena_format(&s.l.arena,
+                                         "H=%s/hf/hub/models--org--m && mkdir -p $H/refs $H/snapshots/c0ffee && "
+                                         "printf c0ffee > $H/refs/main && printf x > $H/snapshots/c0ffee/m.bin && "
+                                         "printf '{}' > $H/snapshots/c0ffee/config.json",
+                                         s.l.scratch)),
+                     0);
+    assert_int_equal(life_run(&s.l, arguments, env, 30), EXIT_OK);
+    assert_non_null(strstr(s.l.out, "passed  Weights "));
+    assert_non_null(strstr(s.l.out, "c0ffee"));
+    assert_non_null(strstr(s.l.out, "passed  Model's files "));
+    shared_close(&s);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_colleague_on_another_gpu_is_named),
                                        cmocka_unit_test(a_colleague_on_the_runs_gpu_excludes_it),
-                                       cmocka_unit_test(doctor_ends_as_the_run_would)};
+                                       cmocka_unit_test(doctor_ends_as_the_run_would),
+                                       cmocka_unit_test(weights_are_looked_for_in_the_cache)};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
