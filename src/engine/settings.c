@@ -317,9 +317,8 @@ static bool begin_command(struct making *m, struct err *e)
     if (!word || !(p->model.snapshot || p->model.id))
         return err_set(e, ERR_PLAN,
                        "The plan has no command that starts the engine. Write it after --, as in `jtok run -- vllm "
-                       "serve MODEL`, or set engine.command; or set engine.kind (%s) and model.id or model.snapshot, "
-                       "and jtok makes it.",
-                       "vllm, sglang or llamacpp");
+                       "serve MODEL`, or set engine.command. jtok makes one where it knows the engine (--engine or "
+                       "engine.kind: vllm, sglang or llamacpp) and the model (model.id or model.snapshot).");
     for (; *word && !p->engine.container.own_entrypoint; word++)
         add_word(m, *word);
     add_model(m);

@@ -295,7 +295,7 @@ static void what_cannot_be_made_is_refused(void **state)
     static const struct {
         const char *engine[4], *words[4], *says;
     } cases[] = {
-        {{"kind=openai"}, {NULL}, "set engine.kind (vllm, sglang or llamacpp)"},
+        {{"kind=openai"}, {NULL}, "engine.kind: vllm, sglang or llamacpp"},
         {{"kind=openai", "settings.seed=1"}, {"./server"}, "jtok knows none of the kind openai"},
         {{"kind=vllm", "settings.seed=1", "version=0.11.0"}, {NULL}, "jtok knows those of 0.24.0"},
         {{"kind=vllm", "settings.seed=1"}, {"sh", "-c", "vllm serve m"}, "Write --seed 1 into that text"},
