@@ -102,6 +102,8 @@ static bool look_at_page_cache(struct resolving *v, struct err *e)
 
 const struct preflight_row preflight_rows[] = {
     {"plan", "Plan", "complete", NULL, resolve_texts},
+    {"settings", "Settings", NULL, NULL, NULL},
+    {"thinking", "Thinking", NULL, NULL, NULL},
     {"container_image", "Image", NULL, NULL, NULL},
     {"containers", "Containers left", NULL, NULL, NULL},
     {"container_gpus", "GPUs for podman", NULL, NULL, NULL},

@@ -67,8 +67,11 @@ static bool resolve_requests(struct resolving *v, struct err *e)
     bool random = plan_is_random(v->plan);
     struct plan seen = with_its_files(v);
     struct engine_template known = template_read(&seen, v->arena);
-    if (!engine_set_thinking(v->plan, &known, v->arena, &v->r->thinking_note, e))
+    const char *note;
+    if (!engine_set_thinking(v->plan, &known, v->arena, &note, e))
         return false;
+    if (note)
+        preflight_warn(&v->r->preflight, "preflight.thinking", NULL, v->plan->requests.thinking, note);
     if (random && !resolve_vocabulary(v, e))
         return false;
     struct stat st;
@@ -277,14 +280,8 @@ double resolved_load_s(const struct resolved *r, size_t number)
 
 const char *const *resolved_warnings(const struct resolved *r, struct arena *a, size_t *ret_count)
 {
-    size_t n = 0, notes = 0;
-    while (r->setting_notes && r->setting_notes[notes])
-        notes++;
-    const char **list = arena_array(a, r->preflight.fact_count + r->set.warning_count + notes + 2, sizeof *list);
-    for (size_t i = 0; i < notes; i++)
-        list[n++] = r->setting_notes[i];
-    if (r->thinking_note)
-        list[n++] = r->thinking_note;
+    const char **list = arena_array(a, r->preflight.fact_count + r->set.warning_count + 1, sizeof *list);
+    size_t n = 0;
     bool loads = plan_has_loads(r->plan); /* of them METHOD section 11 asks no normal state before */
     for (size_t i = 0; i < r->set.warning_count; i++)
         list[n++] = r->set.warnings[i];
@@ -325,13 +322,23 @@ static void find_secrets(struct resolving *v)
         secrets_add(&r->secrets, "api_key", span_of(r->api_key));
 }
 
+/* What of engine.settings does not hold is told, and stored, setting by setting. */
+static bool make_command(struct resolving *v, struct err *e)
+{
+    const char *const *notes;
+    if (!engine_make_command(v->plan, v->arena, &notes, e))
+        return false;
+    for (; *notes; notes++)
+        preflight_warn(&v->r->preflight, "preflight.settings", NULL, "not as the plan sets them", *notes);
+    return true;
+}
+
 /* Before anything of the machine is looked at: what plan, command and request set say. */
 bool resolve_texts(struct resolving *v, struct err *e)
 {
     struct problems problems;
     problems_init(&problems, v->arena, NULL);
-    if (!container_resolve(&v->r->preflight, v->plan, e) ||
-        !engine_make_command(v->plan, v->arena, &v->r->setting_notes, e))
+    if (!container_resolve(&v->r->preflight, v->plan, e) || !make_command(v, e))
         return false;
     if (!v->plan->engine.container.own_entrypoint)
         make_paths_absolute(v);

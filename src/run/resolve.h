@@ -34,12 +34,9 @@ struct resolved {
     struct secrets secrets;
     const char *api_key; /* null: none */
     size_t trace_count;
-    struct trace *traces; /* one a load of the plan, those that are no traces zeroed; null: the plan has no loads */
-    const char *const
-        *setting_notes;        /* null-terminated: what of engine.settings does not hold, sentences; null: none */
-    const char *thinking_note; /* null: none */
-    struct err stopped;        /* with look_through: the first error; kind ERR_NONE: there is none */
-    struct running running;    /* attach, watch: what was found behind the port; else zeroed */
+    struct trace *traces;   /* one a load of the plan, those that are no traces zeroed; null: the plan has no loads */
+    struct err stopped;     /* with look_through: the first error; kind ERR_NONE: there is none */
+    struct running running; /* attach, watch: what was found behind the port; else zeroed */
 };
 
 struct resolve_options {

@@ -180,6 +180,7 @@ static void one_plan_of_settings_runs_two_engines(void **state)
         assert_string_equal(life_result(&l)->about.thinking, "off");
         work[i] = arena_text(&l.arena, r->plan.requests.work_sha256);
         assert_non_null(strstr(l.err, "chat template can't be read here"));
+        assert_non_null(fact(r, "preflight.thinking"));
     }
     assert_string_equal(work[0], work[1]);
     life_run(&l, ARGS("compare", "--anyway", folders[0], folders[1]), NULL, 20);
