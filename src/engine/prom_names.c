@@ -4,8 +4,6 @@
 #include "engine/table.h"
 #include "text/prom.h"
 
-static const double FIGURE_MAX = 9007199254740992.0; /* whole numbers are exact up to here; none is beyond */
-
 /* The names of all rows, one list. */
 struct names {
     const struct engine_metric *list[128];
@@ -59,6 +57,17 @@ static struct figures figures_of(struct rec_metrics *m)
                              [FIGURE_ACCEPTED_LENGTH] = &m->accepted_length}};
 }
 
+/* What is beyond can't be right, and is as if it were not said (the ranges of rec_metrics). */
+static double most_of(enum figure figure)
+{
+    static const double less[FIGURE_COUNT] = {[FIGURE_KV_CACHE_USED] = 1,
+                                              [FIGURE_ACCEPTED_SHARE] = 1,
+                                              [FIGURE_RUNNING] = RECORD_REQUESTS_MAX,
+                                              [FIGURE_WAITING] = RECORD_REQUESTS_MAX,
+                                              [FIGURE_PREEMPTIONS] = RECORD_REQUESTS_MAX};
+    return less[figure] > 0 ? less[figure] : RECORD_FIGURE_MAX;
+}
+
 /* A share or a length does not add up over engines: it is their mean. */
 static bool is_mean(enum figure figure)
 {
@@ -92,7 +101,7 @@ struct rec_metrics engine_read_metrics(struct span text)
         if (!count[i] || !isnan(*field))
             continue;
         double value = is_mean(figure) ? sum[i] / count[i] : sum[i];
-        if (value >= 0 && value <= FIGURE_MAX)
+        if (value >= 0 && value <= most_of(figure))
             *field = value;
     }
     return m;

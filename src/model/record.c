@@ -100,7 +100,8 @@ bool power_source_is_averaged(const char *source)
 #define BYTES     UNIT("B"), RANGE(0, 0x1p50)
 #define POWER_MW  UNIT("mW"), RANGE(0, 1e7)    /* 10 kW a board */
 #define ENERGY_MJ UNIT("mJ"), RANGE(0, 0x1p50) /* 30 years of 1 kW */
-#define FIGURE    RANGE(0, 0x1p53)
+#define FIGURE    RANGE(0, RECORD_FIGURE_MAX)
+#define SHARE     RANGE(0, 1)
 #define NEEDED    FLAGS(FIELD_NEEDED)
 #define GPU       ASIDE("gpu", "Line of gpus.csv, from 0.", RANGE(0, RECORD_GPUS_MAX - 1))
 
@@ -258,10 +259,10 @@ const struct schema rec_chunk_schema = SCHEMA(rec_chunk, "One line for each even
 static const struct field rec_metrics_fields[] = {
     I64(rec_metrics, t_ns, "The scrape's request was sent.", TIME, NEEDED),
     I64(rec_metrics, took_ns, "Until its answer; empty: none within the limit.", DURATION),
-    F64(rec_metrics, running, "Being generated.", UNIT("requests"), FIGURE),
-    F64(rec_metrics, waiting, "Queued.", UNIT("requests"), FIGURE),
-    F64(rec_metrics, kv_cache_used, "Share of the KV cache in use, 0 to 1.", FIGURE),
-    F64(rec_metrics, preemptions, "Preemptions so far.", FIGURE),
+    F64(rec_metrics, running, "Being generated.", UNIT("requests"), RANGE(0, RECORD_REQUESTS_MAX)),
+    F64(rec_metrics, waiting, "Queued.", UNIT("requests"), RANGE(0, RECORD_REQUESTS_MAX)),
+    F64(rec_metrics, kv_cache_used, "Share of the KV cache in use, 0 to 1.", SHARE),
+    F64(rec_metrics, preemptions, "Preemptions so far.", RANGE(0, RECORD_REQUESTS_MAX)),
     F64(rec_metrics, prompt_tokens, "So far.", UNIT("tokens"), FIGURE),
     F64(rec_metrics, generation_tokens, "So far.", UNIT("tokens"), FIGURE),
     F64(rec_metrics, prefix_queries, "Of the prefix cache, so far.", UNIT("tokens"), FIGURE),
@@ -282,7 +283,7 @@ static const struct field rec_metrics_fields[] = {
     COUNT(rec_metrics, drafts, "Speculative decoding: drafts."),
     F64(rec_metrics, drafted_tokens, "In them, so far.", UNIT("tokens"), FIGURE, FLAGS(FIELD_LATER)),
     F64(rec_metrics, accepted_tokens, "Of them, so far.", UNIT("tokens"), FIGURE, FLAGS(FIELD_LATER)),
-    F64(rec_metrics, accepted_share, "Of drafted tokens, lately, where the engine keeps no count.", RANGE(0, 1),
+    F64(rec_metrics, accepted_share, "Of drafted tokens, lately, where the engine keeps no count.", SHARE,
         FLAGS(FIELD_LATER)),
     F64(rec_metrics, accepted_length, "Tokens a step, lately, where the engine keeps no count.", UNIT("tokens"), FIGURE,
         FLAGS(FIELD_LATER)),

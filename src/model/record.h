@@ -14,10 +14,12 @@
 #include "model/plan.h"
 
 /* No time of a run is before its begin by more than an hour, or ten years behind it. */
-#define RECORD_TIME_MIN   (-INT64_C(3600) * 1000000000)
-#define RECORD_TIME_MAX   (INT64_C(3650) * 86400 * 1000000000)
-#define RECORD_TOKENS_MAX INT32_MAX /* METHOD section 4, "valid usage" */
-enum { RECORD_GPUS_MAX = 256 };     /* a gpu column holds less */
+#define RECORD_TIME_MIN     (-INT64_C(3600) * 1000000000)
+#define RECORD_TIME_MAX     (INT64_C(3650) * 86400 * 1000000000)
+#define RECORD_TOKENS_MAX   INT32_MAX /* METHOD section 4, "valid usage" */
+#define RECORD_REQUESTS_MAX INT32_MAX /* at a time, as an engine counts them */
+#define RECORD_FIGURE_MAX   0x1p53    /* of an engine's figures: whole numbers are exact up to here; none is beyond */
+enum { RECORD_GPUS_MAX = 256 };       /* a gpu column holds less */
 
 /* ---- the run ---- */
 

@@ -30,7 +30,7 @@ __attribute__((format(printf, 2, 3))) static int run(struct bench *b, const char
     const char *command = arena_vformat(&b->a, format, arguments);
     va_end(arguments);
     const char *out = arena_format(&b->a, "%s/out", b->root);
-    int status = system(arena_format(&b->a, "timeout 10 %s/jtok %s > %s 2>&1 < /dev/null", JTOK_BIN, command, out));
+    int status = system(arena_format(&b->a, "timeout 60 %s/jtok %s > %s 2>&1 < /dev/null", JTOK_BIN, command, out));
     buf_clear(&b->out);
     assert_ok(file_read(out, 0, &b->out, &e), e);
     assert_true(WIFEXITED(status));
@@ -194,7 +194,7 @@ static void what_is_no_file_is_not_sealed(void **state)
             const char *path = arena_format(&b->a, "%s/%s", folder, names[i]);
             unlink(path);
             put_thing(b, (enum thing)kind, path);
-            alarm(10);
+            alarm(60);
             bool sealed = archive_seal(folder, &e);
             alarm(0);
             if (kind == FOLDER)

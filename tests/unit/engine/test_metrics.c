@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include "engine/engine.h"
+#include "engine/table.h"
 
 static void each_answer_is_named(void **state)
 {
@@ -154,6 +155,38 @@ static void no_text_gives_no_figure(void **state)
     }
 }
 
+/* Whatever an engine says, the record holds nothing that its own table calls impossible: a share is at most 1, a number
+ * of requests fits 31 bits, anything is finite. */
+static void nothing_impossible_is_recorded(void **state)
+{
+    (void)state;
+    static const char *const values[] = {
+        "-1", "0", "1", "1.0001", "50", "2147483647", "2147483648", "1099511627776", "9e15", "1e16", "1e300", "+Inf"};
+    struct arena a = {0};
+    const struct engine *g;
+    size_t kept = 0;
+    for (size_t i = 0; (g = engine_row(i)); i++)
+        for (const struct engine_metric *x = g->metrics; x && x->name; x++)
+            for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+                const struct rec_metrics m =
+                    engine_read_metrics(span_of(arena_format(&a, "%s %s\n", x->name, values[v])));
+                for (size_t k = 0; k < rec_metrics_schema.count; k++) {
+                    const struct field *f = &rec_metrics_schema.fields[k];
+                    double value = 0;
+                    if (f->type != FIELD_F64)
+                        continue;
+                    memcpy(&value, (const char *)&m + f->offset, sizeof value);
+                    if (isnan(value))
+                        continue;
+                    kept++;
+                    if (value < f->min || value > f->max)
+                        fail_msg("%s %s gives %s of %g", x->name, values[v], f->key, value);
+                }
+            }
+    assert_true(kept > 100);
+    arena_done(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +194,7 @@ int main(void)
         cmocka_unit_test(an_older_name_stands_in),
         cmocka_unit_test(sglang_adds_up_where_tokens_were_kept),
         cmocka_unit_test(no_text_gives_no_figure),
+        cmocka_unit_test(nothing_impossible_is_recorded),
         cmocka_unit_test(each_answer_is_named),
         cmocka_unit_test(a_long_body_is_cut),
     };

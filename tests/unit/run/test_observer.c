@@ -202,10 +202,10 @@ static void samples_come_by_themselves(void **state)
     struct err e;
     open_observed(&o);
     struct observer_options fast = options(&o);
-    fast.grid_ns = 20 * MS;
+    fast.grid_ns = 50 * MS; /* a machine that is busy with other tests is late by more than that, now and then */
     assert_ok(observer_open(&o.v, &o.d.machine, &fast, &e), e);
-    observer_judge_idle(&o.v, 200 * MS, 2 * SECOND_NS);
-    assert_true(stage_wait(&o.d.machine, idle_is_decided, &o.v, 20 * SECOND_NS));
+    observer_judge_idle(&o.v, 300 * MS, 60 * SECOND_NS);
+    assert_true(stage_wait(&o.d.machine, idle_is_decided, &o.v, 90 * SECOND_NS));
     assert_int_equal(o.v.idle.state, IDLE_ACCEPTED);
     assert_true(o.v.idle.start_ns >= o.v.t0_ns);
     assert_close(observer_watts(&o.v), 160, 1e-9);
