@@ -166,7 +166,7 @@ static void nothing_impossible_is_recorded(void **state)
     const struct engine *g;
     size_t kept = 0;
     for (size_t i = 0; (g = engine_row(i)); i++)
-        for (const struct engine_metric *x = g->metrics; x && x->name; x++)
+        for (const struct engine_metric *x = g->metrics.names; x && x->name; x++)
             for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
                 const struct rec_metrics m =
                     engine_read_metrics(span_of(arena_format(&a, "%s %s\n", x->name, values[v])));
