@@ -171,7 +171,7 @@ const char *engine_hub_model(const struct plan *p, struct arena *a, const char *
 {
     const struct engine *g = engine_of(p);
     const char *model = engine_model_argument(p);
-    if (!g->takes_address || g->fetches || !is_repository(model))
+    if (!g->takes_address || g->fetches || !is_repository(model) || strchr(model, ':')) /* ORG/NAME:FILE, s3: */
         return NULL;
     *ret_fetch = fetch_command(p, model, a);
     return model;

@@ -390,6 +390,46 @@ static void numbers_that_an_engine_wants_are_explained(void **state)
     arena_done(&a);
 }
 
+/* What is in the hub's cache or is not: only what an engine that is known loads by ORG/NAME. */
+static void a_model_of_the_hub_is_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[6], *revision, *model, *fetch; /* null: it is none */
+        bool elsewhere;
+    } cases[] = {
+        {{"vllm", "serve", "org/m"}, NULL, "org/m", "hf download org/m", false},
+        {{"vllm", "serve", "org/m"}, "abc", "org/m", "hf download org/m --revision abc", false},
+        {{"vllm", "serve", "--model", "org/m"}, NULL, "org/m", "hf download org/m", false},
+        {{"python", "-m", "sglang.launch_server", "--model-path", "org/m"}, NULL, "org/m", "hf download org/m", false},
+        {{"vllm", "serve", "org/m", "--download-dir", "/x"}, NULL, "org/m", "hf download org/m", true},
+        {{"env", "HF_HOME=/x", "vllm", "serve", "org/m"}, NULL, "org/m", "hf download org/m", true},
+        {{"sh", "-c", "vllm serve org/m"}, NULL, NULL, NULL, false}, /* a shell may do anything before */
+        {{"vllm", "serve", "org/m:Q4_K_M"}, NULL, NULL, NULL, false},
+        {{"vllm", "serve", "/srv/m"}, NULL, NULL, NULL, false},
+        {{"vllm", "serve", "./org/m"}, NULL, NULL, NULL, false},
+        {{"vllm", "serve", "m"}, NULL, NULL, NULL, false},
+        {{"vllm", "serve", "s3://bucket/m"}, NULL, NULL, NULL, false},
+        {{"llama-server", "-hf", "org/m"}, NULL, NULL, NULL, false}, /* a cache of its own */
+        {{"my-server", "org/m"}, NULL, NULL, NULL, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct plan p = plan_of(cases[i].words);
+        const char *fetch = NULL;
+        p.model.revision = cases[i].revision;
+        const char *model = engine_hub_model(&p, &a, &fetch);
+        if ((model == NULL) != (cases[i].model == NULL))
+            fail_msg("case %zu: %s", i, model ? model : "none");
+        if (model) {
+            assert_string_equal(model, cases[i].model);
+            assert_string_equal(fetch, cases[i].fetch);
+            assert_int_equal(engine_loads_elsewhere(&p, &a), cases[i].elsewhere);
+        }
+        arena_done(&a);
+    }
+}
+
 static void gpus_are_counted_from_the_sizes(void **state)
 {
     (void)state;
@@ -429,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_host_may_be_a_socket),
         cmocka_unit_test(offline_words_are_explained),
         cmocka_unit_test(numbers_that_an_engine_wants_are_explained),
+        cmocka_unit_test(a_model_of_the_hub_is_known),
         cmocka_unit_test(gpus_are_counted_from_the_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
