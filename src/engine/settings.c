@@ -7,7 +7,7 @@
 /* ---- from a command ---- */
 
 /* What a command says of a setting, as engine.settings would; null: nothing. */
-struct said {
+struct setting_said {
     const char *value, *option;
 };
 
@@ -43,7 +43,7 @@ static const char *translated(const struct engine_setting *s, const char *text, 
     return text;
 }
 
-static struct said switch_said(const struct plan *p, const struct engine_setting *s, struct arena *a)
+static struct setting_said switch_said(const struct plan *p, const struct engine_setting *s, struct arena *a)
 {
     size_t on_at = 0, off_at = 0;
     const char *equals = s->off ? strchr(s->off, '=') : NULL;
@@ -51,10 +51,10 @@ static struct said switch_said(const struct plan *p, const struct engine_setting
     const char *on = s->option ? command_option(p, s->option, false, a, &on_at) : NULL;
     const char *off = off_name ? command_option(p, off_name, equals != NULL, a, &off_at) : NULL;
     if (equals && off && strcmp(off, equals + 1) != 0)
-        return (struct said){"on", off_name};
+        return (struct setting_said){"on", off_name};
     if (off && (!on || off_at > on_at))
-        return (struct said){"off", off_name};
-    return on ? (struct said){"on", s->option} : (struct said){0};
+        return (struct setting_said){"off", off_name};
+    return on ? (struct setting_said){"on", s->option} : (struct setting_said){0};
 }
 
 /* How many GPUs one copy's experts lie on where they lie on all. */
@@ -64,7 +64,8 @@ static int64_t experts_of(int64_t tensor, int64_t data)
     return small ? (tensor > 0 ? tensor : 1) * (data > 0 ? data : 1) : ABSENT_I64;
 }
 
-static struct said slots_said(const struct plan *p, const struct engine_setting *s, const char *value, struct arena *a)
+static struct setting_said slots_said(const struct plan *p, const struct engine_setting *s, const char *value,
+                                      struct arena *a)
 {
     size_t at;
     int64_t whole = argument_count(value), slots = ABSENT_I64;
@@ -73,33 +74,33 @@ static struct said slots_said(const struct plan *p, const struct engine_setting 
         slots = text ? argument_count(text) : slots;
     }
     if (whole == ABSENT_I64 || slots == ABSENT_I64 || slots < 1)
-        return (struct said){arena_format(a, "%s for all requests together", value), s->option};
-    return (struct said){arena_format(a, "%lld", (long long)(whole / slots)), s->option};
+        return (struct setting_said){arena_format(a, "%s for all requests together", value), s->option};
+    return (struct setting_said){arena_format(a, "%lld", (long long)(whole / slots)), s->option};
 }
 
-static struct said row_said(const struct plan *p, const struct engine_setting *s, struct arena *a)
+static struct setting_said row_said(const struct plan *p, const struct engine_setting *s, struct arena *a)
 {
     size_t at;
     if (s->form == FORM_SWITCH)
         return switch_said(p, s, a);
     const char *value = command_option(p, s->option, s->form != FORM_EXPERTS, a, &at);
     if (!value)
-        return (struct said){0};
+        return (struct setting_said){0};
     if (s->form == FORM_EXPERTS) {
         struct engine_command c = command_read(p, a);
         int64_t experts = experts_of(c.tensor_parallel, c.data_parallel);
-        return (struct said){arena_format(a, "%lld", (long long)experts), s->option};
+        return (struct setting_said){arena_format(a, "%lld", (long long)experts), s->option};
     }
     if (s->form == FORM_SLOTS)
         return slots_said(p, s, value, a);
     if (strcmp(value, "auto") == 0)
-        return (struct said){0};
+        return (struct setting_said){0};
     value = plain_value(plain_format(s->setting, translated(s, value, 1)), a);
     const char *second = s->form == FORM_BOTH && value ? command_option(p, s->off, true, a, &at) : NULL;
     if (s->form == FORM_BOTH && value &&
         !(second && strcmp(plain_format(s->setting, translated(s, second, 1)), value) == 0))
         value = arena_format(a, "%s, but %s is %s", value, s->off, second ? second : "not set");
-    return value ? (struct said){value, s->option} : (struct said){0};
+    return value ? (struct setting_said){value, s->option} : (struct setting_said){0};
 }
 
 /* The first row of a setting, by which it is launched; null: the engine has none. */
@@ -111,9 +112,9 @@ static const struct engine_setting *row_of(const struct engine *g, enum plan_set
     return NULL;
 }
 
-static struct said command_says(const struct plan *p, enum plan_setting setting, struct arena *a)
+static struct setting_said command_says(const struct plan *p, enum plan_setting setting, struct arena *a)
 {
-    struct said said = {0};
+    struct setting_said said = {0};
     for (const struct engine_setting *s = engine_of(p)->settings; s && s->setting != SETTING_COUNT; s++)
         if (s->setting == setting && !said.value)
             said = row_said(p, s, a);
@@ -231,7 +232,7 @@ static const char *why_unmapped(const struct making *m, enum plan_setting settin
 static bool take_setting(struct making *m, enum plan_setting setting, struct err *e)
 {
     const char *wanted = m->wanted[setting], *name = plan_setting_names[setting];
-    struct said said = command_says(m->plan, setting, m->arena);
+    struct setting_said said = command_says(m->plan, setting, m->arena);
     if (said.value && !same_value(said.value, wanted))
         add_note(m, arena_format(
                         m->arena,
@@ -248,8 +249,7 @@ static bool take_setting(struct making *m, enum plan_setting setting, struct err
     else if (m->in_shell)
         return err_set(e, ERR_PLAN,
                        "The plan's engine.settings.%s can't be added to a command that a shell reads as one text. "
-                       "Write %s %s into "
-                       "that text, or give the command as a list.",
+                       "Write %s %s into that text, or give the command as a list.",
                        name, s->option ? s->option : s->off, value);
     else
         add_setting(m, s, value);
@@ -370,7 +370,7 @@ static const char *text_in_force(const struct plan *p, enum plan_setting setting
 {
     const struct engine *g = engine_of(p);
     const struct engine_setting *s = row_of(g, setting);
-    struct said said = command_says(p, setting, a);
+    struct setting_said said = command_says(p, setting, a);
     const char *wanted = plan_setting_text(p, setting, a), *version = p->engine.version;
     bool other = version && g->settings_version && !version_same(g->settings_version, version);
     if (said.value)

@@ -112,6 +112,12 @@ struct engine_setting {
     const char *sense;             /* what stands behind the value where engines mean different things by it; null */
 };
 
+/* How a request limits the tokens of thinking. */
+struct engine_thinking {
+    const char *limit;        /* the member of its body; null: it has none */
+    const char *const *needs; /* options without all of which the engine refuses it; null: none */
+};
+
 /* ---- environment ---- */
 
 struct engine_variable {
@@ -282,8 +288,7 @@ struct engine {
     bool forces_lengths; /* known to keep to an exact length when it is asked to */
     void (*put_length)(const struct engine_request *r, struct json_writer *w); /* members that force it */
 
-    const char *const *thinking_limit_needs; /* options of which it wants one for that; null: none */
-    const char *thinking_limit;              /* the member that limits the tokens of thinking; null: it has none */
+    struct engine_thinking thinking;
 
     /* Answers. */
     const char *health_path;                 /* asked until it is ready */

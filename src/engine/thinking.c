@@ -88,7 +88,7 @@ static void read_extra(struct plan *p)
 static bool is_started_for_limits(const struct plan *p, struct err *e)
 {
     const struct engine *g = engine_of(p);
-    const char *const *option = g->thinking_limit_needs;
+    const char *const *option = g->thinking.needs;
     struct arena a = {0};
     size_t at;
     bool started = !option || p->engine.command_count == 0;
@@ -98,7 +98,7 @@ static bool is_started_for_limits(const struct plan *p, struct err *e)
     return started || err_set(e, ERR_PLAN,
                               "The plan's engine.settings.thinking_tokens is %lld, but %s refuses a limit unless it is "
                               "started with %s. Add that to engine.command, with the parser of this model.",
-                              (long long)p->engine.settings.thinking_tokens, g->name, g->thinking_limit_needs[0]);
+                              (long long)p->engine.settings.thinking_tokens, g->name, g->thinking.needs[0]);
 }
 
 static bool can_ask(const struct plan *p, struct err *e)
@@ -118,7 +118,7 @@ static bool can_ask(const struct plan *p, struct err *e)
                 "The plan's engine.settings.thinking and requests.extra_body both decide on thinking (%s). Keep one of "
                 "them.",
                 own[i]);
-    if (s->thinking_tokens != ABSENT_I64 && !g->thinking_limit)
+    if (s->thinking_tokens != ABSENT_I64 && !g->thinking.limit)
         return err_set(e, ERR_PLAN,
                        "The plan's engine.settings.thinking_tokens is %lld, but jtok knows no member of a request by "
                        "which %s limits "
@@ -181,7 +181,7 @@ static const char *body_of(const struct plan *p, const struct engine_template *t
         json_put_text(&w, thinking_kind_names[s->thinking]);
     }
     if (s->thinking_tokens != ABSENT_I64) {
-        json_put_key(&w, engine_of(p)->thinking_limit);
+        json_put_key(&w, engine_of(p)->thinking.limit);
         json_put_i64(&w, s->thinking_tokens);
     }
     json_put_object_end(&w);

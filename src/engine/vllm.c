@@ -48,7 +48,7 @@ static const struct engine_setting settings[] = {
     {SETTING_COUNT, FORM_VALUE, NULL, NULL, NULL, NULL, NULL},
 };
 /* Without them it answers a request with a limit by an error (vllm/v1/engine/input_processor.py). */
-static const char *const thinking_limit_needs[] = {"--reasoning-parser", "--reasoning-config", NULL};
+static const char *const thinking_needs[] = {"--reasoning-parser", "--reasoning-config", NULL};
 static const char *const launch[] = {"vllm", "serve", NULL};
 
 static const struct engine_start starts[] = {
@@ -211,8 +211,7 @@ const struct engine engine_vllm = {
     .environment.variables = variables,
     .forces_lengths = true,
     .put_length = put_length_min_tokens,
-    .thinking_limit = "thinking_token_budget",
-    .thinking_limit_needs = thinking_limit_needs,
+    .thinking = {.limit = "thinking_token_budget", .needs = thinking_needs},
     .health_path = "/health",
     .metrics.path = "/metrics",
     .questions = questions,
