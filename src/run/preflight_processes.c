@@ -107,7 +107,9 @@ static void note_leftovers(struct preflight *p, const char *const text[3], const
         preflight_fact(p, "preflight.leftovers", CHECK_FAILED, expected, text[HOLDS_OURS]);
     else if (n[HOLDS_NONE])
         preflight_warn(
-            p, "preflight.leftovers", expected, arena_format(p->arena, "%zu on no GPU; %s", n[HOLDS_NONE], elsewhere),
+            p, "preflight.leftovers", expected,
+            arena_format(p->arena, "%zu that hold no GPU%s%s", n[HOLDS_NONE], n[HOLDS_OTHERS] ? "; " : "",
+                         n[HOLDS_OTHERS] ? elsewhere : ""),
             arena_format(p->arena,
                          "Processes that look like an engine hold memory of no GPU now: %s. If they were left "
                          "behind, end them; an engine that is starting will be a foreign process should it "
