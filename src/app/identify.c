@@ -112,7 +112,7 @@ static bool ask_server(struct stage_machine *m, const char *url, const char *key
     p.attach.url = url;
     if (!running_find(&r, &p, m->arena, e))
         return false;
-    ask_open(&ask, m, &p.engine, key ? key : engine_api_key(&p, (const char *const *)environ));
+    ask_open(&ask, m, &p.engine, key ? key : engine_api_key(&p, (const char *const *)environ, m->arena));
     bool asked = running_ask(&r, &p, &ask, e);
     ask_close(&ask);
     if (asked)

@@ -33,6 +33,14 @@ static bool abbreviates(const char *argument, size_t n, const char *name)
     return n > SHORTEST && name[1] == '-' && common_bytes(argument, n, name) == n;
 }
 
+bool option_stands_at(const struct engine *g, const char *word, const char *option, const char **ret_value)
+{
+    const char *equals = word[0] == '-' ? strchr(word, '=') : NULL;
+    size_t n = equals ? (size_t)(equals - word) : strlen(word);
+    *ret_value = equals ? equals + 1 : NULL;
+    return option_is(word, n, option) || (g->abbreviates && abbreviates(word, n, option));
+}
+
 static const struct engine_option *find_option(const struct engine *g, const char *argument, size_t n)
 {
     const struct engine_option *const lists[] = {g->options, common}, *shortened = NULL;
@@ -93,11 +101,22 @@ static void take_served(struct engine_command *c, const char *first, const char 
         c->served[c->served_count++] = more[i];
 }
 
+/* As engines write that they choose themselves. */
+static const char *unless_open(const char *value)
+{
+    static const char *const open[] = {"auto", "none", "latest"};
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++)
+        if (strcasecmp(value, open[i]) == 0)
+            return NULL;
+    return value;
+}
+
+/* The tag names the format, but "latest" takes what is there. */
 static void take_repository(struct engine_command *c, const char *value, struct arena *a)
 {
     const char *tag = is_placeholder(value) ? NULL : strrchr(value, ':');
     c->repository = is_placeholder(value) ? NULL : tag ? arena_copy(a, value, (size_t)(tag - value)) : value;
-    c->quantization = tag ? tag + 1 : NULL;
+    c->quantization = tag ? unless_open(tag + 1) : NULL;
 }
 
 static void take_argument(struct engine_command *c, enum argument sets, const char *value, struct arena *a)
@@ -133,13 +152,13 @@ static void take_argument(struct engine_command *c, enum argument sets, const ch
         c->data_parallel = argument_count(value);
         break;
     case ARGUMENT_DTYPE:
-        c->dtype = strcmp(value, "auto") == 0 ? NULL : value;
+        c->dtype = unless_open(value);
         break;
     case ARGUMENT_QUANTIZATION:
-        c->quantization = value;
+        c->quantization = unless_open(value);
         break;
     case ARGUMENT_KV_CACHE_DTYPE:
-        c->kv_cache_dtype = value;
+        c->kv_cache_dtype = unless_open(value);
         break;
     case ARGUMENT_REVISION:
         c->revision = value;
@@ -189,6 +208,39 @@ static bool take_switch(struct engine_command *c, enum argument sets)
     return true;
 }
 
+/* Does an option that has no row take no value, by how it begins? */
+static bool is_switch(const struct engine *g, const char *word)
+{
+    for (const char *const *s = g->switches; s && *s; s++)
+        if (strncmp(word, *s, strlen(*s)) == 0)
+            return true;
+    return strchr(word, '=') != NULL;
+}
+
+/* The first word from i on that is an option, or n. */
+static size_t next_option(const struct command_words *w, size_t i)
+{
+    while (i < w->n && w->list[i][0] != '-')
+        i++;
+    return i;
+}
+
+/* An option that has a row, at word i. Returns the last word that it takes. */
+static size_t take_option(struct engine_command *c, const struct engine_option *o, const char *value,
+                          const struct command_words *w, size_t i, struct arena *a)
+{
+    bool own_word = !value;
+    if (take_switch(c, o->sets) || (own_word && i + 1 == w->n))
+        return i;
+    value = own_word ? w->list[++i] : value;
+    if (o->sets != ARGUMENT_SERVED) {
+        take_argument(c, o->sets, value, a);
+        return i;
+    }
+    take_served(c, value, w->list + i + 1, own_word ? w->n - i - 1 : 0, a);
+    return own_word ? next_option(w, i + 1) - 1 : i;
+}
+
 struct engine_command command_read(const struct plan *p, struct arena *a)
 {
     struct engine_command c = nothing_said();
@@ -196,37 +248,25 @@ struct engine_command command_read(const struct plan *p, struct arena *a)
     const struct engine *g = engine_of(p);
     struct command_words w = command_words(p, a);
     size_t first = 0;
+    bool awaits_model = false; /* the model is the first word behind `serve` that is no option's */
     command_engine(&w, &first);
     c.in_shell = w.in_shell;
     for (size_t i = first; i < w.n; i++) {
         const char *argument = w.list[i], *value;
-        if (g->model_word && strcmp(argument, g->model_word) == 0 && i + 1 < w.n && w.list[i + 1][0] != '-') {
-            take_argument(&c, ARGUMENT_MODEL, w.list[++i], a);
-            continue;
-        }
         const struct engine_option *o = option_of(g, argument, &value);
-        if (!o || take_switch(&c, o->sets))
-            continue;
-        bool own_word = !value;
-        if (own_word && i + 1 == w.n)
-            break;
-        value = own_word ? w.list[++i] : value;
-        if (o->sets == ARGUMENT_SERVED)
-            take_served(&c, value, w.list + i + 1, own_word ? w.n - i - 1 : 0, a);
-        else
-            take_argument(&c, o->sets, value, a);
+        if (o) {
+            i = take_option(&c, o, value, &w, i, a);
+        } else if (argument[0] == '-') {
+            i = is_switch(g, argument) ? i : next_option(&w, i + 1) - 1; /* what follows may be its values */
+        } else if (awaits_model) {
+            take_argument(&c, ARGUMENT_MODEL, argument, a);
+            awaits_model = false;
+        } else if (g->model_word && strcmp(argument, g->model_word) == 0) {
+            awaits_model = true;
+        }
     }
     must(c.served_count <= sizeof c.served / sizeof *c.served);
     return c;
-}
-
-/* Is a word this option, which has no row in the table? */
-static bool is_named(const struct engine *g, const char *word, const char *option, const char **ret_value)
-{
-    const char *equals = word[0] == '-' ? strchr(word, '=') : NULL;
-    size_t n = equals ? (size_t)(equals - word) : strlen(word);
-    *ret_value = equals ? equals + 1 : NULL;
-    return option_is(word, n, option) || (g->abbreviates && abbreviates(word, n, option));
 }
 
 const char *command_option(const struct plan *p, const char *option, bool takes_value, struct arena *a, size_t *ret_at)
@@ -240,7 +280,7 @@ const char *command_option(const struct plan *p, const char *option, bool takes_
     command_engine(&w, &first);
     for (size_t i = first; i < w.n; i++) {
         bool is = known ? (o = option_of(g, w.list[i], &value)) && o->sets == known->sets
-                        : is_named(g, w.list[i], option, &value);
+                        : option_stands_at(g, w.list[i], option, &value);
         if (!is || (takes_value && !value && i + 1 == w.n))
             continue;
         *ret_at = i;

@@ -160,6 +160,14 @@ static bool complete_numbers(struct completing *c)
            complete_number(c, &g->data_parallel, 1, k->data_parallel, "engine.data_parallel", ARGUMENT_DATA);
 }
 
+/* The word that tells the engine: behind Python's -m (-um) the next one. */
+static const char *telling_word(const struct command_words *w, size_t first)
+{
+    const char *word = w->list[first];
+    bool next = word[0] == '-' && word[strlen(word) - 1] == 'm' && first + 1 < w->n;
+    return next ? w->list[first + 1] : word;
+}
+
 /* A kind that stands for any server may be said of each; another than the command's is a mistake. */
 static bool complete_kind(struct completing *c)
 {
@@ -174,8 +182,7 @@ static bool complete_kind(struct completing *c)
     return err_set(c->err, ERR_PLAN,
                    "The plan says engine.kind: %s, but the engine's command starts %s (%s). Make them agree, or leave "
                    "engine.kind out.",
-                   engine_kind_names[kind], started->name,
-                   strcmp(w.list[first], "-m") == 0 ? w.list[first + 1] : w.list[first]);
+                   engine_kind_names[kind], started->name, telling_word(&w, first));
 }
 
 bool engine_complete_plan(struct plan *p, struct arena *a, struct err *e)
@@ -247,18 +254,25 @@ int64_t engine_gpu_count(const struct plan *p)
     return engine_states_sizes(p) ? sizes[0] * sizes[1] * (within ? 1 : sizes[2]) : ABSENT_I64;
 }
 
-/* As `--x KEY`, then as `--x=KEY`. */
-static const char *key_in_command(const struct plan *p, const char *option)
+/* The first of a list: any of them is let in. */
+static const char *first_key(const struct engine *g, const char *keys, struct arena *a)
 {
-    const struct plan_engine *g = &p->engine;
-    size_t n = strlen(option);
-    for (size_t i = 0; i + 1 < g->command_count; i++)
-        if (strcmp(g->command[i], option) == 0)
-            return g->command[i + 1];
-    for (size_t i = 0; i < g->command_count; i++)
-        if (strncmp(g->command[i], option, n) == 0 && g->command[i][n] == '=')
-            return g->command[i] + n + 1;
-    return NULL;
+    size_t n = g->keys.by_comma ? strcspn(keys, ",") : strlen(keys);
+    return strpbrk(keys, "$`") ? NULL : arena_copy(a, keys, n); /* a shell's variable is not known here */
+}
+
+/* In each form in which an option may stand, also in a shell's text; the last one counts. */
+static const char *key_in_command(const struct command_words *w, const struct engine *g, const char *option,
+                                  struct arena *a)
+{
+    const char *key = NULL, *value;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!option_stands_at(g, w->list[i], option, &value))
+            continue;
+        if (value || i + 1 < w->n)
+            key = value ? value : w->list[i + 1];
+    }
+    return key ? first_key(g, key, a) : NULL;
 }
 
 static const char *key_in_environment(const struct plan *p, const char *name, const char *const *environment)
@@ -273,16 +287,19 @@ static const char *key_in_environment(const struct plan *p, const char *name, co
     return NULL;
 }
 
-const char *engine_api_key(const struct plan *p, const char *const *environment)
+const char *engine_api_key(const struct plan *p, const char *const *environment, struct arena *a)
 {
-    must(p->engine.command || !p->engine.command_count);
+    must(a && (p->engine.command || !p->engine.command_count));
+    struct command_words w = command_words(p, a);
     const char *key = NULL;
     const struct engine *g;
     for (size_t i = 0; !key && (g = engine_candidate(p, i)); i++)
-        for (const char *const *o = g->key_options; !key && o && *o; o++)
-            key = key_in_command(p, *o);
+        for (const char *const *o = g->keys.options; !key && o && *o; o++)
+            key = key_in_command(&w, g, *o, a);
     for (size_t i = 0; !key && (g = engine_candidate(p, i)); i++)
-        for (const char *const *v = g->key_variables; !key && v && *v; v++)
-            key = key_in_environment(p, *v, environment);
+        for (const char *const *v = g->keys.variables; !key && v && *v; v++) {
+            const char *keys = key_in_environment(p, *v, environment);
+            key = keys ? first_key(g, keys, a) : NULL;
+        }
     return key;
 }

@@ -91,9 +91,9 @@ bool engine_states_sizes(const struct plan *p);
  * of tensor parallelism. */
 int64_t engine_gpu_count(const struct plan *p);
 
-/* The key that the engine was told to ask its clients for, by its command, the plan's environment or the inherited one
- * (null-terminated "NAME=value"); null: none. A part of one of these. */
-const char *engine_api_key(const struct plan *p, const char *const *environment);
+/* The key that the engine was told to ask its clients for, by its command (also in a shell's text), the plan's
+ * environment or the inherited one (null-terminated "NAME=value"); of several, one. Null: none. Of the arena. */
+const char *engine_api_key(const struct plan *p, const char *const *environment, struct arena *a);
 
 /* Does a process look like one of an engine of the table, by its name (comm) or its command line (words joined by
  * spaces)? Whatever the plan's kind. */

@@ -258,6 +258,12 @@ struct engine_question {
 
 /* ---- the table ---- */
 
+/* Where a server is told the key that it asks its clients for. */
+struct engine_keys {
+    const char *const *options, *const *variables;
+    bool by_comma; /* one value may hold several */
+};
+
 /* One engine. Null, false and 0: it has nothing of the kind. Lists end with an empty entry (null, or a null name). */
 struct engine {
     const char *name; /* as plans write it */
@@ -270,7 +276,8 @@ struct engine {
     /* The command. */
     const struct engine_start *starts;
     const struct engine_option *options; /* beside those that nearly every server has */
-    const char *model_word;              /* the model stands behind this word: "serve" */
+    const char *model_word;              /* behind this word, the first one that is no option's is the model: "serve" */
+    const char *const *switches;         /* beginnings of options that take no value, and have no row */
     bool abbreviates;                    /* takes the beginning of a long option for it, as Python's argparse does */
     bool takes_address;                  /* host, port, socket and served name are added where the command lacks them */
     const char *socket_option;           /* of a Unix socket's path; null: it can't listen on one */
@@ -279,8 +286,7 @@ struct engine {
     const char *metrics_option;          /* without which it has no /metrics */
     const struct engine_setting *settings; /* ends with SETTING_COUNT */
     const char *settings_version;          /* the version whose options and defaults these are */
-    const char *const *key_options;        /* of the key that it asks its clients for, as `--x KEY` or `--x=KEY` */
-    const char *const *key_variables;      /* the same as an environment variable */
+    struct engine_keys keys;
 
     struct engine_environment environment;
 
@@ -345,6 +351,10 @@ void places_read_line(struct engine_identity *id, const struct engine *g, struct
 
 /* The row of what runs: the plan's own, or where that stands for any server that which named itself; null: unknown. */
 const struct engine *engine_found(const struct plan *p, const struct engine_identity *id);
+
+/* Is a word that option, in any form in which this engine's parser takes it? *ret_value: what stands behind its `=`, or
+ * null. */
+bool option_stands_at(const struct engine *g, const char *word, const char *option, const char **ret_value);
 
 /* Is this argument (n bytes) that option, '_' and '-' alike? */
 bool option_is(const char *argument, size_t n, const char *name);

@@ -57,6 +57,9 @@ static const struct engine_start starts[] = {
     {"vllm/entrypoints/openai/api_server.py", NULL},
     {NULL, NULL},
 };
+static const char *const switches[] = {"--enable-",           "--disable-",      "--no-",
+                                       "--trust-remote-code", "--enforce-eager", "--async-scheduling",
+                                       "--headless",          "--omni",          NULL};
 static const char *const process_names[] = {"VLLM::", NULL};
 static const char *const command_parts[] = {"vllm serve", "vllm.entrypoints.", NULL};
 static const char *const key_options[] = {"--api-key", NULL};
@@ -198,6 +201,7 @@ const struct engine engine_vllm = {
     .starts = starts,
     .options = options,
     .model_word = "serve",
+    .switches = switches,
     .abbreviates = true,
     .takes_address = true,
     .socket_option = "--uds",
@@ -205,8 +209,8 @@ const struct engine engine_vllm = {
     .launch = launch,
     .settings = settings,
     .settings_version = "0.24.0",
-    .key_options = key_options,
-    .key_variables = key_variables,
+    .keys.options = key_options,
+    .keys.variables = key_variables,
     .environment.caches = caches,
     .environment.variables = variables,
     .forces_lengths = true,

@@ -315,7 +315,7 @@ bool resolve_can_launch(struct resolving *v, struct err *e)
 static void find_secrets(struct resolving *v)
 {
     struct resolved *r = v->r;
-    r->api_key = v->o->api_key ? v->o->api_key : engine_api_key(v->plan, (const char *const *)environ);
+    r->api_key = v->o->api_key ? v->o->api_key : engine_api_key(v->plan, (const char *const *)environ, v->arena);
     secrets_add_environ(&r->secrets, environ);
     secrets_add_plan(&r->secrets, v->plan);
     if (r->api_key)

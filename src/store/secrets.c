@@ -6,6 +6,7 @@
 #include "base/must.h"
 #include "schema/visit.h"
 #include "text/json.h"
+#include "text/words.h"
 
 void secrets_done(struct secrets *s)
 {
@@ -104,18 +105,21 @@ static void add_of_urls(struct secrets *s, struct span name, const char *text)
     }
 }
 
+/* "NAME=value" */
+static void add_variable(struct secrets *s, const char *variable)
+{
+    const char *equals = strchr(variable, '=');
+    struct span name = {variable, equals ? (size_t)(equals - variable) : 0};
+    if (equals && secrets_is_name(name))
+        secrets_add(s, arena_copy(&s->arena, name.p, name.n), span_of(equals + 1));
+    else if (equals)
+        add_of_urls(s, name, equals + 1);
+}
+
 void secrets_add_environ(struct secrets *s, char **environment)
 {
-    for (; environment && *environment; environment++) {
-        const char *equals = strchr(*environment, '=');
-        struct span name = {*environment, equals ? (size_t)(equals - *environment) : 0};
-        if (equals && secrets_is_name(name)) {
-            char *text = arena_copy(&s->arena, name.p, name.n);
-            secrets_add(s, text, span_of(equals + 1));
-        } else if (equals) {
-            add_of_urls(s, name, equals + 1);
-        }
-    }
+    for (; environment && *environment; environment++)
+        add_variable(s, *environment);
 }
 
 /* Walks the words of a command; for each value of a secret option calls `each` with the option's name and where the
@@ -157,11 +161,26 @@ static void add_word(void *self, struct span name, size_t word, size_t from)
     secrets_add(a->secrets, arena_copy(&a->secrets->arena, name.p, name.n), span_of(a->command[word] + from));
 }
 
+/* A word may be a shell's text: `bash -c "HF_TOKEN=x vllm serve ..."`. */
+static void add_texts(struct secrets *s, const char *const *command, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (struct span rest = span_of(command[i]); rest.n && strpbrk(command[i], " \t\n");) {
+            const char **inner;
+            size_t n;
+            if (words_split(words_command(&rest), &s->arena, &inner, &n) != 0 || n == 0)
+                continue;
+            walk_command(inner, n, add_word, &(struct add_command){s, inner});
+            add_variable(s, inner[n - 1]); /* of a shell itself: nothing need stand behind it */
+        }
+}
+
 static void add_command(struct secrets *s, const char *const *command, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         add_of_urls(s, span_of("url"), command[i]);
     walk_command(command, count, add_word, &(struct add_command){s, command});
+    add_texts(s, command, count);
 }
 
 void secrets_add_plan(struct secrets *s, const struct plan *plan)

@@ -42,8 +42,9 @@ bool secrets_is_name(struct span name);
 void secrets_add(struct secrets *s, const char *name, struct span value);
 
 /* Adds the values of secret names: of an environment ("NAME=VALUE", null-terminated), and of a plan's env and command
- * ("--api-key X", "--api-key=X", "HF_TOKEN=X" before a program; --api-key takes every word up to the next option); and
- * of every other variable and word the password in a URL ("https://user:PASSWORD@host"). */
+ * ("--api-key X", "--api-key=X", "HF_TOKEN=X" before a program; --api-key takes every word up to the next option; also
+ * in a text that a shell is given); and of every other variable and word the password in a URL
+ * ("https://user:PASSWORD@host"). */
 void secrets_add_environ(struct secrets *s, char **environment);
 void secrets_add_plan(struct secrets *s, const struct plan *plan);
 

@@ -18,6 +18,8 @@ char words_split(struct span text, struct arena *a, const char ***ret_words, siz
         if (quote ? c == quote : (c == '\'' || c == '"')) {
             quote = quote ? 0 : c;
             inside = true;
+        } else if (c == '\\' && quote != '\'' && i + 1 < text.n && text.p[i + 1] == '\n') {
+            i++; /* the line goes on */
         } else if (c == '\\' && quote != '\'' && i + 1 < text.n &&
                    (!quote || text.p[i + 1] == '"' || text.p[i + 1] == '\\')) {
             buf_byte(&word, text.p[++i]);
@@ -39,4 +41,31 @@ char words_split(struct span text, struct arena *a, const char ***ret_words, siz
         *ret_count = count;
     }
     return quote;
+}
+
+/* An unquoted byte that ends a command. */
+static bool ends_command(struct span text, size_t i)
+{
+    char c = text.p[i], before = i ? text.p[i - 1] : 0, behind = i + 1 < text.n ? text.p[i + 1] : 0;
+    bool redirects = before == '>' || before == '<' || behind == '>';
+    return c == ';' || c == '\n' || c == '|' || (c == '&' && !redirects);
+}
+
+struct span words_command(struct span *text)
+{
+    must(text);
+    char quote = 0;
+    size_t i = 0;
+    for (; i < text->n && (quote || !ends_command(*text, i)); i++) {
+        char c = text->p[i];
+        if (c == '\\' && quote != '\'')
+            i++;
+        else if (quote ? c == quote : (c == '\'' || c == '"'))
+            quote = quote ? 0 : c;
+    }
+    size_t n = i < text->n ? i : text->n;
+    struct span command = {text->p, n};
+    n += n < text->n; /* the operator */
+    *text = (struct span){text->p + n, text->n - n};
+    return command;
 }

@@ -6,9 +6,13 @@
 #include "base/arena.h"
 #include "base/span.h"
 
-/* Words at spaces, tabs and line ends; quotes and backslashes as a shell has them, and nothing else of a shell:
- * variables, globs and operators stay text. The words are of the arena. Returns 0, or the quote that is not closed, and
- * then nothing is set. O(bytes). */
+/* Words at spaces, tabs and line ends; quotes and backslashes as a shell has them (a line that ends in one goes on),
+ * and nothing else of a shell: variables, globs and operators stay text. The words are of the arena. Returns 0, or the
+ * quote that is not closed, and then nothing is set. O(bytes). */
 char words_split(struct span text, struct arena *a, const char ***ret_words, size_t *ret_count);
+
+/* Takes the next command off the front of a shell's text: it goes on up to an operator outside quotes (; & | or a
+ * line's end). It may be empty. The `&` of a redirection (2>&1, &>) is none. O(bytes of it). */
+struct span words_command(struct span *text);
 
 #endif

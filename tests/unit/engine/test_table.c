@@ -102,23 +102,59 @@ static void keys_are_found_as_the_server_gets_them(void **state)
     static const char *const environment[] = {"VLLM_API_KEY=inherited", "OTHER=x", NULL};
     static const char *const none[] = {"VLLM_API_KEYS=wrong", NULL};
     for (int kind = 0; kind < 2; kind++) {
+        struct arena a = {0};
         enum engine_kind k = kind ? ENGINE_OPENAI : ENGINE_VLLM;
-        struct plan p = PLAN(k, "x", "--api-key", "one", "--api-key=two");
-        assert_string_equal(engine_api_key(&p, environment), "one");
+        struct plan p = PLAN(k, "x", "--api-key", "one", "--api-key=two"); /* the last one counts for every parser */
+        assert_string_equal(engine_api_key(&p, environment, &a), "two");
         p = PLAN(k, "x", "--api-key=two", "--port", "1");
         p.engine.env = (struct field_pair[]){{"VLLM_API_KEY", "plan's"}};
         p.engine.env_count = 1;
-        assert_string_equal(engine_api_key(&p, environment), "two");
+        assert_string_equal(engine_api_key(&p, environment, &a), "two");
         p = PLAN(k, "x", "--api-key-file", "f");
-        assert_string_equal(engine_api_key(&p, environment), "inherited");
+        assert_string_equal(engine_api_key(&p, environment, &a), "inherited");
         p.engine.env = (struct field_pair[]){{"VLLM_API_KEY", "plan's"}};
         p.engine.env_count = 1;
-        assert_string_equal(engine_api_key(&p, environment), "plan's");
+        assert_string_equal(engine_api_key(&p, environment, &a), "plan's");
         p.engine.env_count = 0;
-        assert_null(engine_api_key(&p, none));
-        assert_null(engine_api_key(&p, NULL));
+        assert_null(engine_api_key(&p, none, &a));
+        assert_null(engine_api_key(&p, NULL, &a));
         p = PLAN(k, "x", "--api-key"); /* its value is missing */
-        assert_null(engine_api_key(&p, NULL));
+        assert_null(engine_api_key(&p, NULL, &a));
+        arena_done(&a);
+    }
+}
+
+/* As each engine's parser takes it, and in a shell's text. */
+static void keys_are_found_in_every_form(void **state)
+{
+    (void)state;
+    static const struct {
+        enum engine_kind kind;
+        const char *words[4], *key;
+    } cases[] = {
+        {ENGINE_VLLM, {"x", "--api_key", "one"}, "one"},
+        {ENGINE_VLLM, {"x", "--api_key=one"}, "one"},
+        {ENGINE_SGLANG, {"x", "--api-k", "one"}, "one"},
+        {ENGINE_VLLM, {"x", "--api-key", "one,two"}, "one,two"},
+        {ENGINE_LLAMACPP, {"x", "--api-key", "one,two"}, "one"},
+        {ENGINE_LLAMACPP, {"x", "--api-k", "one"}, NULL}, /* its parser takes each name whole */
+        {ENGINE_VLLM, {"sh", "-c", "vllm serve m --api-key 'a b' --port 1"}, "a b"},
+        {ENGINE_SGLANG, {"sh", "-c", "cd x; python3 -um sglang --api-key=one > log"}, "one"},
+        {ENGINE_VLLM, {"sh", "-c", "vllm serve m --api-key $KEY"}, NULL},
+        {ENGINE_VLLM, {"sh", "-c", "vllm serve m; other --api-key one"}, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct plan p;
+        plan_defaults(&p);
+        p.engine.kind = cases[i].kind;
+        p.engine.command = (const char **)(uintptr_t)cases[i].words;
+        while (cases[i].words[p.engine.command_count])
+            p.engine.command_count++;
+        const char *key = engine_api_key(&p, NULL, &a);
+        if (!key != !cases[i].key || (key && strcmp(key, cases[i].key) != 0))
+            fail_msg("case %zu: %s", i, key ? key : "none");
+        arena_done(&a);
     }
 }
 
@@ -186,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_kind_has_the_row_of_its_name),
         cmocka_unit_test(unknown_names_are_refused_with_the_known),
         cmocka_unit_test(keys_are_found_as_the_server_gets_them),
+        cmocka_unit_test(keys_are_found_in_every_form),
         cmocka_unit_test(processes_are_told_by_name_or_command),
         cmocka_unit_test(sizes_are_stated_or_known),
         cmocka_unit_test(warmup_is_forced_where_it_is_understood),

@@ -38,6 +38,11 @@ static const struct {
     {"sglang", {"python3", "-m", "sglang.launch_server", "--model-path", "org/m"}, 2},
     {"sglang", {"/usr/bin/python3.12", "-u", "-m", "sglang.launch_server", "--model", "org/m"}, 3},
     {"sglang", {"python3", "-m", "sglang", "serve", "--model-path", "org/m"}, 2},
+    {"vllm", {"python3", "-um", "vllm.entrypoints.openai.api_server", "--model", "org/m"}, 2},
+    {"sglang", {"python3", "-OBmsglang.launch_server", "--model", "org/m"}, 1},
+    {"vllm", {"vllm", "serve", "--port", "8000", "--trust-remote-code", "org/m"}, 0},
+    {"vllm", {"vllm", "serve", "--port=8000", "org/m", "--x", "y"}, 0},
+    {"llamacpp", {"./build/bin/llama-server", "-hf", "org/m:latest", "--port", "1"}, 0},
 };
 
 static struct plan in_front_of(size_t front, const char *const *words, const char *ret_words[2 * WORDS])
@@ -83,6 +88,80 @@ static void engines_are_found_behind_what_starts_them(void **state)
             }
             arena_done(&a);
         }
+}
+
+/* Of a shell's text the command that starts an engine counts, without what a shell does with its streams; and of it
+ * what the shell itself puts in. */
+static void a_shells_text_is_read_as_a_shell_does(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[WORDS];
+        int64_t port, tensor;
+        const char *served;
+    } cases[] = {
+        {{"sh", "-c", "vllm serve org/m --port 8000; echo --port 9"}, 8000, 1, "org/m"},
+        {{"sh", "-c", "echo --port 9 && vllm serve org/m --port 8000|tee x --port 7"}, 8000, 1, "org/m"},
+        {{"sh", "-c", "vllm serve org/m -tp 2&\n./wait --port 9"}, 0, 2, "org/m"},
+        {{"sh", "-c", "vllm serve org/m \\\n  -tp 2 \\\n--port 8000"}, 8000, 2, "org/m"},
+        {{"sh", "-c", "vllm serve org/m --served-model-name a > log 2>&1 < /dev/null"}, 0, 1, "a"},
+        {{"sh", "-c", "vllm serve org/m 2>log --served-model-name 'a;b'"}, 0, 1, "a;b"},
+        {{"sh", "-c", "vllm serve org/m --served-model-name a\\;b &>>log"}, 0, 1, "a;b"},
+        {{"sh", "-c", "exec \"$@\"", "sh", "vllm", "serve", "org/m", "--port", "8000"}, 8000, 1, "org/m"},
+        {{"sh", "-c", "exec vllm serve \"$@\" -tp 2", "sh", "org/m", "--port", "8000"}, 8000, 2, "org/m"},
+        {{"bash", "-c", "-l", "--", "vllm serve org/m -tp 2"}, 0, 2, "org/m"},
+        {{"bash", "-c", "cd x; bash -c 'vllm serve org/m -tp 2; a'; b"}, 0, 2, "org/m"},
+        {{"bash", "-c", "./my-server --model org/m --port 8000 | tee log"}, 8000, 1, "org/m"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct err e = {0};
+        struct plan p = plan_of(cases[i].words);
+        assert_ok(engine_complete_plan(&p, &a, &e), e);
+        if (p.engine.port != cases[i].port || p.engine.tensor_parallel != cases[i].tensor ||
+            strcmp(p.engine.served_model, cases[i].served) != 0)
+            fail_msg("case %zu: port %lld, tensor %lld, %s", i, (long long)p.engine.port,
+                     (long long)p.engine.tensor_parallel, p.engine.served_model);
+        arena_done(&a);
+    }
+}
+
+/* What an engine is told to choose itself is nothing stated. */
+static void open_formats_state_nothing(void **state)
+{
+    (void)state;
+    static const char *const cases[][WORDS] = {
+        {"vllm", "serve", "org/m", "--dtype", "auto", "--quantization", "None"},
+        {"sglang", "serve", "--model-path", "org/m", "--quantization=auto", "--dtype=auto"},
+        {"llama-server", "-hf", "org/m:latest"},
+        {"llama-server", "-hf", "org/m"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct err e = {0};
+        struct plan p = plan_of(cases[i]);
+        assert_ok(engine_complete_plan(&p, &a, &e), e);
+        assert_null(p.model.precision);
+        arena_done(&a);
+    }
+}
+
+/* A word behind an option that the table doesn't know may be that option's: then the model is not guessed. */
+static void a_model_is_not_guessed(void **state)
+{
+    (void)state;
+    static const char *const cases[][WORDS] = {
+        {"vllm", "serve", "--what", "org/m"},
+        {"vllm", "serve", "--lora-modules", "a=b", "c=d"},
+        {"vllm", "serve", "--served-model-name", "a", "b"},
+        {"vllm", "serve", "--api-key", "a", "b"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct plan p = plan_of(cases[i]);
+        assert_null(command_read(&p, &a).model);
+        arena_done(&a);
+    }
 }
 
 static void other_commands_are_any_servers(void **state)
@@ -459,6 +538,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(engines_are_found_behind_what_starts_them),
+        cmocka_unit_test(a_shells_text_is_read_as_a_shell_does),
+        cmocka_unit_test(open_formats_state_nothing),
+        cmocka_unit_test(a_model_is_not_guessed),
         cmocka_unit_test(other_commands_are_any_servers),
         cmocka_unit_test(a_plans_kind_must_be_the_commands),
         cmocka_unit_test(options_are_read_in_every_form),

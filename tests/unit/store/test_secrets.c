@@ -177,6 +177,35 @@ static void a_command_of_stat_is_masked(void **state)
     arena_done(&a);
 }
 
+/* What a shell is given as one word holds the same secrets. */
+static void texts_of_a_shell_are_masked(void **state)
+{
+    static const struct {
+        const char *text, *right;
+    } cases[] = {
+        {"HF_TOKEN=hf_012345 vllm serve m", "HF_TOKEN=[secret:HF_TOKEN] vllm serve m"},
+        {"export HF_TOKEN='hf_012345'; vllm serve m", "export HF_TOKEN='[secret:HF_TOKEN]'; vllm serve m"},
+        {"vllm serve m --api-key sk-012345 --port 1", "vllm serve m --api-key [secret:--api-key] --port 1"},
+        {"vllm serve m --api-key=sk-012345", "vllm serve m --api-key=[secret:--api-key]"},
+        {"vllm serve m --max-tokens 123456", "vllm serve m --max-tokens 123456"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct secrets s = {0};
+        struct arena a = {0};
+        struct plan p;
+        size_t places = 0;
+        const char *command[] = {"bash", "-c", cases[i].text};
+        plan_defaults(&p);
+        p.engine.command = command;
+        p.engine.command_count = 3;
+        secrets_add_plan(&s, &p);
+        assert_string_equal(secrets_mask_plan(&s, &p, &a, &places).engine.command[2], cases[i].right);
+        secrets_done(&s);
+        arena_done(&a);
+    }
+}
+
 /* Whatever a variable is called, and in a command: the password of a URL. */
 static void passwords_in_urls(void **state)
 {
@@ -222,6 +251,7 @@ int main(void)
                                        cmocka_unit_test(short_and_long_values),
                                        cmocka_unit_test(plans_are_masked),
                                        cmocka_unit_test(a_command_of_stat_is_masked),
+                                       cmocka_unit_test(texts_of_a_shell_are_masked),
                                        cmocka_unit_test(passwords_in_urls)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
