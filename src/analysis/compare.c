@@ -397,12 +397,6 @@ static void row(struct compare *c, const struct compare_metric *m, struct compar
 
 /* ---- loads ---- */
 
-static bool has_limits(const struct compare *c)
-{
-    const struct plan_slo *slo = &c->x.runs[0].result->loads.slo;
-    return !isnan(slo->ttft_s) || !isnan(slo->tpot_s) || !isnan(slo->e2e_s);
-}
-
 static struct quantity answer_tokens(const struct result *r, int64_t at)
 {
     if ((size_t)at >= r->loads.point_count)
@@ -462,7 +456,7 @@ static void put_load_rows(struct compare *c, struct compared_load *l)
     l->rows = arena_array(c->a, COMPARE_LOAD_METRICS, sizeof *l->rows);
     for (size_t i = 0; i < COMPARE_LOAD_METRICS; i++) {
         const struct compare_metric *m = &compare_load_metrics[i];
-        if ((m->objects & objects) && (m->kind != METRIC_GOOD || has_limits(c)))
+        if ((m->objects & objects) && (m->kind != METRIC_GOOD || plan_slo_is_set(&c->x.runs[0].result->loads.slo)))
             row(c, m, &l->rows[l->row_count++]);
     }
 }

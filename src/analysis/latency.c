@@ -194,12 +194,12 @@ static double ttft_visible_of(const struct result_request *q)
     return q->ttft_visible_s;
 }
 
-static double tpot_of(const struct result_request *q)
+double latency_tpot_s(const struct result_request *q)
 {
     return q->tpot_s;
 }
 
-static double e2e_of(const struct result_request *q)
+double latency_e2e_s(const struct result_request *q)
 {
     return q->e2e_s;
 }
@@ -227,34 +227,34 @@ struct result_load latency_load(const struct token_chains *s, const struct reque
     int64_t output = token_chains_output(s);
     double *room = arena_array(a, s->request_count, sizeof *room);
     static const char NO_SUCCESS[] = "no successful request";
-    return (struct result_load){.requests = (int64_t)s->request_count,
-                                .successful = n.successful,
-                                .failed = (int64_t)s->request_count - n.successful,
-                                .prompt_tokens = n.prompt_tokens,
-                                .output_tokens = output,
-                                .reasoning_tokens = n.reasoning_tokens,
-                                .visible_tokens =
-                                    n.reasoning_tokens == ABSENT_I64 ? ABSENT_I64 : output - n.reasoning_tokens,
-                                .token_chunks = (int64_t)s->token_chunks,
-                                .no_interval = n.no_interval,
-                                .repeated_prompts = repeated_prompts(s, a),
-                                .token_source = s->source,
-                                .shared_stamps = (int64_t)s->shared_stamps,
-                                .read_stamps = (int64_t)s->read_stamps,
-                                .tpot_allotted = n.tpot_allotted,
-                                .later_tokens = s->later_tokens,
-                                .merged_tokens = s->token_chunks ? s->merged_tokens : ABSENT_I64,
-                                .merged_limit = s->merged_limit,
-                                .timings_nulled = t->nulled,
-                                .clock_steps = (int64_t)clocks->step_count,
-                                .ttft_s = over_requests(s, t, ttft_of, room, NO_SUCCESS),
-                                .tpot_s = over_requests(s, t, tpot_of, room, "no successful request of two tokens"),
-                                .e2e_s = over_requests(s, t, e2e_of, room, NO_SUCCESS),
-                                .ttft_visible_s = over_requests(s, t, ttft_visible_of, room, "no visible output"),
-                                .itl_s = gaps_percentiles(s, s->source == TOKENS_RUNNING),
-                                .itl_per_token = s->source == TOKENS_RUNNING,
-                                .submit_window_s = submit_window(s),
-                                .peak_concurrency = peak_concurrency,
-                                .failures = failures.items,
-                                .failure_count = failures.n};
+    return (struct result_load){
+        .requests = (int64_t)s->request_count,
+        .successful = n.successful,
+        .failed = (int64_t)s->request_count - n.successful,
+        .prompt_tokens = n.prompt_tokens,
+        .output_tokens = output,
+        .reasoning_tokens = n.reasoning_tokens,
+        .visible_tokens = n.reasoning_tokens == ABSENT_I64 ? ABSENT_I64 : output - n.reasoning_tokens,
+        .token_chunks = (int64_t)s->token_chunks,
+        .no_interval = n.no_interval,
+        .repeated_prompts = repeated_prompts(s, a),
+        .token_source = s->source,
+        .shared_stamps = (int64_t)s->shared_stamps,
+        .read_stamps = (int64_t)s->read_stamps,
+        .tpot_allotted = n.tpot_allotted,
+        .later_tokens = s->later_tokens,
+        .merged_tokens = s->token_chunks ? s->merged_tokens : ABSENT_I64,
+        .merged_limit = s->merged_limit,
+        .timings_nulled = t->nulled,
+        .clock_steps = (int64_t)clocks->step_count,
+        .ttft_s = over_requests(s, t, ttft_of, room, NO_SUCCESS),
+        .tpot_s = over_requests(s, t, latency_tpot_s, room, "no successful request of two tokens"),
+        .e2e_s = over_requests(s, t, latency_e2e_s, room, NO_SUCCESS),
+        .ttft_visible_s = over_requests(s, t, ttft_visible_of, room, "no visible output"),
+        .itl_s = gaps_percentiles(s, s->source == TOKENS_RUNNING),
+        .itl_per_token = s->source == TOKENS_RUNNING,
+        .submit_window_s = submit_window(s),
+        .peak_concurrency = peak_concurrency,
+        .failures = failures.items,
+        .failure_count = failures.n};
 }

@@ -16,6 +16,10 @@ struct request_table {
 struct request_table latency_table(const struct token_chains *s, const struct clock_line *clocks,
                                    int64_t formal_start_ns, struct arena *a);
 
+/* One time of a request, for what takes several in the same way. */
+double latency_tpot_s(const struct result_request *q);
+double latency_e2e_s(const struct result_request *q);
+
 /* The load as a whole. Expected O(chunks + requests log requests). */
 struct result_load latency_load(const struct token_chains *s, const struct request_table *t,
                                 const struct clock_line *clocks, struct quantity peak_concurrency, struct arena *a);

@@ -11,14 +11,9 @@ static const char NO_GAUGE[] = "the engine did not say how many requests it has"
 
 /* ---- readings ---- */
 
-static int64_t arrival_ns(const struct rec_metrics *m)
-{
-    return m->took_ns == ABSENT_I64 ? ABSENT_I64 : m->t_ns + m->took_ns;
-}
-
 static bool is_within(const struct rec_metrics *m, int64_t from_ns, int64_t to_ns)
 {
-    int64_t t_ns = arrival_ns(m);
+    int64_t t_ns = rec_metrics_arrival_ns(m);
     return t_ns != ABSENT_I64 && t_ns >= from_ns && t_ns <= to_ns;
 }
 
@@ -68,7 +63,7 @@ static bool ends_of(const struct records *r, int64_t from_ns, int64_t to_ns, int
         const struct rec_metrics *m = &r->metrics[i];
         if (!is_within(m, from_ns, to_ns) || isnan(m->generation_tokens))
             continue;
-        ret_bounds[n > 0] = arrival_ns(m);
+        ret_bounds[n > 0] = rec_metrics_arrival_ns(m);
         n++;
     }
     return n > 1 && ret_bounds[0] < ret_bounds[1];

@@ -263,11 +263,6 @@ static bool sent_within(const struct rec_request *q, const struct point_window *
     return q->submit_ns != ABSENT_I64 && q->submit_ns >= w->from_ns && q->submit_ns <= w->to_ns;
 }
 
-static bool has_limits(const struct plan_slo *slo)
-{
-    return !isnan(slo->ttft_s) || !isnan(slo->tpot_s) || !isnan(slo->e2e_s);
-}
-
 /* A limit that is not given is kept, and a TPOT that does not exist (one token) keeps any. */
 static bool is_good(const struct result_request *q, const struct plan_slo *slo)
 {
@@ -308,7 +303,7 @@ static struct result_point_requests count_requests(const struct records *own, co
     }
     if (w->why)
         n.sent = n.finished = n.failed = n.ended = ABSENT_I64;
-    if (w->why || !has_limits(slo))
+    if (w->why || !plan_slo_is_set(slo))
         n.good = ABSENT_I64;
     return n;
 }
@@ -563,7 +558,7 @@ static bool fill_point(const struct point_inputs *k, const struct point_parts *x
         return false;
     p->tokens = count_tokens(x->chains, l, w);
     p->tokens.input = input_tokens(x->own, w);
-    if (has_limits(slo) && !good_tokens(x->own, k->m, &good, &p->tokens.good, e))
+    if (plan_slo_is_set(slo) && !good_tokens(x->own, k->m, &good, &p->tokens.good, e))
         return false;
     p->window = measure_window(k, w);
     p->before_j = drawn(k, l->start_ns, w->from_ns);

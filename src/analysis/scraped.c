@@ -15,10 +15,10 @@ struct scrape_pair {
 };
 
 /* When its answer arrived; ABSENT_I64: it says nothing. */
-static int64_t arrival_ns(const struct rec_metrics *m)
+static int64_t answer_ns(const struct rec_metrics *m)
 {
     bool says = !isnan(m->running) || !isnan(m->generation_tokens) || !isnan(m->ttft_count);
-    return m->took_ns == ABSENT_I64 || !says ? ABSENT_I64 : m->t_ns + m->took_ns;
+    return says ? rec_metrics_arrival_ns(m) : ABSENT_I64;
 }
 
 static struct scrape_pair find_ends(const struct records *r, const struct scraped_span *s)
@@ -26,7 +26,7 @@ static struct scrape_pair find_ends(const struct records *r, const struct scrape
     struct scrape_pair e = {0};
     for (size_t i = 0; i < r->metrics_count; i++) {
         const struct rec_metrics *m = &r->metrics[i];
-        int64_t t_ns = arrival_ns(m);
+        int64_t t_ns = answer_ns(m);
         if (t_ns == ABSENT_I64)
             continue;
         e.first = t_ns <= s->start_ns ? m : e.first;
@@ -80,7 +80,7 @@ static struct result_engine_gauge gauge(const struct records *r, const struct sc
     double all = 0, most = 0;
     size_t n = 0;
     for (size_t i = 0; i < r->metrics_count && s->from_ns != ABSENT_I64; i++) {
-        int64_t t_ns = arrival_ns(&r->metrics[i]);
+        int64_t t_ns = answer_ns(&r->metrics[i]);
         double value = of(&r->metrics[i]);
         if (t_ns == ABSENT_I64 || t_ns < s->from_ns || t_ns > s->to_ns || isnan(value))
             continue;
@@ -98,7 +98,7 @@ static int64_t count_scrapes(const struct records *r, const struct scraped_span 
 {
     int64_t n = 0;
     for (size_t i = 0; i < r->metrics_count && s->from_ns != ABSENT_I64; i++) {
-        int64_t t_ns = arrival_ns(&r->metrics[i]);
+        int64_t t_ns = answer_ns(&r->metrics[i]);
         n += t_ns != ABSENT_I64 && t_ns >= s->from_ns && t_ns <= s->to_ns;
     }
     return n;
@@ -141,16 +141,6 @@ FIGURE(accepted_length)
 static double ttft_of(const struct result_request *q)
 {
     return q->ttft_s;
-}
-
-static double tpot_of(const struct result_request *q)
-{
-    return q->tpot_s;
-}
-
-static double e2e_of(const struct result_request *q)
-{
-    return q->e2e_s;
 }
 
 /* `late`: the time counts from an intended time, and here from the submission, which is all that an engine sees. */
@@ -219,8 +209,8 @@ static struct result_engine_times times_of(const struct records *r, const struct
                                     .itl_s = mean_of(e, itl_sum_s, itl_count),
                                     .e2e_s = mean_of(e, e2e_sum_s, e2e_count)};
     t.client_ttft_s = client_mean(r, s, ttft_of, true);
-    t.client_tpot_s = client_mean(r, s, tpot_of, false);
-    t.client_e2e_s = client_mean(r, s, e2e_of, true);
+    t.client_tpot_s = client_mean(r, s, latency_tpot_s, false);
+    t.client_e2e_s = client_mean(r, s, latency_e2e_s, true);
     t.ttft_difference_s = less(&t.client_ttft_s, &t.ttft_s, JTOK, ENGINE, a);
     t.tpot_difference_s = less(&t.client_tpot_s, &t.tpot_s, JTOK, ENGINE, a);
     t.e2e_difference_s = less(&t.client_e2e_s, &t.e2e_s, JTOK, ENGINE, a);

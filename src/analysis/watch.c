@@ -21,7 +21,7 @@ static const struct rec_metrics *reading_at(const struct records *r, int64_t t_n
 {
     for (size_t i = r->metrics_count; i-- > 0;) {
         const struct rec_metrics *m = &r->metrics[i];
-        if (m->took_ns != ABSENT_I64 && m->t_ns + m->took_ns == t_ns && !isnan(m->generation_tokens))
+        if (rec_metrics_arrival_ns(m) == t_ns && !isnan(m->generation_tokens))
             return m;
     }
     return NULL;
@@ -93,7 +93,7 @@ static void put_flight(struct result_point *p, const struct records *r)
     size_t n = 0;
     for (size_t i = 0; i < r->metrics_count; i++) {
         const struct rec_metrics *m = &r->metrics[i];
-        int64_t t_ns = m->took_ns == ABSENT_I64 ? ABSENT_I64 : m->t_ns + m->took_ns;
+        int64_t t_ns = rec_metrics_arrival_ns(m);
         if (t_ns == ABSENT_I64 || t_ns < p->window.start_ns || t_ns > p->window.end_ns || isnan(m->running))
             continue;
         sum += m->running;

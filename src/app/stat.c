@@ -27,13 +27,6 @@ static void note_failure(struct series *s, const struct err *e)
 
 /* ---- the plan ---- */
 
-static const char *base_name(const char *path)
-{
-    must(path);
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static struct plan plan_of(const struct stat_request *o, const char *runs, struct arena *a)
 {
     struct plan p = *o->plan;
@@ -45,7 +38,7 @@ static struct plan plan_of(const struct stat_request *o, const char *runs, struc
         p.stat.command[i] = o->command[i];
     p.object = OBJECT_STAT;
     p.engine.kind = (enum engine_kind) - 1; /* there is none */
-    p.name = base_name(o->command[0]);
+    p.name = path_name(o->command[0]);
     p.stat.command_count = n;
     p.stat.idle_s = o->idle_s;
     p.method.hold_s = STAT_HOLD_S;

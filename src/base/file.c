@@ -5,6 +5,7 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/must.h"
@@ -46,6 +47,13 @@ int file_open(const char *path, struct err *e)
         return fd;
     close(fd);
     return refuse(path, st.st_mode, e);
+}
+
+const char *path_name(const char *path)
+{
+    must(path);
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
 }
 
 struct path path_in(const char *folder, const char *name)

@@ -20,6 +20,9 @@ struct path {
 };
 struct path path_in(const char *folder, const char *name);
 
+/* What stands behind the last slash of a path that does not end in one, else the path itself. Part of it. */
+const char *path_name(const char *path);
+
 /* What a name in a folder is, links not followed; 0: nothing is there. */
 mode_t path_mode(const char *folder, const char *name);
 

@@ -15,6 +15,11 @@ bool num_u64(struct span s, uint64_t *ret_value);
  * rounded. False where it overflows to infinity. Spans over 400 bytes are refused. */
 bool num_f64(struct span s, double *ret_value);
 
+static inline bool num_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* The shortest decimal text that reads back as the same double ("0.1", "1e+22"); integers up to 2^53 carry no exponent.
  * The value must be finite. */
 void num_put_f64(struct buf *b, double value);

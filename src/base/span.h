@@ -53,4 +53,12 @@ static inline struct span span_trim(struct span s)
     return s;
 }
 
+/* A path without the slashes at its end; "/" stays. */
+static inline struct span span_without_slash(struct span path)
+{
+    while (path.n > 1 && path.p[path.n - 1] == '/')
+        path.n--;
+    return path;
+}
+
 #endif

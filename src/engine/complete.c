@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "base/file.h"
 #include "base/must.h"
 
 /* A plan that is being completed. */
@@ -97,7 +98,7 @@ static bool complete_served(struct completing *c)
 static const char *file_model_id(const char *path, struct arena *a)
 {
     static const char ENDING[] = ".gguf", PART[] = "-00001-of-";
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = path_name(path);
     size_t n = strlen(name), ending = strlen(ENDING);
     if (n <= ending || strcasecmp(name + n - ending, ENDING) != 0)
         return NULL;

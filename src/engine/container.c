@@ -355,17 +355,10 @@ static bool mount_at(const struct plan *p, size_t *i, struct mount *ret)
     return false;
 }
 
-static struct span without_slash(struct span path)
-{
-    while (path.n > 1 && path.p[path.n - 1] == '/')
-        path.n--;
-    return path;
-}
-
 /* Does `path` lie in `folder`, or is it the same? */
 static bool is_within(const char *path, struct span folder)
 {
-    folder = without_slash(folder);
+    folder = span_without_slash(folder);
     return folder.n && folder.p[0] == '/' && strncmp(path, folder.p, folder.n) == 0 &&
            (path[folder.n] == '/' || !path[folder.n] || folder.n == 1);
 }
@@ -376,10 +369,10 @@ static const char *translate(const struct plan *p, const char *path, bool inward
     struct mount m;
     struct span from = {0}, to = {0};
     for (size_t i = 0; mount_at(p, &i, &m);) {
-        struct span one = without_slash(inward ? m.outer : m.inner);
+        struct span one = span_without_slash(inward ? m.outer : m.inner);
         if (is_within(path, one) && one.n > from.n) {
             from = one;
-            to = without_slash(inward ? m.inner : m.outer);
+            to = span_without_slash(inward ? m.inner : m.outer);
         }
     }
     if (!from.n || !to.n || to.p[0] != '/')
@@ -391,7 +384,7 @@ bool container_mounts(const struct plan *p, const char *inner)
 {
     struct mount m;
     for (size_t i = 0; mount_at(p, &i, &m);)
-        if (span_is(without_slash(m.inner), inner))
+        if (span_is(span_without_slash(m.inner), inner))
             return true;
     return false;
 }
@@ -415,7 +408,7 @@ static const char *inner_hub(const struct plan *p, const struct engine_site *sit
     struct mount m;
     const char *inner = site->hub_folder ? translate(p, site->hub_folder, true, a) : NULL;
     for (size_t i = 0; !inner && mount_at(p, &i, &m);) {
-        struct span at = without_slash(m.inner);
+        struct span at = span_without_slash(m.inner);
         if (at.n >= strlen(USUAL) && memcmp(at.p + at.n - strlen(USUAL), USUAL, strlen(USUAL)) == 0)
             inner = arena_copy(a, at.p, at.n);
     }

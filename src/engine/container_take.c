@@ -1,5 +1,6 @@
 /* From a person's `docker run ...` to the plan. */
 #include <string.h>
+#include "base/file.h"
 #include "base/must.h"
 #include "base/num.h"
 #include "engine/container.h"
@@ -332,12 +333,6 @@ static bool settle_gpus(struct taking *t, bool is_count)
 
 /* ---- the whole command ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The client's own options, then "run" or "container run". False: it runs no image. */
 static bool skip_client(struct words *w)
 {
@@ -417,7 +412,7 @@ bool container_take(struct plan *p, struct arena *a, struct err *e)
     struct taking t = {.plan = p, .arena = a, .err = e};
     struct words w = {.list = (const char *const *)g->command, .count = g->command_count, .arena = a};
     const char *program = next_word(&w);
-    int runtime = program ? name_index(container_runtime_names, span_of(base_name(program))) : -1;
+    int runtime = program ? name_index(container_runtime_names, span_of(path_name(program))) : -1;
     bool runs = runtime >= 0 && skip_client(&w);
     if (runs && g->container.image)
         return err_set(e, ERR_PLAN,

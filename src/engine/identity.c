@@ -208,17 +208,9 @@ struct property_row {
     bool (*agrees)(const struct plan *p, const struct engine_identity *id, const char *stated, const char *seen);
 };
 
-static size_t without_slash(const char *path)
-{
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    return n;
-}
-
 static bool same_path(const char *a, const char *b)
 {
-    return a && b && without_slash(a) == without_slash(b) && memcmp(a, b, without_slash(a)) == 0;
+    return a && b && span_equal(span_without_slash(span_of(a)), span_without_slash(span_of(b)));
 }
 
 /* Offline, vLLM puts the folder in its cache in the place of the repository that the command names. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "base/must.h"
+#include "base/num.h"
 
 const char *precision_name(const char *text)
 {
@@ -107,18 +108,13 @@ struct version {
 /* What stands behind '+', or behind '-' where a build's hash follows, is how it was built. */
 static struct version version_of(const char *text, struct span *ret_build)
 {
-    if ((*text == 'v' || *text == 'V' || *text == 'b') && text[1] >= '0' && text[1] <= '9')
+    if ((*text == 'v' || *text == 'V' || *text == 'b') && num_is_digit(text[1]))
         text++;
     const char *plus = strchr(text, '+'), *dash = strchr(text, '-');
     if (!plus && dash && strspn(dash + 1, "0123456789abcdef") == strlen(dash + 1) && strlen(dash + 1) >= 7)
         plus = dash;
     *ret_build = plus ? span_of(plus + 1) : (struct span){0};
     return (struct version){text, plus ? plus : text + strlen(text), true};
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
 }
 
 static bool is_letter(char c)
@@ -130,11 +126,11 @@ static bool is_letter(char c)
  * part of it. */
 static struct span next_part(struct version *v)
 {
-    while (v->at < v->end && !is_digit(*v->at) && !is_letter(*v->at))
+    while (v->at < v->end && !num_is_digit(*v->at) && !is_letter(*v->at))
         v->at++;
     const char *from = v->at;
-    bool digits = from < v->end && is_digit(*from);
-    while (v->at < v->end && (digits ? is_digit(*v->at) : is_letter(*v->at)))
+    bool digits = from < v->end && num_is_digit(*from);
+    while (v->at < v->end && (digits ? num_is_digit(*v->at) : is_letter(*v->at)))
         v->at++;
     v->release = v->release && digits;
     while (digits && from + 1 < v->at && *from == '0')

@@ -40,11 +40,6 @@ static enum http1_event too_large(struct http1 *h, const char *fault)
     return failed(h, fault);
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static const char http2_preface[] = "PRI * HTTP/2";
 enum { FIRST_BYTES = sizeof http2_preface - 1 };
 
@@ -56,7 +51,7 @@ static const char *first_bytes_fault(struct span begun)
     assert(begun.n > 0 && begun.n <= FIRST_BYTES);
     static const char status[] = "HTTP/1.";
     size_t known = begun.n < sizeof status - 1 ? begun.n : sizeof status - 1;
-    bool fits = memcmp(begun.p, status, known) == 0 && (begun.n < 8 || is_digit(begun.p[7])) &&
+    bool fits = memcmp(begun.p, status, known) == 0 && (begun.n < 8 || num_is_digit(begun.p[7])) &&
                 (begun.n < 9 || begun.p[8] == ' ');
     if (fits)
         return NULL;
@@ -70,12 +65,12 @@ static const char *first_bytes_fault(struct span begun)
 static bool parse_status(struct http1 *h, struct span line)
 {
     assert(!h->seen.status);
-    if (!span_starts(line, "HTTP/1.") || line.n < 9 || !is_digit(line.p[7]) || line.p[8] != ' ') {
+    if (!span_starts(line, "HTTP/1.") || line.n < 9 || !num_is_digit(line.p[7]) || line.p[8] != ' ') {
         failed(h, "it does not begin with an HTTP/1 status line");
         return false;
     }
     struct span rest = {line.p + 9, line.n - 9};
-    if (rest.n < 3 || !is_digit(rest.p[0]) || !is_digit(rest.p[1]) || !is_digit(rest.p[2]) ||
+    if (rest.n < 3 || !num_is_digit(rest.p[0]) || !num_is_digit(rest.p[1]) || !num_is_digit(rest.p[2]) ||
         (rest.n > 3 && rest.p[3] != ' ')) {
         failed(h, "a status that is not three digits");
         return false;
@@ -104,7 +99,7 @@ static const char *take_length(struct http1 *h, struct span list)
 {
     for (struct span element; next_element(&list, &element);) {
         int64_t length;
-        if (element.n == 0 || !is_digit(*element.p) || !num_i64(element, &length))
+        if (element.n == 0 || !num_is_digit(*element.p) || !num_i64(element, &length))
             return "a Content-Length that is not a number up to 2^63-1";
         if (h->seen.length && length != h->length)
             return "two Content-Lengths that differ";
@@ -170,7 +165,7 @@ static bool is_token(struct span s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i], lower = c | 0x20;
-        if (!(lower >= 'a' && lower <= 'z') && !is_digit(c) && (c == 0 || !strchr("!#$%&'*+-.^_`|~", c)))
+        if (!(lower >= 'a' && lower <= 'z') && !num_is_digit(c) && (c == 0 || !strchr("!#$%&'*+-.^_`|~", c)))
             return false;
     }
     return s.n > 0;

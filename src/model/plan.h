@@ -6,6 +6,7 @@
 #ifndef JTOK_MODEL_PLAN_H
 #define JTOK_MODEL_PLAN_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -184,8 +185,14 @@ struct plan_attach {
 };
 
 struct plan_slo {
-    double ttft_s, tpot_s, e2e_s;
+    double ttft_s, tpot_s, e2e_s; /* NaN: none */
 };
+
+/* Is there any limit that a good request keeps to? */
+static inline bool plan_slo_is_set(const struct plan_slo *slo)
+{
+    return !isnan(slo->ttft_s) || !isnan(slo->tpot_s) || !isnan(slo->e2e_s);
+}
 
 /* What `jtok stat` runs. */
 struct plan_stat {

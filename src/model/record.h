@@ -357,4 +357,10 @@ struct rec_request rec_request_absent(void);
 /* A scrape that says nothing. */
 struct rec_metrics rec_metrics_absent(void);
 
+/* When its answer arrived, which is the time that it stands for; ABSENT_I64: it has none. */
+static inline int64_t rec_metrics_arrival_ns(const struct rec_metrics *m)
+{
+    return m->took_ns == ABSENT_I64 ? ABSENT_I64 : m->t_ns + m->took_ns;
+}
+
 #endif

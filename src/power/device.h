@@ -142,6 +142,9 @@ const struct advice *device_gpu_blocked(const struct device_gpu *g);
 /* Can it be read and measured: no fault, nothing that blocks, and it gives its power. */
 bool device_gpu_usable(const struct device_gpu *g);
 
+/* Does a name or an entry of a list mean a part of a split GPU ("MIG-...", "MIG:...")? */
+bool device_is_part(const struct device *d, const char *name);
+
 /* The one GPU that a name means, as below without "all"; false: none, or several. */
 bool device_find(const struct device *d, const char *name, uint32_t *ret_gpu);
 

@@ -75,19 +75,12 @@ static bool take_numbers(struct given_list *r, const char *entry)
     return true;
 }
 
-static bool is_part(const struct device *d, const char *entry)
-{
-    const char *part = d->kind->partition;
-    size_t n = part ? strlen(part) : 0;
-    return n && strncasecmp(entry, part, n) == 0 && (entry[n] == '-' || entry[n] == ':');
-}
-
 /* One entry; false: it ends the list. */
 static bool take_entry(struct given_list *r, const char *entry)
 {
     size_t before = r->outside;
     uint32_t gpu;
-    if (is_part(r->d, entry)) {
+    if (device_is_part(r->d, entry)) {
         r->part = r->part ? r->part : arena_text(r->arena, entry);
     } else if (!take_numbers(r, entry)) {
         if (device_find(r->d, entry, &gpu))

@@ -1,5 +1,6 @@
 #include <string.h>
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/must.h"
 #include "power/device.h"
 #include "power/nvml_session.h"
@@ -10,7 +11,7 @@ const size_t device_kind_count = sizeof device_kinds / sizeof *device_kinds;
 /* Whose library a path names. One that no row knows (a simulation, a copy under another name) is the first row's. */
 static const struct device_kind *kind_of(const struct device_kind *const *kinds, size_t n, const char *library)
 {
-    const char *slash = strrchr(library, '/'), *file = slash ? slash + 1 : library;
+    const char *file = path_name(library);
     for (size_t i = 0; i < n; i++)
         if (strncmp(file, kinds[i]->file, strlen(kinds[i]->file)) == 0)
             return kinds[i];

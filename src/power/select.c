@@ -61,17 +61,17 @@ static bool long_enough(const char *name)
     return n >= head + UUID_PREFIX_MIN;
 }
 
-/* "MIG-..." */
-static bool is_part(const char *partition, const char *name)
+bool device_is_part(const struct device *d, const char *name)
 {
-    size_t n = partition ? strlen(partition) : 0;
-    return n && strncasecmp(name, partition, n) == 0 && name[n] == '-';
+    const char *part = d->kind->partition;
+    size_t n = part ? strlen(part) : 0;
+    return n && strncasecmp(name, part, n) == 0 && (name[n] == '-' || name[n] == ':');
 }
 
 static bool find_gpu(const struct device *d, const char *name, uint32_t *ret_gpu, struct err *e)
 {
     size_t index, found = 0, matches = 0;
-    if (is_part(d->kind->partition, name))
+    if (device_is_part(d, name))
         return refuse(d, name, "is a part of a GPU: power and energy can only be measured for a whole board", e);
     if (is_index(name, &index)) {
         if (index >= d->gpu_count)

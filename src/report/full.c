@@ -38,6 +38,11 @@ void full_head_row(struct table *t, const char *const *names)
     table_end_row(t);
 }
 
+void full_item(struct report *p, const char *name, const char *text)
+{
+    report_item(p, 2, 20, name, text);
+}
+
 const char *full_seconds(struct report *p, double s)
 {
     return isnan(s) ? "not recorded" : arena_format(&p->arena, "%.2f", s);

@@ -3,11 +3,6 @@
 #include "base/must.h"
 #include "report/internal.h"
 
-static void named_line(struct report *p, const char *name, const char *text)
-{
-    report_item(p, 2, 20, name, text);
-}
-
 /* "2.660 s", or the state in words. */
 static const char *scaled(struct report *p, const struct quantity *q, double scale, const char *unit)
 {
@@ -36,19 +31,19 @@ static void side_by_side(struct report *p, const char *name, const struct result
         text = arena_format(a, "%s, %s", mean_text(p, client, scale, unit, "jtok"), text);
     if (quantity_has_value(difference))
         text = arena_format(a, "%s: %s apart", text, scaled(p, difference, scale, unit));
-    named_line(p, name, text);
+    full_item(p, name, text);
 }
 
 static void put_times(struct report *p, const struct result_engine_times *t)
 {
     side_by_side(p, "TTFT, mean", &t->client_ttft_s, &t->ttft_s, &t->ttft_difference_s, 1, " s");
-    named_line(p, "  the engine's",
-               arena_format(&p->arena, "queue %s (%s of it), prefill %s, its front end %s",
-                            scaled(p, &t->queue_s.mean, 1, " s"), report_percent(p, &t->queue_share, false),
-                            scaled(p, &t->prefill_s.mean, 1, " s"), scaled(p, &t->front_end_s, 1, " s")));
+    full_item(p, "  the engine's",
+              arena_format(&p->arena, "queue %s (%s of it), prefill %s, its front end %s",
+                           scaled(p, &t->queue_s.mean, 1, " s"), report_percent(p, &t->queue_share, false),
+                           scaled(p, &t->prefill_s.mean, 1, " s"), scaled(p, &t->front_end_s, 1, " s")));
     side_by_side(p, "TPOT, mean", &t->client_tpot_s, &t->tpot_s, &t->tpot_difference_s, 1000, " ms");
     side_by_side(p, "E2E, mean", &t->client_e2e_s, &t->e2e_s, &t->e2e_difference_s, 1, " s");
-    named_line(p, "ITL, mean", mean_text(p, &t->itl_s, 1000, " ms", "the engine"));
+    full_item(p, "ITL, mean", mean_text(p, &t->itl_s, 1000, " ms", "the engine"));
     if (quantity_has_value(&t->ttft_difference_s))
         report_line(p, "Apart is what lies between jtok's socket and the engine's clock: the connection, HTTP, and the "
                        "engine's front end before it notes an arrival and after it notes a token. (n): how many.");
@@ -65,19 +60,19 @@ static const char *gauge_text(struct report *p, const struct result_engine_gauge
 static void put_use(struct report *p, const struct result_engine *x)
 {
     struct arena *a = &p->arena;
-    named_line(p, "running", gauge_text(p, &x->running, 1, ""));
-    named_line(p, "waiting", gauge_text(p, &x->waiting, 1, ""));
-    named_line(p, "KV cache in use",
-               arena_format(a, "%s; preemptions: %s", gauge_text(p, &x->kv_cache_used, 100, " %"),
-                            report_cell(p, &x->preemptions)));
-    named_line(p, "prefix cache",
-               arena_format(a, "held %s of %s prompt tokens: %s", report_cell(p, &x->prefix_hits),
-                            report_cell(p, &x->prefix_queries), report_percent(p, &x->prefix_hit_share, false)));
+    full_item(p, "running", gauge_text(p, &x->running, 1, ""));
+    full_item(p, "waiting", gauge_text(p, &x->waiting, 1, ""));
+    full_item(p, "KV cache in use",
+              arena_format(a, "%s; preemptions: %s", gauge_text(p, &x->kv_cache_used, 100, " %"),
+                           report_cell(p, &x->preemptions)));
+    full_item(p, "prefix cache",
+              arena_format(a, "held %s of %s prompt tokens: %s", report_cell(p, &x->prefix_hits),
+                           report_cell(p, &x->prefix_queries), report_percent(p, &x->prefix_hit_share, false)));
     if (quantity_value(&x->accepted_share) > 0)
-        named_line(p, "drafts",
-                   arena_format(a, "%s of %s drafted tokens accepted: %s; %s tokens a step",
-                                report_cell(p, &x->accepted_tokens), report_cell(p, &x->drafted_tokens),
-                                report_percent(p, &x->accepted_share, false), scaled(p, &x->accepted_length, 1, "")));
+        full_item(p, "drafts",
+                  arena_format(a, "%s of %s drafted tokens accepted: %s; %s tokens a step",
+                               report_cell(p, &x->accepted_tokens), report_cell(p, &x->drafted_tokens),
+                               report_percent(p, &x->accepted_share, false), scaled(p, &x->accepted_length, 1, "")));
 }
 
 static void put_reasons(struct report *p, const struct result_engine *x)
@@ -107,11 +102,11 @@ void full_engine(struct report *p, const struct result_engine *x)
     must(x);
     /* Of results that do not hold it, and of runs whose engine was never asked. */
     if (x->first_ns == ABSENT_I64 && !quantity_has_value(&x->running.mean)) {
-        named_line(p, "by its /metrics", report_or(p, x->why, "not recorded"));
+        full_item(p, "by its /metrics", report_or(p, x->why, "not recorded"));
         return;
     }
     if (x->why)
-        named_line(p, "by its /metrics", arena_format(&p->arena, "no times and counts: %s", x->why));
+        full_item(p, "by its /metrics", arena_format(&p->arena, "no times and counts: %s", x->why));
     else
         put_times(p, &x->times);
     put_use(p, x);

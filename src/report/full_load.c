@@ -3,15 +3,10 @@
 #include "base/must.h"
 #include "report/internal.h"
 
-static void named_line(struct report *p, const char *name, const char *text)
-{
-    report_item(p, 2, 20, name, text);
-}
-
 /* ---- latencies ---- */
 
-static void latency_row(struct report *p, struct table *t, const char *name, const char *unit, double scale,
-                        const struct percentiles *x)
+void full_percentiles(struct report *p, struct table *t, const char *name, const char *unit, double scale,
+                      const struct percentiles *x)
 {
     enum { COLUMNS = 6 };
     const struct quantity *const all[COLUMNS] = {&x->mean, &x->p50, &x->p90, &x->p95, &x->p99, &x->max};
@@ -19,11 +14,10 @@ static void latency_row(struct report *p, struct table *t, const char *name, con
     if (!quantity_has_value(&x->p50))
         return;
     table_cell(t, name);
-    table_cell(t, unit);
+    if (unit)
+        table_cell(t, unit);
     for (size_t i = 0; i < COLUMNS; i++) {
-        struct quantity q = *all[i];
-        q.value *= scale;
-        q.instrument *= scale;
+        const struct quantity q = quantity_scaled(all[i], scale);
         table_cell(t, report_cell(p, &q));
     }
     table_cell(t, number_text_i64(&p->arena, x->n));
@@ -36,12 +30,12 @@ void full_latencies(struct report *p)
     report_heading(p, "Latency");
     table_init(&t, &p->arena, "llddddddr");
     full_head_row(&t, (const char *const[]){"", "", "mean", "P50", "P90", "P95", "P99", "max", "n", NULL});
-    latency_row(p, &t, "TTFT", "s", 1, &l->ttft_s);
+    full_percentiles(p, &t, "TTFT", "s", 1, &l->ttft_s);
     if (l->ttft_visible_s.n > 0 && l->reasoning_tokens != ABSENT_I64 && l->reasoning_tokens > 0)
-        latency_row(p, &t, "TTFT, visible", "s", 1, &l->ttft_visible_s);
-    latency_row(p, &t, "TPOT", "ms", 1000, &l->tpot_s);
-    latency_row(p, &t, l->itl_per_token ? "ITL" : "chunk gap", "ms", 1000, &l->itl_s);
-    latency_row(p, &t, "E2E", "s", 1, &l->e2e_s);
+        full_percentiles(p, &t, "TTFT, visible", "s", 1, &l->ttft_visible_s);
+    full_percentiles(p, &t, "TPOT", "ms", 1000, &l->tpot_s);
+    full_percentiles(p, &t, l->itl_per_token ? "ITL" : "chunk gap", "ms", 1000, &l->itl_s);
+    full_percentiles(p, &t, "E2E", "s", 1, &l->e2e_s);
     table_put(&t, p->out, 2);
     static const char *const names[] = {"TTFT", "TPOT", "ITL", "E2E"};
     const struct quantity *const all[] = {&l->ttft_s.p50, &l->tpot_s.p50, &l->itl_s.p50, &l->e2e_s.p50};
@@ -70,35 +64,35 @@ void full_requests(struct report *p)
     const struct result_load *l = &p->r->load;
     struct arena *a = &p->arena;
     report_heading(p, "Requests");
-    named_line(p, "sent",
-               arena_format(a, "%s; answered: %s, failed: %s", number_text_i64(a, l->requests),
-                            number_text_i64(a, l->successful), number_text_i64(a, l->failed)));
+    full_item(p, "sent",
+              arena_format(a, "%s; answered: %s, failed: %s", number_text_i64(a, l->requests),
+                           number_text_i64(a, l->successful), number_text_i64(a, l->failed)));
     for (size_t i = 0; i < l->failure_count; i++) {
         const struct result_failure *f = &l->failures[i];
         must(f->verdict < VERDICT_COUNT);
-        named_line(p, "  failed",
-                   arena_format(a, "%s: %lld, the first is request %lld%s%s", verdict_names[f->verdict],
-                                (long long)f->count, (long long)f->first_request, f->detail ? ": " : "",
-                                f->detail ? f->detail : ""));
+        full_item(p, "  failed",
+                  arena_format(a, "%s: %lld, the first is request %lld%s%s", verdict_names[f->verdict],
+                               (long long)f->count, (long long)f->first_request, f->detail ? ": " : "",
+                               f->detail ? f->detail : ""));
     }
-    named_line(p, "tokens",
-               arena_format(a, "out: %s, reasoning among them: %s; in: %s", number_text_i64(a, l->output_tokens),
-                            number_text_i64(a, l->reasoning_tokens), number_text_i64(a, l->prompt_tokens)));
-    named_line(p, "token chunks",
-               arena_format(a, "%s; at one moment with another: %s, timed by jtok, not the kernel: %s",
-                            number_text_i64(a, l->token_chunks), number_text_i64(a, l->shared_stamps),
-                            number_text_i64(a, l->read_stamps)));
-    named_line(p, "tokens a chunk", token_source_text(l->token_source));
-    named_line(p, "sending",
-               arena_format(a, "took %s%s; most at once: %s; answered at a single moment: %s",
-                            quantity_has_value(&l->submit_window_s) ? number_text(a, l->submit_window_s.value, 3)
-                                                                    : report_cell(p, &l->submit_window_s),
-                            quantity_has_value(&l->submit_window_s) ? " s" : "",
-                            quantity_has_value(&l->peak_concurrency)
-                                ? number_text_i64(a, (int64_t)l->peak_concurrency.value)
-                                : report_cell(p, &l->peak_concurrency),
-                            number_text_i64(a, l->no_interval)));
-    named_line(p, "repeated prompts", number_text_i64(a, l->repeated_prompts));
+    full_item(p, "tokens",
+              arena_format(a, "out: %s, reasoning among them: %s; in: %s", number_text_i64(a, l->output_tokens),
+                           number_text_i64(a, l->reasoning_tokens), number_text_i64(a, l->prompt_tokens)));
+    full_item(p, "token chunks",
+              arena_format(a, "%s; at one moment with another: %s, timed by jtok, not the kernel: %s",
+                           number_text_i64(a, l->token_chunks), number_text_i64(a, l->shared_stamps),
+                           number_text_i64(a, l->read_stamps)));
+    full_item(p, "tokens a chunk", token_source_text(l->token_source));
+    full_item(p, "sending",
+              arena_format(a, "took %s%s; most at once: %s; answered at a single moment: %s",
+                           quantity_has_value(&l->submit_window_s) ? number_text(a, l->submit_window_s.value, 3)
+                                                                   : report_cell(p, &l->submit_window_s),
+                           quantity_has_value(&l->submit_window_s) ? " s" : "",
+                           quantity_has_value(&l->peak_concurrency)
+                               ? number_text_i64(a, (int64_t)l->peak_concurrency.value)
+                               : report_cell(p, &l->peak_concurrency),
+                           number_text_i64(a, l->no_interval)));
+    full_item(p, "repeated prompts", number_text_i64(a, l->repeated_prompts));
 }
 
 /* ---- steady state ---- */
@@ -191,22 +185,22 @@ static void put_saturated(struct report *p)
     const struct result_saturated *s = &p->r->saturated;
     struct arena *a = &p->arena;
     if (!quantity_has_value(&s->energy_j)) {
-        named_line(p, "at peak load",
-                   arena_format(a, "%s: %s", quantity_state_words(&s->energy_j),
-                                s->energy_j.why ? s->energy_j.why : "no reason was recorded"));
+        full_item(p, "at peak load",
+                  arena_format(a, "%s: %s", quantity_state_words(&s->energy_j),
+                               s->energy_j.why ? s->energy_j.why : "no reason was recorded"));
         return;
     }
-    named_line(
+    full_item(
         p, "at peak load",
         arena_format(a, "%.3f s to %.3f s: %s J, %s tokens, %s J/token; %lld requests or more at once, at most %lld%s",
                      s->start_s, s->end_s, report_cell(p, &s->energy_j), number_text_i64(a, s->tokens),
                      report_cell(p, &s->j_per_token), (long long)s->level, (long long)s->peak,
                      s->meaningful ? "" : ": means little, as no request waited for a place"));
-    named_line(p, "draining",
-               arena_format(a, "%s of serving's time, %s of its energy, %s of its tokens",
-                            report_percent(p, &s->tail_time_share, false),
-                            report_percent(p, &s->tail_energy_share, false),
-                            report_percent(p, &s->tail_token_share, false)));
+    full_item(p, "draining",
+              arena_format(a, "%s of serving's time, %s of its energy, %s of its tokens",
+                           report_percent(p, &s->tail_time_share, false),
+                           report_percent(p, &s->tail_energy_share, false),
+                           report_percent(p, &s->tail_token_share, false)));
 }
 
 void full_delivery(struct report *p)
@@ -216,22 +210,21 @@ void full_delivery(struct report *p)
     report_heading(p, "Peak load and delivery (times from the first request)");
     put_saturated(p);
     if (l->measurable)
-        named_line(p, "idle, tokens due",
-                   arena_format(a, "GPUs idle for %.2f s, %s J, %s of serving, while tokens were due%s",
-                                l->idle_owed_s.value, report_cell(p, &l->idle_owed_j),
-                                report_percent(p, &l->idle_owed_share, false),
-                                l->delivery_lag ? ": delivery lag" : ""));
+        full_item(p, "idle, tokens due",
+                  arena_format(a, "GPUs idle for %.2f s, %s J, %s of serving, while tokens were due%s",
+                               l->idle_owed_s.value, report_cell(p, &l->idle_owed_j),
+                               report_percent(p, &l->idle_owed_share, false), l->delivery_lag ? ": delivery lag" : ""));
     else
-        named_line(p, "idle, tokens due",
-                   arena_format(a, "could not be measured: %s", l->why ? l->why : "no reason was recorded"));
+        full_item(p, "idle, tokens due",
+                  arena_format(a, "could not be measured: %s", l->why ? l->why : "no reason was recorded"));
     if (l->delivery_lag)
-        named_line(p, "",
-                   "The front end (HTTP, detokenizer) fell behind the GPUs, so tokens arrived long after the energy "
-                   "that made them. More API server or tokenizer processes, or a larger stream interval, help.");
-    named_line(p, "merged chunks",
-               arena_format(a, "%s; tokens in the largest but an answer's first: %s, in the largest of all: %s",
-                            number_text_i64(a, l->merged_chunks), number_text_i64(a, l->largest_later_chunk),
-                            number_text_i64(a, l->largest_chunk)));
+        full_item(p, "",
+                  "The front end (HTTP, detokenizer) fell behind the GPUs, so tokens arrived long after the energy "
+                  "that made them. More API server or tokenizer processes, or a larger stream interval, help.");
+    full_item(p, "merged chunks",
+              arena_format(a, "%s; tokens in the largest but an answer's first: %s, in the largest of all: %s",
+                           number_text_i64(a, l->merged_chunks), number_text_i64(a, l->largest_later_chunk),
+                           number_text_i64(a, l->largest_chunk)));
 }
 
 /* ---- estimate ---- */

@@ -3,11 +3,6 @@
 #include "base/must.h"
 #include "report/internal.h"
 
-static void named_line(struct report *p, const char *name, const char *text)
-{
-    report_item(p, 2, 20, name, text);
-}
-
 /* ---- tables over all loads ---- */
 
 struct load_column {
@@ -109,30 +104,16 @@ static void put_curve(struct report *p)
 
 /* ---- one load ---- */
 
-static void latency_row(struct report *p, struct table *t, const char *name, double scale, const struct percentiles *x)
-{
-    enum { COLUMNS = 6 };
-    const struct quantity *const all[COLUMNS] = {&x->mean, &x->p50, &x->p90, &x->p95, &x->p99, &x->max};
-    if (!quantity_has_value(&x->p50))
-        return;
-    table_cell(t, name);
-    for (size_t i = 0; i < COLUMNS; i++) {
-        const struct quantity q = quantity_scaled(all[i], scale);
-        table_cell(t, report_cell(p, &q));
-    }
-    table_cell(t, number_text_i64(&p->arena, x->n));
-}
-
 static void put_latencies(struct report *p, const struct result_point_times *x)
 {
     struct table t;
     table_init(&t, &p->arena, "lddddddr");
     full_head_row(&t, (const char *const[]){"", "mean", "P50", "P90", "P95", "P99", "max", "n", NULL});
-    latency_row(p, &t, "TTFT, s", 1, &x->ttft_s);
-    latency_row(p, &t, "TPOT, ms", 1000, &x->tpot_s);
-    latency_row(p, &t, x->itl_per_token ? "ITL, ms" : "chunk gap, ms", 1000, &x->itl_s);
-    latency_row(p, &t, "E2E, s", 1, &x->e2e_s);
-    latency_row(p, &t, "sent late, ms", 1000, &x->lateness_s);
+    full_percentiles(p, &t, "TTFT, s", NULL, 1, &x->ttft_s);
+    full_percentiles(p, &t, "TPOT, ms", NULL, 1000, &x->tpot_s);
+    full_percentiles(p, &t, x->itl_per_token ? "ITL, ms" : "chunk gap, ms", NULL, 1000, &x->itl_s);
+    full_percentiles(p, &t, "E2E, s", NULL, 1, &x->e2e_s);
+    full_percentiles(p, &t, "sent late, ms", NULL, 1000, &x->lateness_s);
     table_put(&t, p->out, 2);
 }
 
@@ -152,10 +133,9 @@ static void put_failures(struct report *p, const struct result_point *x)
     for (size_t i = 0; i < x->failure_count; i++) {
         const struct result_failure *f = &x->failures[i];
         must(f->verdict < VERDICT_COUNT);
-        named_line(p, i ? "" : "failed",
-                   arena_format(&p->arena, "%lld x %s; request %lld: %s", (long long)f->count,
-                                verdict_names[f->verdict], (long long)f->first_request,
-                                report_or(p, f->detail, "nothing noted")));
+        full_item(p, i ? "" : "failed",
+                  arena_format(&p->arena, "%lld x %s; request %lld: %s", (long long)f->count, verdict_names[f->verdict],
+                               (long long)f->first_request, report_or(p, f->detail, "nothing noted")));
     }
 }
 
@@ -181,7 +161,7 @@ static void put_others(struct report *p, const struct result_point *x)
         quantity_has_value(&o->requests)
             ? arena_format(a, "%s requests beside jtok's", report_cell(p, &o->requests))
             : arena_format(a, "requests not known: %s", report_or(p, o->requests.why, "not recorded"));
-    named_line(p, "of others", arena_format(a, "%s; %s%s", tokens, requests, o->seen ? ": OTHERS WERE SERVED" : ""));
+    full_item(p, "of others", arena_format(a, "%s; %s%s", tokens, requests, o->seen ? ": OTHERS WERE SERVED" : ""));
 }
 
 /* Each GPU's power in the window, where there are several. */
@@ -192,45 +172,45 @@ static void put_gpus(struct report *p, const struct result_stage *window)
         text = arena_format(&p->arena, "%s%sGPU %lld %s W", text ? text : "", text ? ", " : "",
                             (long long)window->gpus[i].gpu, report_cell(p, &window->gpus[i].average_w));
     if (window->gpu_count > 1)
-        named_line(p, "each", text);
+        full_item(p, "each", text);
 }
 
 static void put_window(struct report *p, const struct result_point *x)
 {
     struct arena *a = &p->arena;
-    named_line(p, "window",
-               arena_format(a, "%s s, from %s s to %s s of the run; %s J", full_seconds(p, x->window.duration_s),
-                            full_seconds(p, (double)x->window.start_ns / 1e9),
-                            full_seconds(p, (double)x->window.end_ns / 1e9),
-                            number_text_instrument(a, &x->window.energy.headline)));
+    full_item(p, "window",
+              arena_format(a, "%s s, from %s s to %s s of the run; %s J", full_seconds(p, x->window.duration_s),
+                           full_seconds(p, (double)x->window.start_ns / 1e9),
+                           full_seconds(p, (double)x->window.end_ns / 1e9),
+                           number_text_instrument(a, &x->window.energy.headline)));
     put_gpus(p, &x->window);
-    named_line(p, "tokens",
-               arena_format(a, "%s out and %s in; not counted: %s before the window (%s), %s after it (%s)",
-                            number_text_i64(a, x->tokens.output), number_text_i64(a, x->tokens.input),
-                            number_text_i64(a, x->tokens.before), joules_text(p, &x->before_j),
-                            number_text_i64(a, x->tokens.after), joules_text(p, &x->after_j)));
-    named_line(p, "in flight",
-               arena_format(a, "%s in the middle third, %s in the last, %s at most%s",
-                            report_cell(p, &x->flight.middle), report_cell(p, &x->flight.last),
-                            number_text_i64(a, x->flight.peak), x->flight.overloaded ? ": OVERLOADED" : ""));
+    full_item(p, "tokens",
+              arena_format(a, "%s out and %s in; not counted: %s before the window (%s), %s after it (%s)",
+                           number_text_i64(a, x->tokens.output), number_text_i64(a, x->tokens.input),
+                           number_text_i64(a, x->tokens.before), joules_text(p, &x->before_j),
+                           number_text_i64(a, x->tokens.after), joules_text(p, &x->after_j)));
+    full_item(p, "in flight",
+              arena_format(a, "%s in the middle third, %s in the last, %s at most%s", report_cell(p, &x->flight.middle),
+                           report_cell(p, &x->flight.last), number_text_i64(a, x->flight.peak),
+                           x->flight.overloaded ? ": OVERLOADED" : ""));
     put_others(p, x);
-    named_line(p, "delivery",
-               x->lag.measurable
-                   ? arena_format(a, "GPUs idle while requests were outstanding: %s of the window%s",
-                                  report_percent(p, &x->lag.idle_owed_share, false),
-                                  x->lag.delivery_lag ? ": DELIVERY LAG" : "")
-                   : arena_format(a, "not measurable: %s", report_or(p, x->lag.why, "no reason was recorded")));
+    full_item(p, "delivery",
+              x->lag.measurable
+                  ? arena_format(a, "GPUs idle while requests were outstanding: %s of the window%s",
+                                 report_percent(p, &x->lag.idle_owed_share, false),
+                                 x->lag.delivery_lag ? ": DELIVERY LAG" : "")
+                  : arena_format(a, "not measurable: %s", report_or(p, x->lag.why, "no reason was recorded")));
     if (!quantity_has_value(&x->j_per_token) || x->j_per_token.state == Q_EXCLUDED)
-        named_line(p, "J/token", report_or(p, x->j_per_token.why, "not recorded"));
+        full_item(p, "J/token", report_or(p, x->j_per_token.why, "not recorded"));
 }
 
 static void put_load(struct report *p, const struct result_point *x)
 {
     report_heading(p, "Load %lld: %.120s", (long long)x->number, report_or(p, x->setting, ""));
-    named_line(p, "requests", counts_text(p, x));
+    full_item(p, "requests", counts_text(p, x));
     put_failures(p, x);
     if (!x->reached) {
-        named_line(p, "window", arena_format(&p->arena, "none: %s", report_or(p, x->why, "no reason was recorded")));
+        full_item(p, "window", arena_format(&p->arena, "none: %s", report_or(p, x->why, "no reason was recorded")));
         return;
     }
     put_window(p, x);
@@ -246,9 +226,9 @@ static void put_idle(struct report *p)
     report_heading(p, "No load");
     for (size_t i = 0; i < l->silence_count; i++) {
         const struct result_silence *x = &l->silences[i];
-        named_line(p, arena_format(&p->arena, "before load %lld", (long long)x->before),
-                   arena_format(&p->arena, "%s W over %s s", number_text_instrument(&p->arena, &x->average_w),
-                                full_seconds(p, x->duration_s)));
+        full_item(p, arena_format(&p->arena, "before load %lld", (long long)x->before),
+                  arena_format(&p->arena, "%s W over %s s", number_text_instrument(&p->arena, &x->average_w),
+                               full_seconds(p, x->duration_s)));
     }
 }
 

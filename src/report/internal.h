@@ -61,6 +61,14 @@ void full_head_row(struct table *t, const char *const *names);
 /* "26.43", or "not recorded" for NaN. */
 const char *full_seconds(struct report *p, double s);
 
+/* "  name   text": one line of a section. */
+void full_item(struct report *p, const char *name, const char *text);
+
+/* A row of a table of percentiles: name, unit (null: the table has no such column), mean, P50, P90, P95, P99, max and
+ * their number. What has no median has no row. */
+void full_percentiles(struct report *p, struct table *t, const char *name, const char *unit, double scale,
+                      const struct percentiles *x);
+
 /* The sections of the whole report. */
 void full_trust(struct report *p);
 void full_stages(struct report *p);

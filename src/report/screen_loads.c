@@ -89,8 +89,7 @@ static void users_row(struct screen *s, struct screen_table *t, const struct res
 
 static void put_users(struct screen *s, size_t n)
 {
-    const struct plan_slo *slo = &s->r->loads.slo;
-    bool good = !isnan(slo->ttft_s) || !isnan(slo->tpot_s) || !isnan(slo->e2e_s);
+    bool good = plan_slo_is_set(&s->r->loads.slo);
     struct screen_table t;
     screen_table_init(s, &t, "lrrrrrrr",
                       (const char *const[]){"Load", "req/s", "TTFT s", "P99", "TPOT ms", "P99",

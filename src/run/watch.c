@@ -59,12 +59,6 @@ static bool is_good(const struct rec_metrics *m)
     return m->took_ns != ABSENT_I64 && !isnan(m->generation_tokens);
 }
 
-/* A reading stands for the arrival of its answer. */
-static int64_t arrival_ns(const struct rec_metrics *m)
-{
-    return m->t_ns + m->took_ns;
-}
-
 static void end_window(struct watching *w, const char *why)
 {
     if (!w->ended)
@@ -74,16 +68,17 @@ static void end_window(struct watching *w, const char *why)
 
 static void make_line(struct watching *w, const struct rec_metrics *m)
 {
-    double s = (double)(arrival_ns(m) - arrival_ns(&w->line)) / 1e9;
+    double s = (double)(rec_metrics_arrival_ns(m) - rec_metrics_arrival_ns(&w->line)) / 1e9;
     double tokens = m->generation_tokens - w->line.generation_tokens;
     double watts = w->looks ? w->watts / (double)w->looks : NAN;
-    w->view = (struct window_view){.lines = w->view.lines + 1,
-                                   .window_s = (double)(arrival_ns(m) - arrival_ns(&w->first)) / 1e9,
-                                   .tokens_per_s = tokens / s,
-                                   .watts = watts,
-                                   .j_per_token = tokens > 0 ? watts * s / tokens : NAN,
-                                   .running = m->running,
-                                   .waiting = m->waiting};
+    w->view =
+        (struct window_view){.lines = w->view.lines + 1,
+                             .window_s = (double)(rec_metrics_arrival_ns(m) - rec_metrics_arrival_ns(&w->first)) / 1e9,
+                             .tokens_per_s = tokens / s,
+                             .watts = watts,
+                             .j_per_token = tokens > 0 ? watts * s / tokens : NAN,
+                             .running = m->running,
+                             .waiting = m->waiting};
     w->line = *m;
     w->watts = 0;
     w->looks = 0;
@@ -125,7 +120,7 @@ static void take_reading(void *self, const struct rec_metrics *m)
         w->watts += watts;
         w->looks++;
     }
-    if (arrival_ns(m) - arrival_ns(&w->line) >= LINE_NS - SCRAPE_NS / 2)
+    if (rec_metrics_arrival_ns(m) - rec_metrics_arrival_ns(&w->line) >= LINE_NS - SCRAPE_NS / 2)
         make_line(w, m);
 }
 
@@ -173,17 +168,17 @@ bool stage_window(struct watching *w, struct observer *v, struct scrape *c)
     if (!read_count(w))
         return false;
     observer_boundary(v);
-    stage_boundary(m, BOUNDARY_WINDOW_START, arrival_ns(&w->first), NULL);
+    stage_boundary(m, BOUNDARY_WINDOW_START, rec_metrics_arrival_ns(&w->first), NULL);
     m->asks = true;
     c->raw_period_ns = LINE_NS;
     scrape_start(c, SCRAPE_NS);
-    int64_t until = isnan(for_s) ? INT64_MAX : arrival_ns(&w->first) + time_of_seconds(for_s);
+    int64_t until = isnan(for_s) ? INT64_MAX : rec_metrics_arrival_ns(&w->first) + time_of_seconds(for_s);
     bool whole = stage_wait(m, window_is_over, w, until) || m->interrupts == 0;
     scrape_stop(c);
     whole = whole && m->failure.kind == ERR_NONE && read_last(w);
     c->heard = NULL;
     observer_boundary(v);
-    stage_boundary(m, BOUNDARY_WINDOW_END, arrival_ns(&w->last), reason_of(w));
+    stage_boundary(m, BOUNDARY_WINDOW_END, rec_metrics_arrival_ns(&w->last), reason_of(w));
     /* A boundary needs a sample behind it. */
     stage_wait(m, NULL, NULL, stage_now_ns(m) + 2 * v->o.grid_ns + SECOND_NS / 4);
     m->asks = false;

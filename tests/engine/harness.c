@@ -1,43 +1,24 @@
 #include "harness.h"
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/clock.h"
+#include "loopback.h"
 #include "sim/state.h"
 #include "sim/truth.h"
 
 double seconds_now(void)
 {
     return (double)clock_now_ns() / 1e9;
-}
-
-static struct sockaddr_in loopback(int port)
-{
-    return (struct sockaddr_in){
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-}
-
-static int free_port(void)
-{
-    struct sockaddr_in a = loopback(0);
-    socklen_t n = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&a, &n), 0);
-    close(fd);
-    return ntohs(a.sin_port);
 }
 
 void engine_start(struct engine *g, const char *const *options)

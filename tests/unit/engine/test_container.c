@@ -2,21 +2,12 @@
 #include "check.h"
 
 #include "engine/container.h"
+#include "words_plan.h"
 
 enum { WORDS_MAX = 40 };
 
 #define IMAGE_ID "sha256:1111111111111111111111111111111111111111111111111111111111111111"
 #define DIGEST   "sha256:2222222222222222222222222222222222222222222222222222222222222222"
-
-static struct plan plan_of(const char **words)
-{
-    struct plan p;
-    plan_defaults(&p);
-    p.engine.command = words;
-    while (words[p.engine.command_count])
-        p.engine.command_count++;
-    return p;
-}
 
 static struct container_image image_of(const char **entrypoint, size_t count)
 {
@@ -94,7 +85,7 @@ static void a_command_as_people_write_it(void **state)
                            "2",
                            NULL};
     static const char *entrypoint[] = {"vllm", "serve"};
-    struct plan p = plan_of(words);
+    struct plan p = words_plan(words);
     struct container_image image = image_of(entrypoint, 2);
     assert_ok(make(&p, &image, &a, &l, &e), e);
     assert_int_equal(p.engine.kind, ENGINE_VLLM);
@@ -132,7 +123,7 @@ static void the_plans_own_form(void **state)
     struct engine_launch l;
     const char *words[] = {"vllm", "serve", "/hub/models--o--m/snapshots/0123456789abcdef0123456789abcdef01234567",
                            NULL};
-    struct plan p = plan_of(words);
+    struct plan p = words_plan(words);
     p.engine.container = (struct plan_container){.image = "vllm/vllm-openai@" DIGEST,
                                                  .runtime = RUNTIME_PODMAN,
                                                  .args = (const char *[]){"--shm-size", "16g", "-w", "/x"},
@@ -180,7 +171,7 @@ static void spellings(void **state)
         struct arena a = {0};
         struct err e = {0};
         struct engine_launch l;
-        struct plan p = plan_of(forms[i]);
+        struct plan p = words_plan(forms[i]);
         p.model.id = "m";
         p.gpus = (const char *[]){"GPU-b", "GPU-a"};
         p.gpu_count = 2;
@@ -228,7 +219,7 @@ static void what_can_not_be(void **state)
         struct arena a = {0};
         struct err e = {0};
         struct engine_launch l;
-        struct plan p = plan_of((const char **)cases[i].words);
+        struct plan p = words_plan((const char **)cases[i].words);
         p.model.id = "m";
         struct container_image image = image_of(NULL, 0);
         bool made = make(&p, &image, &a, &l, &e);
@@ -258,7 +249,7 @@ static void gpus_of_the_command(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct err e = {0};
-        struct plan p = plan_of((const char **)cases[i].words);
+        struct plan p = words_plan((const char **)cases[i].words);
         assert_ok(container_take(&p, &a, &e), e);
         const char *text = "";
         for (size_t g = 0; g < p.gpu_count; g++)
@@ -279,7 +270,7 @@ static void other_commands_stay(void **state)
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         struct arena a = {0};
         struct err e = {0};
-        struct plan p = plan_of(commands[i]);
+        struct plan p = words_plan(commands[i]);
         assert_ok(container_take(&p, &a, &e), e);
         assert_false(container_is_used(&p));
         assert_ptr_equal(p.engine.command, commands[i]);
@@ -328,7 +319,7 @@ static void a_digest_is_held_to(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct err e = {0};
-        struct plan p = plan_of((const char *[]){"x", NULL});
+        struct plan p = words_plan((const char *[]){"x", NULL});
         p.engine.container.image = cases[i].image;
         p.engine.image_digest = cases[i].stated;
         struct container_image image = image_of(NULL, 0);
@@ -355,7 +346,7 @@ static void the_hubs_cache(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct err e = {0};
-        struct plan p = plan_of((const char *[]){"docker", "run", "-v", cases[i].mount, "img", "x", NULL});
+        struct plan p = words_plan((const char *[]){"docker", "run", "-v", cases[i].mount, "img", "x", NULL});
         struct engine_site site = {.hub_folder = "/home/u/.cache/huggingface"};
         assert_ok(container_take(&p, &a, &e), e);
         assert_string_equal(container_inherits(&p, &site, &a)[0], cases[i].home);

@@ -4,21 +4,12 @@
 
 #include <math.h>
 #include "engine/table.h"
-
-static struct plan plan_of(const char *const *words)
-{
-    struct plan p;
-    plan_defaults(&p);
-    p.engine.command = (const char **)(uintptr_t)words;
-    while (words[p.engine.command_count])
-        p.engine.command_count++;
-    return p;
-}
+#include "words_plan.h"
 
 static struct plan completed(const char *const *words, struct arena *a)
 {
     struct err e = {0};
-    struct plan p = plan_of(words);
+    struct plan p = words_plan(words);
     assert_ok(engine_complete_plan(&p, a, &e), e);
     assert_string_equal(plan_engine_name(&p), "llamacpp");
     return p;

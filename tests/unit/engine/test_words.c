@@ -2,18 +2,9 @@
 #include "check.h"
 
 #include "engine/table.h"
+#include "words_plan.h"
 
 enum { WORDS = 24 };
-
-static struct plan plan_of(const char *const *words)
-{
-    struct plan p;
-    plan_defaults(&p);
-    p.engine.command = (const char **)(uintptr_t)words;
-    while (words[p.engine.command_count])
-        p.engine.command_count++;
-    return p;
-}
 
 /* In front of an engine's own words stand any that start it, also with options that it has itself. */
 static const char *const in_front[][8] = {
@@ -53,7 +44,7 @@ static struct plan in_front_of(size_t front, const char *const *words, const cha
     for (; *words; words++)
         ret_words[n++] = *words;
     ret_words[n] = NULL;
-    return plan_of(ret_words);
+    return words_plan(ret_words);
 }
 
 static const char *quoted(const char *const *words, struct arena *a)
@@ -80,7 +71,7 @@ static void engines_are_found_behind_what_starts_them(void **state)
             const char *inner[] = {"bash", "-o", "pipefail", "-lc", quoted(words, &a), NULL};
             const char *outer[] = {"/bin/sh", "-c", quoted(inner, &a), NULL};
             for (int nested = 0; nested < 2; nested++) {
-                p = plan_of(nested ? outer : inner);
+                p = words_plan(nested ? outer : inner);
                 assert_ok(engine_complete_plan(&p, &a, &e), e);
                 if (strcmp(plan_engine_name(&p), starts[s].kind) != 0 || strcmp(p.model.id, "org/m") != 0)
                     fail_msg("%s: %s, %s", inner[4], plan_engine_name(&p), p.model.id);
@@ -182,7 +173,7 @@ static void other_commands_are_any_servers(void **state)
         {{NULL}, ENGINE_OPENAI},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct plan p = plan_of(cases[i].words);
+        struct plan p = words_plan(cases[i].words);
         if (engine_kind_of(&p) != cases[i].kind)
             fail_msg("case %zu: %s", i, engine_kind_names[engine_kind_of(&p)]);
     }
@@ -195,7 +186,7 @@ static void a_plans_kind_must_be_the_commands(void **state)
         for (size_t k = 0; k < ENGINE_KIND_COUNT; k++) {
             struct arena a = {0};
             struct err e = {0};
-            struct plan p = plan_of(starts[s].words);
+            struct plan p = words_plan(starts[s].words);
             p.engine.kind = (enum engine_kind)k;
             bool good = k == ENGINE_OPENAI || strcmp(engine_kind_names[k], starts[s].kind) == 0;
             if (k == ENGINE_OPENAI)
@@ -235,7 +226,7 @@ static void options_are_read_in_every_form(void **state)
             for (size_t f = 0; f < 3; f++) {
                 const char *words[] = {engines[g].start, engines[g].next, "--model", "org/m", "--x", "1",
                                        forms[f][0],      forms[f][1],     NULL};
-                struct plan p = plan_of(words);
+                struct plan p = words_plan(words);
                 struct err e = {0};
                 assert_ok(engine_complete_plan(&p, &a, &e), e);
                 if (p.engine.tensor_parallel != 2)
@@ -261,7 +252,7 @@ static void other_words_set_nothing(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct err e = {0};
-        struct plan p = plan_of(cases[i]);
+        struct plan p = words_plan(cases[i]);
         assert_ok(engine_complete_plan(&p, &a, &e), e);
         if (p.engine.tensor_parallel != 1)
             fail_msg("case %zu: %lld", i, (long long)p.engine.tensor_parallel);
@@ -286,7 +277,7 @@ static void placeholders_are_filled_in_variables(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct err e = {0};
-        struct plan p = plan_of(words);
+        struct plan p = words_plan(words);
         p.model.id = "org/m";
         p.engine.env = (struct field_pair[]){{"ADDRESS", cases[i].value}};
         p.engine.env_count = 1;
@@ -325,7 +316,7 @@ static void models_are_found_where_they_were(void **state)
             for (int own = 0; own < 2; own++) {
                 struct arena a = {0};
                 struct err e = {0};
-                struct plan p = plan_of(words);
+                struct plan p = words_plan(words);
                 p.model.id = "org/m";
                 assert_ok(engine_complete_plan(&p, &a, &e), e);
                 p.engine.port = 1;
@@ -368,7 +359,7 @@ static void a_model_may_be_one_file(void **state)
         struct arena a = {0};
         struct err e = {0};
         const char *words[] = {"my-server", "--model", cases[i].model, "--port", "1", NULL};
-        struct plan p = plan_of(words);
+        struct plan p = words_plan(words);
         assert_ok(engine_complete_plan(&p, &a, &e), e);
         assert_string_equal(p.model.id, cases[i].id);
         const char *seen[] = {p.model.snapshot, p.model.revision}, *wanted[] = {cases[i].snapshot, cases[i].revision};
@@ -386,10 +377,10 @@ static void a_host_may_be_a_socket(void **state)
     struct arena a = {0};
     struct err e = {0};
     const char *words[] = {"my-server", "--model", "org/m", "--host", "/run/e.sock", NULL};
-    struct plan p = plan_of(words);
+    struct plan p = words_plan(words);
     assert_ok(engine_complete_plan(&p, &a, &e), e);
     assert_string_equal(p.engine.host, "unix:/run/e.sock");
-    p = plan_of(starts[5].words); /* SGLang, which has none */
+    p = words_plan(starts[5].words); /* SGLang, which has none */
     p.engine.host = "unix:/run/e.sock";
     assert_ok(engine_complete_plan(&p, &a, &e), e);
     assert_false(engine_launch_make(&p, &(struct engine_site){0}, &a, &(struct engine_launch){0}, &e));
@@ -423,7 +414,7 @@ static void offline_words_are_explained(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t k = 0; k < sizeof phrases / sizeof *phrases; k++) {
             struct arena a = {0};
-            struct plan p = plan_of(cases[i].words);
+            struct plan p = words_plan(cases[i].words);
             p.model.id = cases[i].id;
             p.model.revision = cases[i].revision;
             const char *advice = engine_offline_advice(&p, phrases[k], &a);
@@ -454,7 +445,7 @@ static void numbers_that_an_engine_wants_are_explained(void **state)
         "",
     };
     struct arena a = {0};
-    struct plan p = plan_of((const char *[6]){"vllm", "serve", "org/m"});
+    struct plan p = words_plan((const char *[6]){"vllm", "serve", "org/m"});
     p.gpus = (const char *[]){"GPU-9999", "GPU-1234"};
     p.gpu_count = 2;
     for (size_t i = 0; i < sizeof complaints / sizeof *complaints; i++) {
@@ -525,7 +516,7 @@ static void gpus_are_counted_from_the_sizes(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct err e = {0};
-        struct plan p = plan_of(cases[i].words);
+        struct plan p = words_plan(cases[i].words);
         assert_ok(engine_complete_plan(&p, &a, &e), e);
         assert_int_equal(engine_gpu_count(&p), cases[i].gpus);
         p.engine.tensor_parallel = INT64_MAX;

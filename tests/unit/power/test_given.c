@@ -3,21 +3,9 @@
 #include "check.h"
 
 #include "power/given.h"
+#include "power/nvml_session.h"
 
 enum { BOARDS = 4 };
-static const struct given_variable given_rows[] = {
-    {"CUDA_VISIBLE_DEVICES", GIVEN_TO_PROCESS},
-    {"GPU_DEVICE_ORDINAL", GIVEN_TO_PROCESS},
-    {"SLURM_STEP_GPUS", GIVEN_ON_NODE},
-    {"SLURM_JOB_GPUS", GIVEN_ON_NODE},
-    {"NVIDIA_VISIBLE_DEVICES", GIVEN_TO_CONTAINER},
-    {NULL, GIVEN_TO_PROCESS},
-};
-static const struct device_kind kind = {.name = "NVML",
-                                        .tool = "nvidia-smi",
-                                        .partition = "MIG",
-                                        .given = given_rows,
-                                        .order = {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
 static struct device_gpu gpus[BOARDS] = {
     {.info = {.index = 0, .uuid = "GPU-aaaa1111-0000-0000-0000-000000000000", .name = "H200"}},
     {.info = {.index = 1, .uuid = "GPU-aaaa2222-0000-0000-0000-000000000000", .name = "H200"}},
@@ -91,7 +79,7 @@ static void what_was_given_is_found(void **state)
     struct arena a = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct given_case *c = &cases[i];
-        struct device d = {.kind = &kind, .gpus = gpus, .gpu_count = c->here};
+        struct device d = {.kind = &nvml_kind, .gpus = gpus, .gpu_count = c->here};
         struct gpus_given g;
         char list[DEVICE_GPUS_MAX + 1] = "";
         device_given(&d, c->variables, &a, &g);
@@ -113,7 +101,7 @@ static void numbers_are_doubted_where_boards_differ(void **state)
     (void)state;
     struct arena a = {0};
     struct device_gpu mixed[2] = {gpus[0], gpus[1]};
-    struct device d = {.kind = &kind, .gpus = mixed, .gpu_count = 2};
+    struct device d = {.kind = &nvml_kind, .gpus = mixed, .gpu_count = 2};
     struct gpus_given g;
     const char *numbers[] = {CUDA "=1", NULL}, *uuid[] = {CUDA "=" AAAA2, NULL};
     const char *ordered[] = {CUDA "=1", "CUDA_DEVICE_ORDER=PCI_BUS_ID", NULL};
@@ -135,7 +123,7 @@ static void numbers_are_doubted_where_boards_differ(void **state)
 static void a_list_means_the_same_gpus_or_not(void **state)
 {
     (void)state;
-    struct device d = {.kind = &kind, .gpus = gpus, .gpu_count = BOARDS};
+    struct device d = {.kind = &nvml_kind, .gpus = gpus, .gpu_count = BOARDS};
     const uint32_t two[] = {1, 3};
     static const char *const same[] = {"1,3", "3,1", "GPU-aaaa2,GPU-cccc", AAAA2 ",3", "1, 3", "1,3,1"};
     static const char *const other[] = {"1", "1,2", "1,3,0", "", "1,3,-1", "1,9", "GPU-aaaa,3", "1,MIG-3", "all"};
