@@ -92,8 +92,9 @@ static struct result_loads list_loads(const struct records *r, const struct poin
 }
 
 /* Of the formal stage: what the engine says of it. */
-static struct result_engine engine_of(const struct records *r, const struct stage_bounds *b,
-                                      const struct request_table *table, const struct result *absent, struct arena *a)
+static struct result_engine engine_in_formal(const struct records *r, const struct stage_bounds *b,
+                                             const struct request_table *table, const struct result *absent,
+                                             struct arena *a)
 {
     if (b->formal.from_ns == ABSENT_I64 || b->formal.to_ns == ABSENT_I64)
         return absent->engine;
@@ -156,7 +157,7 @@ static bool look(const struct records *r, const struct method *m, const struct t
     x.steady = *result_steady_of(&x, m->attribution, m->k);
     x.saturated = load.saturated;
     x.lag = load.lag;
-    x.engine = engine_of(r, &bounds, &table, &x, a);
+    x.engine = engine_in_formal(r, &bounds, &table, &x, a);
     x.requests = load.requests;
     x.request_count = table.n;
     x.windows = load.windows.items;

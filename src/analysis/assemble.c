@@ -4,9 +4,9 @@
 #include <math.h>
 #include "base/must.h"
 
-static struct result_gpu gpu_of(const struct rec_gpu *g, const struct gpu_series *series, const struct fit *fit,
-                                const struct gpu_baseline *baseline, const struct gpu_release *release,
-                                const struct gpu_level *level)
+static struct result_gpu result_gpu_of(const struct rec_gpu *g, const struct gpu_series *series, const struct fit *fit,
+                                       const struct gpu_baseline *baseline, const struct gpu_release *release,
+                                       const struct gpu_level *level)
 {
     assert(isnan(level->formal_mean_w) || quantity_has_value(&level->ready_w));
     return (struct result_gpu){.uuid = g->uuid,
@@ -41,8 +41,8 @@ struct result_gpu *assemble_gpus(const struct records *r, const struct meters *m
     const struct gpu_level none = lag_no_level();
     struct result_gpu *gpus = arena_array(a, r->gpu_count, sizeof *gpus);
     for (size_t i = 0; i < r->gpu_count; i++)
-        gpus[i] =
-            gpu_of(&r->gpus[i], &m->gpus[i], &m->fits[i], &baseline[i], &release[i], levels ? &levels->gpus[i] : &none);
+        gpus[i] = result_gpu_of(&r->gpus[i], &m->gpus[i], &m->fits[i], &baseline[i], &release[i],
+                                levels ? &levels->gpus[i] : &none);
     return gpus;
 }
 

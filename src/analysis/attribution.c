@@ -106,8 +106,8 @@ static inline void set_rate(struct sweep *s, struct share *q, double r)
     q->F_since = s->F;
 }
 
-static struct attribution finish(struct sweep *s, const struct token_chains *chains, const struct share *shares,
-                                 struct arena *a)
+static struct attribution finish_sweep(struct sweep *s, const struct token_chains *chains, const struct share *shares,
+                                       struct arena *a)
 {
     double *energy_j = arena_array(a, chains->request_count, sizeof *energy_j);
     advance(s, s->walk.end_ns);
@@ -268,7 +268,7 @@ struct attribution attribute(const struct token_chains *s, const struct energy_c
     case RULE_COUNT:
         sweep_intervals(s, rule == RULE_REQUEST, &w, shares);
     }
-    const struct attribution made = finish(&w, s, shares, a);
+    const struct attribution made = finish_sweep(&w, s, shares, a);
     arena_done(&scratch);
     return made;
 }

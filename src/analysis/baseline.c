@@ -38,8 +38,8 @@ static const char *why_not_idle(const struct idle_verdict *v, struct arena *a)
     return why;
 }
 
-static struct gpu_baseline judge(const struct rec_gpu *g, int64_t period_ns, int64_t start_ns, int64_t end_ns,
-                                 struct arena *a)
+static struct gpu_baseline judge_gpu(const struct rec_gpu *g, int64_t period_ns, int64_t start_ns, int64_t end_ns,
+                                     struct arena *a)
 {
     struct arena scratch = {0};
     struct tick_sample *s = arena_array(&scratch, g->instant_count, sizeof *s);
@@ -78,6 +78,6 @@ struct gpu_baseline *baseline_judge(const struct records *r, struct arena *a)
     bool none = start_ns == ABSENT_I64 || end_ns == ABSENT_I64 || end_ns <= start_ns || period_ns <= 0;
     struct gpu_baseline *list = arena_array(a, r->gpu_count, sizeof *list);
     for (size_t i = 0; i < r->gpu_count; i++)
-        list[i] = none ? no_window() : judge(&r->gpus[i], period_ns, start_ns, end_ns, a);
+        list[i] = none ? no_window() : judge_gpu(&r->gpus[i], period_ns, start_ns, end_ns, a);
     return list;
 }

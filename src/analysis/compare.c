@@ -270,13 +270,13 @@ static struct quantity ratio_of(const struct comparison *out, double ratio, cons
 }
 
 /* The point of a run that is looked at. */
-static int64_t place_of(const struct compare *c, const struct side *s)
+static int64_t number_in_side(const struct compare *c, const struct side *s)
 {
     return s == &c->x ? c->at_x : c->at_y;
 }
 
 /* Durations are plain numbers in a result. */
-static struct quantity value_of(const struct result *r, int64_t at, const struct compare_metric *m)
+static struct quantity metric_value(const struct result *r, int64_t at, const struct compare_metric *m)
 {
     if (at >= 0 ? (size_t)at >= r->loads.point_count : at != WHOLE_RUN)
         return quantity_absent(Q_NOT_RECORDED, "it has no such load");
@@ -291,7 +291,7 @@ static struct quantity value_of(const struct result *r, int64_t at, const struct
 static const char *run_fault(const struct result *r, int64_t at, const struct compare_metric *m, struct arena *a)
 {
     bool latency = m->kind == METRIC_TTFT || m->kind == METRIC_TPOT;
-    const struct quantity q = value_of(r, at, m);
+    const struct quantity q = metric_value(r, at, m);
     if (m->kind == METRIC_STEADY && result_carries(r, FLAG_DELIVERY_LAG))
         return arena_format(a, "run %s has delivery lag", compare_id(r));
     if (latency && result_latency_fault(r))
@@ -318,7 +318,7 @@ static struct quantity side_mean(const struct compare *c, const struct side *s, 
     struct quantity mean = quantity_of(values->mean);
     mean.instrument = mean.calibration = 0;
     for (size_t i = 0; i < s->count; i++) {
-        const struct quantity q = value_of(s->runs[i].result, place_of(c, s), m);
+        const struct quantity q = metric_value(s->runs[i].result, number_in_side(c, s), m);
         mean.instrument += q.instrument / (double)s->count;
         mean.calibration += q.calibration / (double)s->count;
     }
@@ -330,7 +330,7 @@ static double *values_of(const struct compare *c, const struct side *s, const st
     assert(s->count > 0);
     double *values = arena_array(c->a, s->count, sizeof *values);
     for (size_t i = 0; i < s->count; i++)
-        values[i] = value_of(s->runs[i].result, place_of(c, s), m).value;
+        values[i] = metric_value(s->runs[i].result, number_in_side(c, s), m).value;
     return values;
 }
 
@@ -370,9 +370,9 @@ static struct quantity shown_of(const struct compare *c, const struct side *s, c
 {
     *ret_runs = sample_of(NULL, 0);
     if (s->count == 1)
-        return value_of(s->runs[0].result, place_of(c, s), m);
+        return metric_value(s->runs[0].result, number_in_side(c, s), m);
     for (size_t i = 0; i < s->count; i++) {
-        const struct quantity q = value_of(s->runs[i].result, place_of(c, s), m);
+        const struct quantity q = metric_value(s->runs[i].result, number_in_side(c, s), m);
         if (!c->out->anyway || !quantity_has_value(&q))
             return quantity_absent(Q_UNDEFINED, why);
     }
@@ -427,7 +427,7 @@ static struct quantity answer_difference(const struct compare *c)
 }
 
 /* Why the loads of all runs at hand are not compared, or null. */
-static const char *load_fault(const struct compare *c, const struct quantity *answers)
+static const char *why_not_compared(const struct compare *c, const struct quantity *answers)
 {
     for (size_t i = 0; i < runs_of(c); i++) {
         const struct result *r = run_at(c, i);
@@ -467,7 +467,7 @@ static const char *setting_at(const struct side *s, int64_t at)
     return at < 0 || (size_t)at >= l->point_count ? NULL : l->points[at].setting ? l->points[at].setting : "not stated";
 }
 
-static void put_load(struct compare *c, const struct load_pair *p, struct compared_load *l)
+static void add_compared_load(struct compare *c, const struct load_pair *p, struct compared_load *l)
 {
     c->at_x = p->x;
     c->at_y = p->y;
@@ -482,20 +482,20 @@ static void put_load(struct compare *c, const struct load_pair *p, struct compar
         l->b_setting = NULL; /* the same, but for where a trace lies */
         if (OF_LOADS & 1 << c->out->object)
             l->answer_difference = answer_difference(c);
-        l->why = load_fault(c, &l->answer_difference);
+        l->why = why_not_compared(c, &l->answer_difference);
     }
     if (!l->why)
         put_load_rows(c, l);
 }
 
-static void put_loads(struct compare *c)
+static void add_compared_loads(struct compare *c)
 {
     bool anyway = c->out->anyway;
     struct load_pairs p = compare_load_pairs(&c->x.runs[0], &c->y.runs[0], anyway, c->a);
     size_t n = anyway ? p.count : p.same;
     c->out->loads = arena_array(c->a, n, sizeof *c->out->loads);
     for (size_t i = 0; i < n; i++)
-        put_load(c, &p.items[i], &c->out->loads[i]);
+        add_compared_load(c, &p.items[i], &c->out->loads[i]);
 }
 
 /* ---- notes ---- */
@@ -584,7 +584,7 @@ static struct compare begin(struct side x, struct side y, struct arena *a, struc
     return c;
 }
 
-static void put_rows(struct compare *c)
+static void add_rows(struct compare *c)
 {
     struct comparison *out = c->out;
     out->row_count = COMPARE_METRICS;
@@ -593,13 +593,13 @@ static void put_rows(struct compare *c)
         row(c, &compare_metrics[i], &out->rows[i]);
 }
 
-static void finish(struct compare *c)
+static void fill_comparison(struct compare *c)
 {
     find_order(c);
     if (ENUM_ABSENT(c->out->object))
-        put_rows(c);
+        add_rows(c);
     else
-        put_loads(c);
+        add_compared_loads(c);
     notes(c);
 }
 
@@ -613,7 +613,7 @@ void compare_sides(const struct compare_run *x, size_t n, const struct compare_r
         ret->same_boards = false;
         return;
     }
-    finish(&c);
+    fill_comparison(&c);
 }
 
 void compare_anyway(const struct compare_run *x, size_t n, const struct compare_run *y, size_t m, struct arena *a,
@@ -623,7 +623,7 @@ void compare_anyway(const struct compare_run *x, size_t n, const struct compare_
     struct compare c = begin((struct side){x, n}, (struct side){y, m}, a, ret);
     ret->anyway = ret->reasons.count > 0;
     if (!ret->anyway) {
-        finish(&c);
+        fill_comparison(&c);
         return;
     }
     ret->notes.count = 0;
@@ -631,8 +631,8 @@ void compare_anyway(const struct compare_run *x, size_t n, const struct compare_
     if (x[0].plan && y[0].plan)
         compare_differences(&x[0], &y[0], a, &ret->differences, &unsaid);
     if (!result_has_loads(run_at(&c, 0)) || !result_has_loads(run_at(&c, n)))
-        put_rows(&c);
-    put_loads(&c);
+        add_rows(&c);
+    add_compared_loads(&c);
 }
 
 /* ---- as a document ---- */

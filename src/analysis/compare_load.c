@@ -34,7 +34,7 @@ static bool is_load_kind(enum load_kind kind)
     return (int)kind >= LOAD_BURST && kind <= LOAD_TRACE;
 }
 
-static const char *value_text(const struct field *f, const struct plan_load *l, struct arena *a)
+static const char *setting_value(const struct field *f, const struct plan_load *l, struct arena *a)
 {
     const struct slot slot = slot_of(f, l);
     struct buf text = {0};
@@ -55,7 +55,7 @@ const char *compare_load_difference(const struct plan_load *x, const struct plan
         bool names_trace = strcmp(f->key, "file") == 0, is_digest = strcmp(f->key, "sha256") == 0;
         if (!(users_of(f->key) & used) || (names_trace && digests) || (is_digest && !digests))
             continue;
-        const char *u = value_text(f, x, a), *v = value_text(f, y, a);
+        const char *u = setting_value(f, x, a), *v = setting_value(f, y, a);
         if (strcmp(u, v) != 0)
             said = arena_format(a, "%s%s%s is %s and %s", said ? said : "", said ? ", " : "", f->key, u, v);
         if (said && x->kind != y->kind)
@@ -105,7 +105,8 @@ static void pair_loads(const struct compare_run *x, const struct compare_run *y,
 }
 
 /* By their places: what has no load that could be told from another. Unless `near`, only one of each. */
-static struct load_pairs in_order(const struct compare_run *x, const struct compare_run *y, bool near, struct arena *a)
+static struct load_pairs paired_in_order(const struct compare_run *x, const struct compare_run *y, bool near,
+                                         struct arena *a)
 {
     const size_t n = x->result->loads.point_count, m = y->result->loads.point_count, most = n > m ? n : m;
     const bool same = n == 1 && m == 1;
@@ -127,9 +128,9 @@ struct load_pairs compare_load_pairs(const struct compare_run *x, const struct c
 {
     must(x->result && y->result);
     if (!sends_loads(x->result->loads.object) || !sends_loads(y->result->loads.object))
-        return in_order(x, y, near, a);
+        return paired_in_order(x, y, near, a);
     if (!has_loads(x) || !has_loads(y)) {
-        struct load_pairs unknown = in_order(x, y, near, a);
+        struct load_pairs unknown = paired_in_order(x, y, near, a);
         unknown.same = 0;
         return unknown;
     }
@@ -161,7 +162,7 @@ struct load_pairs compare_load_pairs(const struct compare_run *x, const struct c
 
 /* ---- in words ---- */
 
-static const char *setting_of(const struct compare_run *r, int64_t i)
+static const char *setting_text(const struct compare_run *r, int64_t i)
 {
     const char *text = r->result->loads.points[i].setting;
     return text ? text : "not stated";
@@ -173,7 +174,7 @@ static const char *lonely_text(const struct compare_run *x, const struct compare
 {
     const struct compare_run *has = p->x >= 0 ? x : y, *lacks = p->x >= 0 ? y : x;
     return arena_format(a, "Only run %s has the load \"%s\"; run %s does not.", compare_id(has->result),
-                        setting_of(has, p->x >= 0 ? p->x : p->y), compare_id(lacks->result));
+                        setting_text(has, p->x >= 0 ? p->x : p->y), compare_id(lacks->result));
 }
 
 static void tell_pair(const struct compare_run *x, const struct compare_run *y, const struct load_pair *p,
@@ -189,8 +190,9 @@ static void tell_pair(const struct compare_run *x, const struct compare_run *y, 
     const char *difference = compare_load_difference(&x->plan->loads[p->x], &y->plan->loads[p->y], a);
     assert(difference);
     sentences_add(to, a,
-                  arena_format(a, "The load differs: \"%s\" in run %s and \"%s\" in run %s (%s).", setting_of(x, p->x),
-                               compare_id(x->result), setting_of(y, p->y), compare_id(y->result), difference));
+                  arena_format(a, "The load differs: \"%s\" in run %s and \"%s\" in run %s (%s).",
+                               setting_text(x, p->x), compare_id(x->result), setting_text(y, p->y),
+                               compare_id(y->result), difference));
 }
 
 static void want_stated(const struct compare_run *r, struct arena *a, struct sentences *reasons)

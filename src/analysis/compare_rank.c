@@ -33,7 +33,7 @@ double rank_median(const double *values, size_t n, struct arena *a)
 }
 
 /* Number of sorted values below `x`, or up to and with it. */
-static size_t place(const double *sorted, size_t n, double x, bool with)
+static size_t place_in(const double *sorted, size_t n, double x, bool with)
 {
     assert(n > 0);
     size_t low = 0, high = n;
@@ -52,7 +52,7 @@ void rank_average(const double *values, size_t n, struct arena *a, double *ret_r
     must(n == 0 || (values && ret_ranks));
     const double *sorted = sorted_copy(values, n, a);
     for (size_t i = 0; i < n; i++) {
-        size_t below = place(sorted, n, values[i], false), upto = place(sorted, n, values[i], true);
+        size_t below = place_in(sorted, n, values[i], false), upto = place_in(sorted, n, values[i], true);
         ret_ranks[i] = (double)(below + 1 + upto) / 2;
     }
 }
@@ -104,7 +104,7 @@ static void rank_column(const double *values, size_t n, struct arena *a, double 
         ret_ranks[i] = isnan(values[i]) ? values[i] : ranks[k++];
 }
 
-static double place_of(const struct ranking_entry *m)
+static double rank_of(const struct ranking_entry *m)
 {
     return isnan(m->lifecycle_rank) ? INFINITY : m->lifecycle_rank;
 }
@@ -112,7 +112,7 @@ static double place_of(const struct ranking_entry *m)
 static bool before_entry(const void *x, const void *y)
 {
     const struct ranking_entry *a = x, *b = y;
-    return place_of(a) != place_of(b) ? place_of(a) < place_of(b) : strcmp(a->model, b->model) < 0;
+    return rank_of(a) != rank_of(b) ? rank_of(a) < rank_of(b) : strcmp(a->model, b->model) < 0;
 }
 
 struct rank_figures rank_figures_of(const struct ranking_entry *entries, size_t n, struct arena *a)
@@ -161,7 +161,7 @@ void rank_models(struct ranking *k, struct arena *a)
 
 /* ---- runs ---- */
 
-static const char *text_of(const char *text)
+static const char *text_or_none(const char *text)
 {
     return text ? text : "not stated";
 }
@@ -177,9 +177,9 @@ struct ranker {
 
 static bool same_subject(const struct result *x, const struct result *y)
 {
-    return strcmp(text_of(x->about.model), text_of(y->about.model)) == 0 &&
-           strcmp(text_of(x->about.engine), text_of(y->about.engine)) == 0 &&
-           strcmp(text_of(x->about.thinking), text_of(y->about.thinking)) == 0;
+    return strcmp(text_or_none(x->about.model), text_or_none(y->about.model)) == 0 &&
+           strcmp(text_or_none(x->about.engine), text_or_none(y->about.engine)) == 0 &&
+           strcmp(text_or_none(x->about.thinking), text_or_none(y->about.thinking)) == 0;
 }
 
 static const struct compare_run *first_formal(const struct ranker *k)
@@ -252,7 +252,8 @@ static const char *not_formal_reason(const struct result *r, struct arena *a)
 static void drop(struct ranker *k, const struct result *r, const char *why)
 {
     assert(why);
-    k->out->dropped[k->out->dropped_count++] = (struct ranking_drop){r->about.run_id, text_of(r->about.model), why};
+    k->out->dropped[k->out->dropped_count++] =
+        (struct ranking_drop){r->about.run_id, text_or_none(r->about.model), why};
 }
 
 /* Mean of one value over the runs of an entry, with the mean of their doubts. Absent as in the first run where none
@@ -312,7 +313,7 @@ static void add_entry(struct ranker *k, size_t first)
     struct ranking_entry *e = &k->entries[k->entry_count++];
     *e = (struct ranking_entry){.ids = ids,
                                 .id_count = count ? count : all,
-                                .model = text_of(head->about.model),
+                                .model = text_or_none(head->about.model),
                                 .thinking = head->about.thinking,
                                 .total_parameters = head->about.total_parameters,
                                 .n = (int64_t)count,
@@ -321,8 +322,8 @@ static void add_entry(struct ranker *k, size_t first)
         ids[i] = used[i]->about.run_id;
     const struct result *shown = count ? used[0] : head;
     e->engine = shown->about.engine_version
-                    ? arena_format(k->a, "%s %s", text_of(shown->about.engine), shown->about.engine_version)
-                    : text_of(shown->about.engine);
+                    ? arena_format(k->a, "%s %s", text_or_none(shown->about.engine), shown->about.engine_version)
+                    : text_or_none(shown->about.engine);
     e->total_parameters = shown->about.total_parameters;
     e->steady = count ? mean_over(used, count, false) : head->metrics.steady_j_per_token;
     e->lifecycle = count ? mean_over(used, count, true) : head->metrics.lifecycle_j_per_token;

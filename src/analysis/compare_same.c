@@ -753,7 +753,7 @@ static bool is_counted(const char *name)
     return false;
 }
 
-static const char *variable(const struct rec_run *r, const char *name)
+static const char *variable_of_run(const struct rec_run *r, const char *name)
 {
     for (size_t i = 0; i < r->environment_count; i++)
         if (strcmp(r->environment[i].name, name) == 0)
@@ -797,11 +797,11 @@ static void compare_environments(struct plans *p, const struct compare_run *x, c
     const char *shown = "";
     for (size_t i = 0; i < x->run->environment_count; i++) {
         const struct field_pair *v = &x->run->environment[i];
-        compare_variable(p, v->name, v->value, variable(y->run, v->name), &shown);
+        compare_variable(p, v->name, v->value, variable_of_run(y->run, v->name), &shown);
     }
     for (size_t i = 0; i < y->run->environment_count; i++) {
         const struct field_pair *v = &y->run->environment[i];
-        if (!variable(x->run, v->name))
+        if (!variable_of_run(x->run, v->name))
             compare_variable(p, v->name, NULL, v->value, &shown);
     }
     if (*shown)

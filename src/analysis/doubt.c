@@ -27,7 +27,7 @@ static bool covers_without_gap(const struct curve *c, int64_t a_ns, int64_t b_ns
     return curve_covers(c, a_ns, b_ns) && !(curve_gap_s(c, a_ns, b_ns) > METHOD_BUFFER_GAP_S);
 }
 
-static double mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns)
+static double curve_mean_w(const struct curve *c, int64_t a_ns, int64_t b_ns)
 {
     return (curve_energy(c, b_ns) - curve_energy(c, a_ns)) / time_s(b_ns - a_ns);
 }
@@ -42,7 +42,7 @@ static bool powers_by_grid(const struct curve *c, int64_t t_ns, struct powers *r
     size_t next = i + 1 < c->n ? i + 1 : i;
     int64_t from = t_ns - METHOD_AROUND_NS > c->t_ns[0] ? t_ns - METHOD_AROUND_NS : c->t_ns[0];
     int64_t to = t_ns + METHOD_AROUND_NS < c->t_ns[c->n - 1] ? t_ns + METHOD_AROUND_NS : c->t_ns[c->n - 1];
-    double mean = to > from ? mean_w(c, from, to) : c->w[i], step = c->w[next] - c->w[i];
+    double mean = to > from ? curve_mean_w(c, from, to) : c->w[i], step = c->w[next] - c->w[i];
     *ret = (struct powers){mean - step / 2, mean + step / 2, false};
     return true;
 }
@@ -51,8 +51,8 @@ static bool powers_at(const struct gpu_series *g, int64_t t_ns, struct powers *r
 {
     if (!covers_without_gap(&g->buffer, t_ns - METHOD_AROUND_NS, t_ns + METHOD_AROUND_NS))
         return powers_by_grid(&g->grid, t_ns, ret);
-    *ret = (struct powers){mean_w(&g->buffer, t_ns - METHOD_AROUND_NS, t_ns),
-                           mean_w(&g->buffer, t_ns, t_ns + METHOD_AROUND_NS), true};
+    *ret = (struct powers){curve_mean_w(&g->buffer, t_ns - METHOD_AROUND_NS, t_ns),
+                           curve_mean_w(&g->buffer, t_ns, t_ns + METHOD_AROUND_NS), true};
     return true;
 }
 

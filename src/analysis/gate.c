@@ -37,7 +37,7 @@ static const struct comparison_row *row_in(const struct comparison_row *rows, si
 
 /* Does the text name this load? As its number, or as --loads would: "concurrency=64" is "concurrency 64, for 60 s", and
  * "rate=4" is "rate 4/s, poisson". */
-static bool is_named(const struct compared_load *l, const char *name)
+static bool is_load_named(const struct compared_load *l, const char *name)
 {
     int64_t number;
     if (num_i64(span_of(name), &number))
@@ -59,13 +59,13 @@ static const char *loads_text(const struct comparison *c, struct arena *a)
 }
 
 /* The load that the rule means; null, and why not, where it is not one. */
-static const struct compared_load *load_of(struct gate *g, struct arena *a)
+static const struct compared_load *load_to_judge(struct gate *g, struct arena *a)
 {
     const struct comparison *c = &g->comparison;
     const struct compared_load *found = NULL;
     size_t named = 0;
     for (size_t i = 0; i < c->load_count; i++)
-        if (!g->load || is_named(&c->loads[i], g->load)) {
+        if (!g->load || is_load_named(&c->loads[i], g->load)) {
             found = &c->loads[i];
             named++;
         }
@@ -92,7 +92,7 @@ static const struct comparison_row *gate_row(struct gate *g, struct arena *a)
                          : arena_format(a, "Formal runs have no metric %s, which is one of a load.", g->metric);
         return row;
     }
-    const struct compared_load *l = load_of(g, a);
+    const struct compared_load *l = load_to_judge(g, a);
     if (!l)
         return NULL;
     row = row_in(l->rows, l->row_count, g->metric);

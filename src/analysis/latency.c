@@ -43,7 +43,7 @@ struct times {
     bool nulled; /* one of them was */
 };
 
-static struct times times_of(const struct token_chain *q, const struct rec_request *r, const struct clock_line *clocks)
+static struct times stamps_of(const struct token_chain *q, const struct rec_request *r, const struct clock_line *clocks)
 {
     struct times t = {0};
     /* Of a success, the stamps of its chunks; of a failure what the client noted. */
@@ -89,7 +89,7 @@ struct request_table latency_table(const struct token_chains *s, const struct cl
     must(s->request_count == 0 || (s->requests && s->chains));
     struct request_table t = {.rows = arena_array(a, s->request_count, sizeof *t.rows), .n = s->request_count};
     for (size_t i = 0; i < t.n; i++) {
-        const struct times times = times_of(&s->chains[i], &s->requests[i], clocks);
+        const struct times times = stamps_of(&s->chains[i], &s->requests[i], clocks);
         t.nulled += times.nulled;
         t.rows[i] = times_row(&s->chains[i], &s->requests[i], &times, formal_start_ns);
     }
@@ -107,7 +107,7 @@ struct counts {
     int64_t successful, no_interval, prompt_tokens, reasoning_tokens, tpot_allotted;
 };
 
-static struct counts count_requests(const struct token_chains *s)
+static struct counts count_outcomes(const struct token_chains *s)
 {
     struct counts n = {0};
     for (size_t i = 0; i < s->request_count; i++) {
@@ -222,7 +222,7 @@ struct result_load latency_load(const struct token_chains *s, const struct reque
                                 const struct clock_line *clocks, struct quantity peak_concurrency, struct arena *a)
 {
     must(t->n == s->request_count);
-    const struct counts n = count_requests(s);
+    const struct counts n = count_outcomes(s);
     const struct failure_list failures = list_failures(s, a);
     int64_t output = token_chains_output(s);
     double *room = arena_array(a, s->request_count, sizeof *room);

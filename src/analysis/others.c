@@ -11,7 +11,7 @@ static const char NO_GAUGE[] = "the engine did not say how many requests it has"
 
 /* ---- readings ---- */
 
-static bool is_within(const struct rec_metrics *m, int64_t from_ns, int64_t to_ns)
+static bool arrived_within(const struct rec_metrics *m, int64_t from_ns, int64_t to_ns)
 {
     int64_t t_ns = rec_metrics_arrival_ns(m);
     return t_ns != ABSENT_I64 && t_ns >= from_ns && t_ns <= to_ns;
@@ -27,7 +27,7 @@ static struct gauge_sums gauge_over(const struct records *r, int64_t from_ns, in
     struct gauge_sums g = {0};
     for (size_t i = 0; i < r->metrics_count; i++) {
         const struct rec_metrics *m = &r->metrics[i];
-        if (!is_within(m, from_ns, to_ns) || isnan(m->running))
+        if (!arrived_within(m, from_ns, to_ns) || isnan(m->running))
             continue;
         double all = m->running + (isnan(m->waiting) ? 0 : m->waiting);
         g.n++;
@@ -61,7 +61,7 @@ static bool ends_of(const struct records *r, int64_t from_ns, int64_t to_ns, int
     size_t n = 0;
     for (size_t i = 0; i < r->metrics_count; i++) {
         const struct rec_metrics *m = &r->metrics[i];
-        if (!is_within(m, from_ns, to_ns) || isnan(m->generation_tokens))
+        if (!arrived_within(m, from_ns, to_ns) || isnan(m->generation_tokens))
             continue;
         ret_bounds[n > 0] = rec_metrics_arrival_ns(m);
         n++;

@@ -9,7 +9,7 @@ struct picture_span {
     int64_t from_ns, to_ns;
 };
 
-static const struct curve *line_of(const struct gpu_series *g)
+static const struct curve *curve_of(const struct gpu_series *g)
 {
     return g->buffer.n ? &g->buffer : &g->grid;
 }
@@ -20,7 +20,7 @@ static struct picture_span frame_of(const struct records *r, const struct run_se
     struct picture_span f = {records_boundary(r, BOUNDARY_BASELINE_START), INT64_MIN};
     int64_t first_ns = INT64_MAX, hold_end_ns = records_boundary(r, BOUNDARY_HOLD_END);
     for (size_t g = 0; g < s->gpu_count; g++) {
-        const struct curve *c = line_of(&s->gpus[g]);
+        const struct curve *c = curve_of(&s->gpus[g]);
         if (c->n == 0)
             continue;
         first_ns = c->t_ns[0] < first_ns ? c->t_ns[0] : first_ns;
@@ -37,8 +37,8 @@ static double highest_w(const struct run_series *s)
 {
     double highest = 0;
     for (size_t g = 0; g < s->gpu_count; g++)
-        for (size_t i = 0; i < line_of(&s->gpus[g])->n; i++)
-            highest = fmax(highest, line_of(&s->gpus[g])->w[i]);
+        for (size_t i = 0; i < curve_of(&s->gpus[g])->n; i++)
+            highest = fmax(highest, curve_of(&s->gpus[g])->w[i]);
     return highest;
 }
 
@@ -93,7 +93,7 @@ bool picture_series(const struct records *r, size_t columns, struct arena *a, st
         gpus[g] = (struct power_line){.name = r->gpus[g].name,
                                       .uuid = r->gpus[g].uuid,
                                       .by_buffer = s.gpus[g].buffer.n > 0,
-                                      .columns = columns_of(line_of(&s.gpus[g]), &f, columns, a)};
+                                      .columns = columns_of(curve_of(&s.gpus[g]), &f, columns, a)};
     *ret_series = (struct power_series){
         .run_id = r->run.id,
         .name = r->plan.name ? r->plan.name : r->plan.model.id,

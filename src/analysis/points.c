@@ -102,7 +102,7 @@ static struct records records_of_load(const struct records *r, size_t number, in
 /* ---- in flight ---- */
 
 /* When a request was in flight: from submission to end, or as long as the load was where no end is known. */
-static bool flight_of(const struct point_load *l, size_t i, struct interval *ret)
+static bool flight_at(const struct point_load *l, size_t i, struct interval *ret)
 {
     const struct rec_request *q = &l->requests[i];
     *ret = (struct interval){q->submit_ns, q->end_ns == ABSENT_I64 ? l->end_ns : q->end_ns};
@@ -115,7 +115,7 @@ double point_in_flight(const struct point_load *l, int64_t from_ns, int64_t to_n
     int64_t sum_ns = 0;
     for (size_t i = 0; i < l->request_count; i++) {
         struct interval x;
-        if (!flight_of(l, i, &x))
+        if (!flight_at(l, i, &x))
             continue;
         int64_t from = time_later(x.from_ns, from_ns), to = time_sooner(x.to_ns, to_ns);
         sum_ns += to > from ? to - from : 0;
@@ -135,7 +135,7 @@ static struct flights flights_of(const struct point_load *l, struct arena *a)
                         .to_ns = arena_array(a, l->request_count, sizeof *f.to_ns)};
     for (size_t i = 0; i < l->request_count; i++) {
         struct interval x;
-        if (!flight_of(l, i, &x))
+        if (!flight_at(l, i, &x))
             continue;
         f.from_ns[f.n] = x.from_ns;
         f.to_ns[f.n++] = x.to_ns;
@@ -184,7 +184,7 @@ static struct interval *outstanding(const struct flights *f, struct arena *a, si
 
 /* ---- the window ---- */
 
-static struct point_window no_window(const char *why)
+static struct point_window without_window(const char *why)
 {
     return (struct point_window){ABSENT_I64, ABSENT_I64, why};
 }
@@ -194,11 +194,13 @@ static struct point_window window_of_concurrency(const struct point_load *l, str
     const struct flights f = flights_of(l, a);
     int64_t from_ns, most = most_in_flight(&f, l->plan->concurrency, &from_ns);
     if (from_ns == ABSENT_I64)
-        return no_window(arena_format(a, "load not reached: there were never %lld requests in flight, and %lld at most",
-                                      (long long)l->plan->concurrency, (long long)most));
+        return without_window(
+            arena_format(a, "load not reached: there were never %lld requests in flight, and %lld at most",
+                         (long long)l->plan->concurrency, (long long)most));
     if (l->last_ns <= from_ns)
-        return no_window(arena_format(a, "load not reached: with the last request sent there were just %lld in flight",
-                                      (long long)l->plan->concurrency));
+        return without_window(
+            arena_format(a, "load not reached: with the last request sent there were just %lld in flight",
+                         (long long)l->plan->concurrency));
     return (struct point_window){from_ns, l->last_ns, NULL};
 }
 
@@ -220,23 +222,24 @@ static struct point_window window_of_open_loop(const struct point_load *l, struc
 {
     double p95_ns = e2e_p95_ns(l, a), whole_ns = (double)(l->last_ns - l->start_ns);
     if (isnan(p95_ns))
-        return no_window("load not reached: no request ended well, so when it had settled is not known");
+        return without_window("load not reached: no request ended well, so when it had settled is not known");
     if (!(p95_ns <= METHOD_SETTLE_SHARE * whole_ns))
-        return no_window(arena_format(a,
-                                      "load not reached: it lasted %.3g s, less than twice the %.3g s that a request "
-                                      "takes (P95), so it never settled; let it last longer",
-                                      whole_ns / 1e9, p95_ns / 1e9));
+        return without_window(
+            arena_format(a,
+                         "load not reached: it lasted %.3g s, less than twice the %.3g s that a request "
+                         "takes (P95), so it never settled; let it last longer",
+                         whole_ns / 1e9, p95_ns / 1e9));
     return (struct point_window){l->start_ns + (int64_t)(p95_ns + 0.5), l->last_ns, NULL};
 }
 
 struct point_window point_window_of(const struct point_load *l, struct arena *a)
 {
     if (l->start_ns == ABSENT_I64)
-        return no_window("the run did not get to this load");
+        return without_window("the run did not get to this load");
     if (l->last_ns == ABSENT_I64 || l->end_ns == ABSENT_I64)
-        return no_window("the run ended before this load did");
+        return without_window("the run ended before this load did");
     if (l->last_ns < l->start_ns || l->end_ns < l->last_ns || l->end_ns == l->start_ns)
-        return no_window("the boundaries of this load are not in order");
+        return without_window("the boundaries of this load are not in order");
     switch (l->plan->kind) {
     case LOAD_BURST:
         break;
@@ -264,7 +267,7 @@ static bool sent_within(const struct rec_request *q, const struct point_window *
 }
 
 /* A limit that is not given is kept, and a TPOT that does not exist (one token) keeps any. */
-static bool is_good(const struct result_request *q, const struct plan_slo *slo)
+static bool keeps_limits(const struct result_request *q, const struct plan_slo *slo)
 {
     return q->verdict == VERDICT_OK && !(q->ttft_s > slo->ttft_s) && !(q->tpot_s > slo->tpot_s) &&
            !(q->e2e_s > slo->e2e_s) && !isnan(q->ttft_s) && !isnan(q->e2e_s);
@@ -277,13 +280,13 @@ static struct records keep_requests(const struct records *own, const struct keep
     kept.requests = arena_array(a, own->request_count, sizeof *kept.requests);
     kept.request_count = 0;
     for (size_t i = 0; i < own->request_count; i++)
-        if (k->slo ? is_good(&k->table->rows[i], k->slo) : sent_within(&own->requests[i], k->window))
+        if (k->slo ? keeps_limits(&k->table->rows[i], k->slo) : sent_within(&own->requests[i], k->window))
             kept.requests[kept.request_count++] = own->requests[i];
     return kept;
 }
 
-static struct result_point_requests count_requests(const struct records *own, const struct request_table *t,
-                                                   const struct point_window *w, const struct plan_slo *slo)
+static struct result_point_requests requests_in(const struct records *own, const struct request_table *t,
+                                                const struct point_window *w, const struct plan_slo *slo)
 {
     must(t->n == own->request_count);
     struct result_point_requests n = {.all = (int64_t)own->request_count};
@@ -299,7 +302,7 @@ static struct result_point_requests count_requests(const struct records *own, co
         n.sent++;
         n.finished += ok;
         n.failed += !ok;
-        n.good += is_good(&t->rows[i], slo);
+        n.good += keeps_limits(&t->rows[i], slo);
     }
     if (w->why)
         n.sent = n.finished = n.failed = n.ended = ABSENT_I64;
@@ -438,7 +441,7 @@ struct point_inputs {
     struct arena *scratch; /* what one load needs and nobody keeps */
 };
 
-static struct quantity drawn(const struct point_inputs *k, int64_t from_ns, int64_t to_ns)
+static struct quantity energy_drawn(const struct point_inputs *k, int64_t from_ns, int64_t to_ns)
 {
     if (from_ns >= to_ns)
         return quantity_of(0);
@@ -463,7 +466,7 @@ static void add_in_full(const struct point_inputs *k, struct result_stage *s)
     s->average_w.instrument = sum / s->duration_s;
 }
 
-static struct result_stage measure_window(const struct point_inputs *k, const struct point_window *w)
+static struct result_stage measure_point(const struct point_inputs *k, const struct point_window *w)
 {
     const struct bounds b = {w->from_ns, w->to_ns, w->why};
     const struct stage_rules rules = {k->m->headline, NULL};
@@ -487,7 +490,7 @@ static struct percentiles lateness_of(const struct records *r, size_t number, co
 }
 
 /* Latencies of the requests that were sent in the window. */
-static bool times_of(const struct point_inputs *k, const struct records *own, size_t number,
+static bool times_in(const struct point_inputs *k, const struct records *own, size_t number,
                      const struct point_window *w, struct result_point_times *ret, struct err *e)
 {
     const struct records sent = keep_requests(own, &(struct keeping){.window = w}, k->scratch);
@@ -554,15 +557,15 @@ static bool fill_point(const struct point_inputs *k, const struct point_parts *x
     const struct plan_slo *slo = &k->r->plan.slo;
     const struct flights f = flights_of(l, k->scratch);
     const struct keeping good = {.window = w, .slo = slo, .table = x->table};
-    if (!times_of(k, x->own, (size_t)p->number, w, &p->times, e))
+    if (!times_in(k, x->own, (size_t)p->number, w, &p->times, e))
         return false;
     p->tokens = count_tokens(x->chains, l, w);
     p->tokens.input = input_tokens(x->own, w);
     if (plan_slo_is_set(slo) && !good_tokens(x->own, k->m, &good, &p->tokens.good, e))
         return false;
-    p->window = measure_window(k, w);
-    p->before_j = drawn(k, l->start_ns, w->from_ns);
-    p->after_j = drawn(k, w->to_ns, l->end_ns);
+    p->window = measure_point(k, w);
+    p->before_j = energy_drawn(k, l->start_ns, w->from_ns);
+    p->after_j = energy_drawn(k, w->to_ns, l->end_ns);
     p->flight = flight_in(l, &f, w);
     p->lag = lag_in(k, x->chains, &f, w, x->quiet_ns);
     p->rates = rates_of(p);
@@ -583,7 +586,7 @@ static bool fill_point(const struct point_inputs *k, const struct point_parts *x
 
 /* ---- all of them ---- */
 
-static struct point_load load_of(const struct records *r, size_t number)
+static struct point_load point_load_of(const struct records *r, size_t number)
 {
     struct point_load l = {.plan = &r->plan.loads[number],
                            .start_ns = boundary_of(r, BOUNDARY_LOAD_START, number),
@@ -620,8 +623,8 @@ static int64_t next_asked_ns(const struct records *r, size_t number)
     return next_ns == ABSENT_I64 ? INT64_MAX : next_ns;
 }
 
-static struct result_engine engine_of(const struct point_inputs *k, const struct point_load *l, size_t number,
-                                      const struct point_window *w, const struct request_table *table)
+static struct result_engine engine_during(const struct point_inputs *k, const struct point_load *l, size_t number,
+                                          const struct point_window *w, const struct request_table *table)
 {
     return scraped_of(k->r,
                       &(struct scraped_span){.start_ns = l->start_ns,
@@ -637,7 +640,7 @@ static struct result_engine engine_of(const struct point_inputs *k, const struct
 static bool make_point(const struct point_inputs *k, size_t number, int64_t quiet_ns, struct result_point *ret,
                        struct err *e)
 {
-    struct point_load l = load_of(k->r, number);
+    struct point_load l = point_load_of(k->r, number);
     const int64_t from_ns = l.start_ns == ABSENT_I64 ? INT64_MAX - 1 : l.start_ns;
     const int64_t to_ns = l.end_ns == ABSENT_I64 ? INT64_MAX - 1 : l.end_ns;
     const struct records own = records_of_load(k->r, number, from_ns, to_ns, k->scratch);
@@ -651,11 +654,11 @@ static bool make_point(const struct point_inputs *k, size_t number, int64_t quie
     const struct result_load whole = latency_load(&chains, &table, &k->s->clocks, none, k->a);
     const struct point_window w = point_window_of(&l, k->a);
     struct result_point p = begin_point(k, &l, number, &w);
-    p.requests = count_requests(&own, &table, &w, &k->r->plan.slo);
+    p.requests = requests_in(&own, &table, &w, &k->r->plan.slo);
     p.failures = whole.failures;
     p.failure_count = whole.failure_count;
     if (l.start_ns != ABSENT_I64 && l.end_ns != ABSENT_I64)
-        p.engine = engine_of(k, &l, number, &w, &table);
+        p.engine = engine_during(k, &l, number, &w, &table);
     const struct point_parts parts = {&l, &own, &chains, &table, &w, quiet_ns};
     if (!w.why && !fill_point(k, &parts, &p, e))
         return false;
@@ -676,7 +679,7 @@ static struct interval silence_before(const struct records *r, size_t number)
         int64_t from_ns = to_ns - METHOD_QUIET_FIRST_NS, warm_ns = records_boundary(r, BOUNDARY_WARMUP_END);
         return (struct interval){warm_ns == ABSENT_I64 ? from_ns : time_later(from_ns, warm_ns), to_ns};
     }
-    int64_t end_ns = load_of(r, number - 1).end_ns;
+    int64_t end_ns = point_load_of(r, number - 1).end_ns;
     return (struct interval){end_ns == ABSENT_I64 ? ABSENT_I64 : end_ns + METHOD_QUIET_SKIP_NS, to_ns};
 }
 
@@ -695,7 +698,7 @@ static struct result_silence *find_silences(const struct point_inputs *k, size_t
         const struct interval x = silence_before(k->r, i);
         if (x.from_ns == ABSENT_I64 || x.to_ns <= x.from_ns)
             continue;
-        const struct quantity j = drawn(k, x.from_ns, x.to_ns);
+        const struct quantity j = energy_drawn(k, x.from_ns, x.to_ns);
         double duration_s = time_s(x.to_ns - x.from_ns);
         list[(*ret_count)++] = (struct result_silence){.before = (int64_t)i,
                                                        .start_ns = x.from_ns,
@@ -732,7 +735,7 @@ static struct points watched(const struct point_inputs *k)
 {
     const struct bounds b = watch_bounds(k->r);
     const struct point_window w = {b.from_ns, b.to_ns, b.why};
-    const struct result_stage window = measure_window(k, &w);
+    const struct result_stage window = measure_point(k, &w);
     struct points x = {.items = arena_array(k->a, 1, sizeof *x.items), .n = 1};
     x.items[0] = watch_point(k->r, &window, k->a);
     return x;

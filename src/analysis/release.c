@@ -98,7 +98,7 @@ struct recovery release_power(const struct plan_method *plan, const struct rec_g
 
 /* ---- release ---- */
 
-static struct quantity after(int64_t t_ns, int64_t formal_end_ns, const char *why)
+static struct quantity seconds_after(int64_t t_ns, int64_t formal_end_ns, const char *why)
 {
     assert(t_ns != ABSENT_I64 || why);
     return t_ns == ABSENT_I64 ? quantity_absent(Q_NOT_REACHED, why) : quantity_of(time_s(t_ns - formal_end_ns));
@@ -183,8 +183,8 @@ static struct gpu_release *judge_gpus(const struct records *r, const struct gpu_
         memory_ns = t == ABSENT_I64 || memory_ns == ABSENT_I64 ? ABSENT_I64 : time_later(memory_ns, t);
         *ret_why = why && !*ret_why ? why : *ret_why;
         struct recovery own = release_power(&r->plan.method, &r->gpus[i], &baseline[i], 1, end_ns, INT64_MAX, a);
-        list[i] = (struct gpu_release){.memory_released_s = after(t, end_ns, why),
-                                       .power_recovered_s = after(own.t11_ns, end_ns, own.why)};
+        list[i] = (struct gpu_release){.memory_released_s = seconds_after(t, end_ns, why),
+                                       .power_recovered_s = seconds_after(own.t11_ns, end_ns, own.why)};
     }
     *ret_ns = memory_ns;
     return list;
@@ -193,7 +193,7 @@ static struct gpu_release *judge_gpus(const struct records *r, const struct gpu_
 static struct quantity end_s(int64_t end_ns, int64_t formal_end_ns, const char *why)
 {
     if (!why)
-        return after(end_ns, formal_end_ns, NULL);
+        return seconds_after(end_ns, formal_end_ns, NULL);
     struct quantity s = quantity_absent(end_ns == ABSENT_I64 ? Q_NOT_RECORDED : Q_NOT_CLOSED, why);
     if (end_ns != ABSENT_I64)
         s.value = time_s(end_ns - formal_end_ns);
@@ -241,11 +241,11 @@ struct release_verdict release_judge(const struct records *r, const struct gpu_b
         .closed = !why,
         .timed_out = timed_out,
         .why = why,
-        .exit_s = after(e.exit_ns, formal_end_ns, NO_EXIT),
-        .memory_released_s = after(e.memory_ns, formal_end_ns, e.memory_why ? e.memory_why : NO_GPU),
-        .power_recovered_s = after(e.power_ns, formal_end_ns, e.power_why),
+        .exit_s = seconds_after(e.exit_ns, formal_end_ns, NO_EXIT),
+        .memory_released_s = seconds_after(e.memory_ns, formal_end_ns, e.memory_why ? e.memory_why : NO_GPU),
+        .power_recovered_s = seconds_after(e.power_ns, formal_end_ns, e.power_why),
         .end_s = end_s(end_ns, formal_end_ns, why),
-        .first_in_band_s = after(all.first_ns, formal_end_ns, "power never came back into its band"),
+        .first_in_band_s = seconds_after(all.first_ns, formal_end_ns, "power never came back into its band"),
         .resolution_j = resolution_j(&r->plan.method, baseline, r->gpu_count),
         .end_ns = end_ns,
         .hold_restarts = all.restarts,

@@ -87,7 +87,7 @@ double sample_t(int64_t degrees)
 
 /* ---- mean and spread ---- */
 
-static double mean_of(const double *values, size_t n)
+static double mean_of_values(const double *values, size_t n)
 {
     assert(n > 0);
     struct sum s = {0};
@@ -110,7 +110,7 @@ struct sample sample_of(const double *values, size_t n)
 {
     must(n == 0 || values);
     const double none = __builtin_nan("");
-    struct sample s = {(int64_t)n, n ? mean_of(values, n) : none, none, none, none};
+    struct sample s = {(int64_t)n, n ? mean_of_values(values, n) : none, none, none, none};
     if (n < 2)
         return s;
     double variance = variance_of(values, n, s.mean);
@@ -143,7 +143,7 @@ struct sample_ratio sample_ratio_of(const double *x, size_t n, const double *y, 
     const double *lx = logarithms(x, n, a), *ly = logarithms(y, m, a);
     if (!lx || !ly)
         return r;
-    double mx = mean_of(lx, n), my = mean_of(ly, m), d = my - mx;
+    double mx = mean_of_values(lx, n), my = mean_of_values(ly, m), d = my - mx;
     r.ratio = n == 1 && m == 1 ? y[0] / x[0] : sample_exp(d);
     if (n < 2 || m < 2)
         return r;
@@ -160,7 +160,7 @@ struct sample_ratio sample_ratio_of(const double *x, size_t n, const double *y, 
 /* ---- permutation test ---- */
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t draw(uint64_t *state)
+static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -172,7 +172,7 @@ static uint64_t draw(uint64_t *state)
 static size_t draw_below(uint64_t *state, size_t n)
 {
     assert(n > 0);
-    return (size_t)((draw(state) >> 32) * n >> 32);
+    return (size_t)((next_random(state) >> 32) * n >> 32);
 }
 
 struct partition {
@@ -254,8 +254,8 @@ double sample_permutation(const double *x, size_t n, const double *y, size_t m, 
     double *all = arena_array(a, n + m, sizeof *all);
     memcpy(all, x, n * sizeof *all);
     memcpy(all + n, y, m * sizeof *all);
-    double d = mean_of(x, n) - mean_of(y, m);
-    struct partition s = {.all = all, .n = n, .total = n + m, .sum = mean_of(all, n + m) * (double)(n + m)};
+    double d = mean_of_values(x, n) - mean_of_values(y, m);
+    struct partition s = {.all = all, .n = n, .total = n + m, .sum = mean_of_values(all, n + m) * (double)(n + m)};
     s.observed = (d < 0 ? -d : d) * (1 - 1e-9);
     size_t ways = choices(n, n + m);
     return ways <= SAMPLE_SPLITS_MAX ? exact(&s, ways, a) : sampled(&s, a);

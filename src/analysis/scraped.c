@@ -61,16 +61,17 @@ static struct quantity rise(const struct scrape_pair *e, figure_of *of)
     return quantity_of(of(e->last) - of(e->first));
 }
 
-static int64_t whole(const struct quantity *count)
+static int64_t whole_count(const struct quantity *count)
 {
     return quantity_has_value(count) ? (int64_t)floor(count->value + 0.5) : ABSENT_I64;
 }
 
-static struct result_engine_mean mean_of(const struct scrape_pair *e, figure_of *sum_of, figure_of *count_of)
+static struct result_engine_mean engine_mean(const struct scrape_pair *e, figure_of *sum_of, figure_of *count_of)
 {
     const struct quantity sum = rise(e, sum_of), count = rise(e, count_of);
     return (struct result_engine_mean){
-        whole(&count), quantity_has_value(&count) ? quantity_over(&sum, count.value, "the engine saw none") : count};
+        whole_count(&count),
+        quantity_has_value(&count) ? quantity_over(&sum, count.value, "the engine saw none") : count};
 }
 
 /* ---- gauges ---- */
@@ -198,16 +199,16 @@ static struct quantity front_end(const struct result_engine_times *t, struct are
     return less(&rest, &t->prefill_s, TTFT, PREFILL, a);
 }
 
-static struct result_engine_times times_of(const struct records *r, const struct scraped_span *s,
-                                           const struct scrape_pair *e, struct arena *a)
+static struct result_engine_times times_over(const struct records *r, const struct scraped_span *s,
+                                             const struct scrape_pair *e, struct arena *a)
 {
     static const char JTOK[] = "jtok", ENGINE[] = "the engine";
-    struct result_engine_times t = {.ttft_s = mean_of(e, ttft_sum_s, ttft_count),
-                                    .queue_s = mean_of(e, queue_sum_s, queue_count),
-                                    .prefill_s = mean_of(e, prefill_sum_s, prefill_count),
-                                    .tpot_s = mean_of(e, tpot_sum_s, tpot_count),
-                                    .itl_s = mean_of(e, itl_sum_s, itl_count),
-                                    .e2e_s = mean_of(e, e2e_sum_s, e2e_count)};
+    struct result_engine_times t = {.ttft_s = engine_mean(e, ttft_sum_s, ttft_count),
+                                    .queue_s = engine_mean(e, queue_sum_s, queue_count),
+                                    .prefill_s = engine_mean(e, prefill_sum_s, prefill_count),
+                                    .tpot_s = engine_mean(e, tpot_sum_s, tpot_count),
+                                    .itl_s = engine_mean(e, itl_sum_s, itl_count),
+                                    .e2e_s = engine_mean(e, e2e_sum_s, e2e_count)};
     t.client_ttft_s = client_mean(r, s, ttft_of, true);
     t.client_tpot_s = client_mean(r, s, latency_tpot_s, false);
     t.client_e2e_s = client_mean(r, s, latency_e2e_s, true);
@@ -259,7 +260,7 @@ struct result_engine scraped_of(const struct records *r, const struct scraped_sp
                               .kv_cache_used = gauge(r, s, kv_cache_used)};
     if (e.why)
         e.first = e.last = &nothing;
-    x.times = times_of(r, s, &e, a);
+    x.times = times_over(r, s, &e, a);
     x.preemptions = rise(&e, preemptions);
     x.prefix_queries = rise(&e, prefix_queries);
     x.prefix_hits = rise(&e, prefix_hits);

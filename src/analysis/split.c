@@ -42,7 +42,7 @@ static struct energy_curve by_counter(const struct formal *f, struct arena *a)
     return energy_curve_of_counters(counters, n, a);
 }
 
-static struct choice choose(const struct formal *f, struct arena *a)
+static struct choice choose_parts(const struct formal *f, struct arena *a)
 {
     const struct energy_set *e = &f->stage->energy;
     const struct quantity no_scale =
@@ -65,7 +65,7 @@ static struct choice choose(const struct formal *f, struct arena *a)
 
 static struct choice choose_drawn(const struct formal *f, struct arena *a)
 {
-    struct choice c = choose(f, a);
+    struct choice c = choose_parts(f, a);
     if (c.source != CURVE_NONE && c.curve.n < 2) {
         c.source = CURVE_NONE;
         c.formal_j = quantity_absent(Q_UNDEFINED, "no GPU's counter changed, so there is no energy to split");

@@ -11,7 +11,7 @@ const char NO_FORMAL[] = "the run did not reach the formal stage";
 const char OF_LOADS[] = "the run has other loads, and each has a window of its own";
 const char NO_GENERATION[] = "no request has a generation interval";
 
-static bool happened(const struct bounds *b)
+static bool has_begun(const struct bounds *b)
 {
     return b->from_ns != ABSENT_I64;
 }
@@ -27,7 +27,7 @@ static struct bounds bounds_of(int64_t from_ns, int64_t to_ns, const char *what)
     return why ? (struct bounds){ABSENT_I64, ABSENT_I64, why} : (struct bounds){from_ns, to_ns, NULL};
 }
 
-static struct bounds between(const struct records *r, enum boundary from, enum boundary to, const char *what)
+static struct bounds boundaries_of(const struct records *r, enum boundary from, enum boundary to, const char *what)
 {
     return bounds_of(records_boundary(r, from), records_boundary(r, to), what);
 }
@@ -46,7 +46,7 @@ static struct bounds release_bounds(const struct records *r, int64_t end_ns, con
 static const struct bounds *first_absent(const struct bounds *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!happened(list[i]))
+        if (!has_begun(list[i]))
             return list[i];
     return NULL;
 }
@@ -55,12 +55,12 @@ struct stage_bounds stages_bounds(const struct records *r, const struct release_
 {
     static const char NO_END[] = "the run did not reach the end of the formal stage";
     struct stage_bounds b = {
-        .baseline = between(r, BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, "the run has no baseline window"),
-        .startup = between(r, BOUNDARY_SERVICE_START, BOUNDARY_FORMAL_START, NO_FORMAL),
-        .formal = between(r, BOUNDARY_FORMAL_START, BOUNDARY_FORMAL_END, NO_END),
+        .baseline = boundaries_of(r, BOUNDARY_BASELINE_START, BOUNDARY_BASELINE_END, "the run has no baseline window"),
+        .startup = boundaries_of(r, BOUNDARY_SERVICE_START, BOUNDARY_FORMAL_START, NO_FORMAL),
+        .formal = boundaries_of(r, BOUNDARY_FORMAL_START, BOUNDARY_FORMAL_END, NO_END),
         .release = release_bounds(r, release->end_ns, NO_END)};
     if (plan_has_loads(&r->plan)) { /* which begin and end in silence: the stages do not touch */
-        b.startup = between(r, BOUNDARY_SERVICE_START, BOUNDARY_WARMUP_END, "the run did not reach its loads");
+        b.startup = boundaries_of(r, BOUNDARY_SERVICE_START, BOUNDARY_WARMUP_END, "the run did not reach its loads");
         b.formal = (struct bounds){ABSENT_I64, ABSENT_I64, OF_LOADS};
     }
     const struct bounds *absent = first_absent((const struct bounds *const[]){&b.startup, &b.formal, &b.release}, 3);
@@ -108,7 +108,7 @@ struct meters stages_meters(const struct run_series *s, const struct plan *plan,
     /* Without a start of jtok's own, and without a release, the fit goes as far as the records do. */
     if (plan_object(plan) != OBJECT_LIFE)
         from_ns = stages_first_of_both(&m);
-    bool loaded = happened(&bounds->formal) || bounds->formal.why == OF_LOADS;
+    bool loaded = has_begun(&bounds->formal) || bounds->formal.why == OF_LOADS;
     int64_t fit_to_ns = !release->closed && loaded ? stages_last_of_both(&m, to_ns) : to_ns;
     if (from_ns == ABSENT_I64 || fit_to_ns == ABSENT_I64)
         return m;
@@ -204,7 +204,7 @@ struct result_stage stage_measure(const struct meters *m, enum stage_id stage, c
                                   const struct stage_rules *rules, const struct records *r, struct arena *a)
 {
     must(stage <= STAGE_WINDOW && stage != STAGE_LIFECYCLE);
-    if (!happened(b)) {
+    if (!has_begun(b)) {
         const struct wait wait = wait_in(stage, b, NULL, m, r, a);
         return stage_absent(stage, b->why, rules->headline, &wait);
     }
@@ -218,7 +218,7 @@ struct result_stage stage_measure(const struct meters *m, enum stage_id stage, c
 
 /* ---- all of them ---- */
 
-static struct part part_of(const struct bounds *b, enum headline headline, enum stage_id stage)
+static struct part part_of_stage(const struct bounds *b, enum headline headline, enum stage_id stage)
 {
     assert(b->from_ns != ABSENT_I64);
     return (struct part){b->from_ns, b->to_ns, headline_series(headline, stage)};
@@ -229,13 +229,13 @@ static struct result_stage measure_lifecycle(const struct meters *m, const struc
                                              const struct stage_rules *rules, const struct records *r, struct arena *a)
 {
     enum { PARTS = 3 };
-    if (!happened(&b->lifecycle)) {
+    if (!has_begun(&b->lifecycle)) {
         const struct wait wait = wait_in(STAGE_LIFECYCLE, &b->lifecycle, NULL, m, r, a);
         return stage_absent(STAGE_LIFECYCLE, b->lifecycle.why, rules->headline, &wait);
     }
-    const struct part parts[PARTS] = {part_of(&b->startup, rules->headline, STAGE_STARTUP),
-                                      part_of(&b->formal, rules->headline, STAGE_FORMAL),
-                                      part_of(&b->release, rules->headline, STAGE_RELEASE)};
+    const struct part parts[PARTS] = {part_of_stage(&b->startup, rules->headline, STAGE_STARTUP),
+                                      part_of_stage(&b->formal, rules->headline, STAGE_FORMAL),
+                                      part_of_stage(&b->release, rules->headline, STAGE_RELEASE)};
     const struct measure what = {.from_ns = b->lifecycle.from_ns,
                                  .to_ns = b->lifecycle.to_ns,
                                  .sampled = true,
@@ -253,8 +253,8 @@ static struct quantity measure_fixed(const struct meters *m, const struct stage_
     const struct bounds *absent = first_absent((const struct bounds *const[]){&b->startup, &b->release}, PARTS);
     if (absent)
         return quantity_absent(Q_NOT_RECORDED, absent->why);
-    const struct part parts[PARTS] = {part_of(&b->startup, rules->headline, STAGE_STARTUP),
-                                      part_of(&b->release, rules->headline, STAGE_RELEASE)};
+    const struct part parts[PARTS] = {part_of_stage(&b->startup, rules->headline, STAGE_STARTUP),
+                                      part_of_stage(&b->release, rules->headline, STAGE_RELEASE)};
     const struct quantity fixed = meters_parts(m, parts, PARTS, false, METERS_ALL, a);
     return rules->not_closed ? quantity_marked(fixed, Q_NOT_CLOSED, rules->not_closed) : fixed;
 }
@@ -263,7 +263,7 @@ static struct quantity measure_fixed(const struct meters *m, const struct stage_
 static struct quantity measure_first_in_band(const struct meters *m, const struct bounds *b,
                                              const struct release_verdict *x, enum headline headline, struct arena *a)
 {
-    if (!happened(b) || !quantity_has_value(&x->first_in_band_s))
+    if (!has_begun(b) || !quantity_has_value(&x->first_in_band_s))
         return quantity_absent(Q_NOT_REACHED, b->why ? b->why : x->first_in_band_s.why);
     double end_s = x->first_in_band_s.value;
     const struct quantity *const others[] = {&x->exit_s, &x->memory_released_s};
@@ -282,7 +282,7 @@ struct energies stages_measure(const struct meters *m, const struct stage_bounds
     const struct stage_rules rules = {headline, release->closed ? NULL : release->why};
     const struct result_stage startup = stage_measure(m, STAGE_STARTUP, &bounds->startup, &rules, r, a);
     struct result_phase *phases = NULL;
-    size_t phase_count = happened(&bounds->startup) ? parts_phases(&startup, m, r, a, &phases) : 0;
+    size_t phase_count = has_begun(&bounds->startup) ? parts_phases(&startup, m, r, a, &phases) : 0;
     return (struct energies){.baseline = stage_measure(m, STAGE_BASELINE, &bounds->baseline, &rules, r, a),
                              .startup = startup,
                              .formal = stage_measure(m, STAGE_FORMAL, &bounds->formal, &rules, r, a),

@@ -104,8 +104,8 @@ static void widen_gpu(struct energy_set *e, double edge_j, struct edge_sum *sum)
 }
 
 /* Of each GPU, then of the sum: known differences with their signs, what is left as a root. */
-static void widen(const struct meters *m, int64_t start_ns, int64_t end_ns, struct result_stage_gpu *rows,
-                  struct energy_set *all)
+static void widen_edges(const struct meters *m, int64_t start_ns, int64_t end_ns, struct result_stage_gpu *rows,
+                        struct energy_set *all)
 {
     struct edge_sum sum = {0};
     for (size_t i = 0; i < m->gpu_count; i++) {
@@ -138,13 +138,13 @@ static void decide(struct judging *j, enum check_code code, enum check_outcome o
     o->valid = o->valid && !check_excludes(outcome);
 }
 
-static const char *gpu_of(const struct judging *j, size_t i)
+static const char *gpu_words(const struct judging *j, size_t i)
 {
     const struct rec_gpu *g = &j->r->gpus[i];
     return arena_format(j->a, "GPU %lld (%.12s)", (long long)g->index, g->uuid ? g->uuid : "no UUID");
 }
 
-static void check_covered(struct judging *j)
+static void stat_check_covered(struct judging *j)
 {
     const struct quantity *q = &j->once->energy.headline;
     if (q->state == Q_NOT_COVERED)
@@ -169,7 +169,7 @@ static void check_void(struct judging *j)
     for (size_t i = 0; i < j->r->gpu_count; i++)
         if (j->rows[i].counter_void) {
             decide(j, CODE_COUNTER_VOID, CHECK_FAILED,
-                   arena_format(j->a, "The counter of %s is void: %s.", gpu_of(j, i), j->rows[i].counter_void));
+                   arena_format(j->a, "The counter of %s is void: %s.", gpu_words(j, i), j->rows[i].counter_void));
             return;
         }
     bool known = quantity_has_value(&j->once->energy.counter);
@@ -192,8 +192,8 @@ static void check_difference(struct judging *j, enum check_code code, const char
                                  : !known         ? CHECK_NOT_RECORDED
                                  : over           ? CHECK_FAILED
                                                   : CHECK_PASSED;
-        const char *said = known ? arena_format(j->a, "%s %+.2f %%", gpu_of(j, i), 100 * d->value)
-                                 : arena_format(j->a, "%s has no such pair", gpu_of(j, i));
+        const char *said = known ? arena_format(j->a, "%s %+.2f %%", gpu_words(j, i), 100 * d->value)
+                                 : arena_format(j->a, "%s has no such pair", gpu_words(j, i));
         text = text ? arena_format(j->a, "%s; %s", text, said) : said;
         bool worse = own == CHECK_FAILED || (own == CHECK_NOT_RECORDED && outcome != CHECK_FAILED) ||
                      (own == CHECK_NOT_JUDGED && outcome == CHECK_PASSED);
@@ -205,7 +205,7 @@ static void check_difference(struct judging *j, enum check_code code, const char
 }
 
 /* Of a short command the power has a doubt that counts: beyond it only. */
-static void check_power(struct judging *j)
+static void stat_check_power(struct judging *j)
 {
     bool known = j->r->gpu_count > 0, looked = false;
     for (size_t i = 0; i < j->r->gpu_count; i++) {
@@ -222,10 +222,10 @@ static void check_power(struct judging *j)
         if (!low && !(limited && w->value - w->instrument > METHOD_POWER_FACTOR * limit))
             continue;
         decide(j, CODE_POWER_OUT_OF_RANGE, CHECK_FAILED,
-               low ? arena_format(j->a, "%s drew %.1f W on average, below its idle %.1f W.", gpu_of(j, i), w->value,
+               low ? arena_format(j->a, "%s drew %.1f W on average, below its idle %.1f W.", gpu_words(j, i), w->value,
                                   idle->value)
-                   : arena_format(j->a, "%s drew %.1f W on average, above 1.1 times its limit of %.0f W.", gpu_of(j, i),
-                                  w->value, limit));
+                   : arena_format(j->a, "%s drew %.1f W on average, above 1.1 times its limit of %.0f W.",
+                                  gpu_words(j, i), w->value, limit));
         return;
     }
     decide(j, CODE_POWER_OUT_OF_RANGE, known && looked ? CHECK_PASSED : CHECK_NOT_JUDGED,
@@ -234,7 +234,7 @@ static void check_power(struct judging *j)
 }
 
 /* While the command ran: one that is known not to be of its tree. */
-static void check_processes(struct judging *j)
+static void stat_check_processes(struct judging *j)
 {
     bool unknown = j->r->gpu_count == 0;
     for (size_t i = 0; i < j->r->gpu_count; i++) {
@@ -248,7 +248,7 @@ static void check_processes(struct judging *j)
                 continue;
             decide(j, CODE_FOREIGN_PROCESS, CHECK_FAILED,
                    arena_format(j->a, "Process %lld, which is not the command's, was on %s while the command ran.",
-                                (long long)p->pid, gpu_of(j, i)));
+                                (long long)p->pid, gpu_words(j, i)));
             return;
         }
         for (size_t k = 0; k < g->state_count; k++)
@@ -259,7 +259,7 @@ static void check_processes(struct judging *j)
                    : "No other compute process was seen on the GPUs while the command ran.");
 }
 
-static void check_records(struct judging *j)
+static void stat_check_records(struct judging *j)
 {
     const struct records *r = j->r;
     bool interrupted = records_boundary(r, BOUNDARY_INTERRUPTED) != ABSENT_I64 &&
@@ -283,14 +283,14 @@ static void check_all(struct judging *j)
 {
     j->once->checks = arena_array(j->a, CODE_COUNT, sizeof *j->once->checks);
     j->once->valid = true;
-    check_covered(j);
+    stat_check_covered(j);
     check_gap(j);
     check_void(j);
     check_difference(j, CODE_COUNTER_DISAGREES, "Buffer against counter, shifted by the counter's delay", false);
     check_difference(j, CODE_GRID_DISAGREES, "Grid against counter", true);
-    check_power(j);
-    check_processes(j);
-    check_records(j);
+    stat_check_power(j);
+    stat_check_processes(j);
+    stat_check_records(j);
 }
 
 /* ---- one run ---- */
@@ -326,13 +326,13 @@ static void judge_idle(struct judging *j)
         if (!looked || b->idle == CHECK_PASSED || o->idle == CHECK_FAILED)
             continue;
         o->idle = b->idle;
-        o->idle_why = arena_format(j->a, "%s: %s", gpu_of(j, i), b->why ? b->why : "not recorded");
+        o->idle_why = arena_format(j->a, "%s: %s", gpu_words(j, i), b->why ? b->why : "not recorded");
     }
     if (!looked)
         o->idle_w = quantity_absent(Q_NOT_RECORDED, "power before was not looked at");
 }
 
-static struct quantity power_back(const struct judging *j)
+static struct quantity powers_back(const struct judging *j)
 {
     const struct records *r = j->r;
     if (!quantity_has_value(&j->once->idle_w))
@@ -390,13 +390,13 @@ struct stat_once stat_judge(const struct records *r, struct arena *a)
     o.exit_status = exit_status(r);
     o.duration_s = time_s(j.end_ns - j.start_ns);
     o.energy = meters_energy(&meters, &what, rows, a);
-    widen(&meters, j.start_ns, j.end_ns, rows, &o.energy);
+    widen_edges(&meters, j.start_ns, j.end_ns, rows, &o.energy);
     o.average_w = quantity_over(&o.energy.headline, o.duration_s, "the command took no time");
     j.rows = rows;
     j.baseline = baseline_judge(r, a);
     j.clocks = &series.clocks;
     judge_idle(&j);
-    o.power_back_s = power_back(&j);
+    o.power_back_s = powers_back(&j);
     fill_gpus(&j);
     check_all(&j);
     return o;
@@ -414,7 +414,7 @@ static const char *as_typed(const struct plan_stat *p, struct arena *a)
 }
 
 /* An interrupted run did not do what the others did. */
-static bool counts(const struct stat_once *o)
+static bool is_used(const struct stat_once *o)
 {
     bool interrupted = false;
     for (size_t i = 0; i < o->check_count; i++)
@@ -436,7 +436,7 @@ struct stat_result stat_gather(const struct records *first, struct stat_once *ru
     double *j = arena_array(a, n, sizeof *j), *s = arena_array(a, n, sizeof *s), *w = arena_array(a, n, sizeof *w);
     size_t counted = 0;
     for (size_t i = 0; i < n; i++) {
-        if (!counts(&runs[i]))
+        if (!is_used(&runs[i]))
             continue;
         j[counted] = runs[i].energy.headline.value;
         s[counted] = runs[i].duration_s;

@@ -148,7 +148,7 @@ bool verify_asks(enum run_object object, enum check_code code)
 }
 
 /* Takes back what is not asked of this object; what was seen stays in the sentence. */
-static void leave_out(struct verify *v, enum run_object object)
+static void leave_out_checks(struct verify *v, enum run_object object)
 {
     static const char *const words[] = {[OBJECT_LIFE] = "a life with other loads",
                                         [OBJECT_ATTACH] = "a service that runs already",
@@ -173,7 +173,7 @@ struct verdicts verify_run(const struct records *r, const struct method *m, cons
     verify_sequence(&v);
     verify_flags(&v);
     if (result_has_loads(result))
-        leave_out(&v, result->loads.object);
+        leave_out_checks(&v, result->loads.object);
     for (size_t i = 0; i < CODE_COUNT; i++) {
         must(x.checks[i].code == i && x.checks[i].why); /* somebody decided it */
         x.stands = x.stands && !check_excludes(x.checks[i].outcome);

@@ -64,7 +64,7 @@ static bool took_place(const struct result_stage *s)
     return s->start_ns != ABSENT_I64 && s->end_ns != ABSENT_I64;
 }
 
-static void check_covered(struct verify *v)
+static void check_formal_covered(struct verify *v)
 {
     const size_t n = judged_count(v);
     if (nothing_judged(v)) {
@@ -287,7 +287,7 @@ static void check_grid(struct verify *v)
 /* ---- power ---- */
 
 /* The band in which a level counts as the same. */
-static double band_w(double level_w)
+static double idle_band_w(double level_w)
 {
     double band = level_w * METHOD_IDLE_SHARE;
     return band > METHOD_IDLE_W ? band : METHOD_IDLE_W;
@@ -302,7 +302,7 @@ static const char *range_fault(struct verify *v, size_t i, const struct result_s
     if (!*ret_judged)
         return NULL;
     double w = sg->average_w.value, idle = g->baseline_w.value, high = METHOD_POWER_FACTOR * g->power_limit_w;
-    if (w < idle - band_w(idle))
+    if (w < idle - idle_band_w(idle))
         return arena_format(v->a, "%s drew %.1f W on average in the %s, below its idle %.1f W",
                             verify_gpu_name(v, (size_t)sg->gpu), w, judged_words(v, i), idle);
     if (w > high)
@@ -314,7 +314,7 @@ static const char *range_fault(struct verify *v, size_t i, const struct result_s
 /* A sensor that does not follow the load. Tokens were generated, so each GPU that the engine holds memory on was above
  * its baseline, and all of them together above the level at which they waited for requests. Null: they were.
  * *ret_said: how far that was judged, the end of a sentence. */
-static const char *load_fault(struct verify *v, const struct result_stage *s, int64_t tokens, const char **ret_said)
+static const char *sensor_fault(struct verify *v, const struct result_stage *s, int64_t tokens, const char **ret_said)
 {
     double total = 0, ready = 0;
     bool known = true;
@@ -331,7 +331,7 @@ static const char *load_fault(struct verify *v, const struct result_stage *s, in
             verify_holds_memory(v, (size_t)s->gpus[i].gpu) != 1)
             continue;
         double idle = g->baseline_w.value;
-        if (!(w->value > idle + band_w(idle)))
+        if (!(w->value > idle + idle_band_w(idle)))
             return arena_format(v->a,
                                 "%s drew %.1f W on average while tokens were generated, and %.1f W idle: its sensor "
                                 "does not follow the load",
@@ -340,7 +340,7 @@ static const char *load_fault(struct verify *v, const struct result_stage *s, in
     *ret_said = known ? ", and above idle while tokens were generated"
                       : ", and above idle while tokens were generated; against the level at which the service waits it "
                         "was not judged, as that is not known";
-    if (known && !(total > ready + band_w(ready)))
+    if (known && !(total > ready + idle_band_w(ready)))
         return arena_format(v->a,
                             "the GPUs drew %.1f W on average while tokens were generated, and %.1f W while the service "
                             "waited: the sensors do not follow the load",
@@ -352,10 +352,10 @@ static const char *load_fault(struct verify *v, const struct result_stage *s, in
 static const char *loads_fault(struct verify *v, const char **ret_said)
 {
     if (!result_has_loads(v->result))
-        return load_fault(v, judged(v, 1), v->result->load.output_tokens, ret_said);
+        return sensor_fault(v, judged(v, 1), v->result->load.output_tokens, ret_said);
     const char *fault = NULL;
     for (size_t i = 0; i < judged_count(v) && !fault; i++)
-        fault = load_fault(v, judged(v, i), judged_point(v, i)->tokens.output, ret_said);
+        fault = sensor_fault(v, judged(v, i), judged_point(v, i)->tokens.output, ret_said);
     return fault;
 }
 
@@ -455,7 +455,7 @@ static void flag_no_buffer(struct verify *v)
 
 void verify_energy(struct verify *v)
 {
-    check_covered(v);
+    check_formal_covered(v);
     check_gaps(v);
     check_counter(v);
     check_disagreement(v);

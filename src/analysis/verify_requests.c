@@ -7,7 +7,7 @@
 
 /* ---- each recorded once, and whole ---- */
 
-static bool outside(const struct verify *v, int64_t t_ns)
+static bool is_outside(const struct verify *v, int64_t t_ns)
 {
     int64_t start_ns = records_boundary(v->r, BOUNDARY_FORMAL_START),
             end_ns = records_boundary(v->r, BOUNDARY_FORMAL_END);
@@ -24,7 +24,7 @@ static const char *request_fault(const struct verify *v, const struct rec_reques
         return "succeeded, but one of its times submit, first, last and end is missing";
     if (q->completion_tokens == ABSENT_I64 || q->completion_tokens < 1)
         return "succeeded, but has no usage";
-    if (outside(v, q->submit_ns) || outside(v, q->end_ns))
+    if (is_outside(v, q->submit_ns) || is_outside(v, q->end_ns))
         return "lies outside the formal stage";
     return NULL;
 }
@@ -132,7 +132,7 @@ static void check_accounted(struct verify *v)
 
 /* ---- the engine's own count ---- */
 
-static bool has_count(const struct rec_metrics *m)
+static bool holds_count(const struct rec_metrics *m)
 {
     return !isnan(m->generation_tokens);
 }
@@ -143,7 +143,7 @@ static const struct rec_metrics *scrape_within(const struct records *r, int64_t 
     const struct rec_metrics *last = NULL;
     for (size_t i = 0; i < r->metrics_count; i++) {
         const struct rec_metrics *m = &r->metrics[i];
-        if (has_count(m) && m->took_ns != ABSENT_I64 && m->t_ns >= from_ns && m->t_ns + m->took_ns <= to_ns &&
+        if (holds_count(m) && m->took_ns != ABSENT_I64 && m->t_ns >= from_ns && m->t_ns + m->took_ns <= to_ns &&
             (!last || m->t_ns > last->t_ns))
             last = m;
     }
@@ -179,12 +179,12 @@ static struct usage_sum usage_sum(const struct records *r)
     return s;
 }
 
-static struct usage_count counted(const struct rec_metrics *m)
+static struct usage_count counts_of(const struct rec_metrics *m)
 {
     return (struct usage_count){m->generation_tokens, m->requests_ended};
 }
 
-static struct usage_count add(struct usage_count x, struct usage_count y)
+static struct usage_count add_counts(struct usage_count x, struct usage_count y)
 {
     return (struct usage_count){x.tokens + y.tokens, x.requests + y.requests};
 }
@@ -213,10 +213,10 @@ static struct usage_count count_before(const struct records *r, const char **ret
     const struct rec_metrics *last = warmup_end_ns == ABSENT_I64
                                          ? NULL
                                          : scrape_within(r, warmup_end_ns, records_boundary(r, BOUNDARY_FORMAL_START));
-    struct usage_count known = add(told_warmups(r), own ? counted(own) : (struct usage_count){0});
+    struct usage_count known = add_counts(told_warmups(r), own ? counts_of(own) : (struct usage_count){0});
     if (last && !(last->generation_tokens < known.tokens)) {
         *ret_how = "its count before the formal stage";
-        return counted(last);
+        return counts_of(last);
     }
     *ret_how = own ? "its count before the first request and the usage of readiness and warm-up"
                    : "the usage of readiness and warm-up";
@@ -234,9 +234,9 @@ static const struct rec_metrics *count_after(const struct records *r, struct usa
     bool agrees = false;
     for (size_t i = 0; i < r->metrics_count; i++) {
         const struct rec_metrics *m = &r->metrics[i];
-        if (!has_count(m) || end_ns == ABSENT_I64 || m->t_ns < end_ns)
+        if (!holds_count(m) || end_ns == ABSENT_I64 || m->t_ns < end_ns)
             continue;
-        struct usage_verdict v = usage_judge(before, counted(m), told_warmups(r), told, own);
+        struct usage_verdict v = usage_judge(before, counts_of(m), told_warmups(r), told, own);
         bool earlier = best && m->t_ns < best->t_ns;
         if (best && (usage_agrees(&v) ? agrees && !earlier : agrees || earlier))
             continue;
@@ -330,7 +330,7 @@ static void check_usage(struct verify *v)
     const char *path = r->plan.engine.metrics_path, *how;
     bool asked = !path || path[0], answered = false, spoke = !plan_engine_keeps_count(&r->plan);
     for (size_t i = 0; i < r->metrics_count; i++) {
-        answered = answered || has_count(&r->metrics[i]);
+        answered = answered || holds_count(&r->metrics[i]);
         spoke = spoke || r->metrics[i].took_ns != ABSENT_I64;
     }
     verify_flag_bare(v, FLAG_ENGINE_OWN_REQUESTS, CHECK_NOT_RECORDED,

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "analysis/verify_internal.h"
 
-static const struct rec_boundary *last_of(const struct records *r, enum boundary id)
+static const struct rec_boundary *last_boundary(const struct records *r, enum boundary id)
 {
     for (size_t i = r->boundary_count; i-- > 0;)
         if (r->boundaries[i].id == id)
@@ -43,8 +43,8 @@ static void check_release(struct verify *v)
 
 static void check_engine(struct verify *v)
 {
-    const struct rec_boundary *failed = last_of(v->r, BOUNDARY_FAILED);
-    const struct rec_boundary *gone = last_of(v->r, BOUNDARY_EXIT), *stop = last_of(v->r, BOUNDARY_STOP);
+    const struct rec_boundary *failed = last_boundary(v->r, BOUNDARY_FAILED);
+    const struct rec_boundary *gone = last_boundary(v->r, BOUNDARY_EXIT), *stop = last_boundary(v->r, BOUNDARY_STOP);
     if (failed)
         verify_set(v, CODE_ENGINE_FAILED, CHECK_FAILED, "The run gave up at %.1f s: %s", verify_seconds(failed->t_ns),
                    note_of(failed));
@@ -58,7 +58,7 @@ static void check_engine(struct verify *v)
 
 static void check_interrupted(struct verify *v)
 {
-    const struct rec_boundary *m = last_of(v->r, BOUNDARY_INTERRUPTED);
+    const struct rec_boundary *m = last_boundary(v->r, BOUNDARY_INTERRUPTED);
     if (m)
         verify_set(v, CODE_INTERRUPTED, CHECK_FAILED, "The run was stopped at %.1f s (%s).", verify_seconds(m->t_ns),
                    note_of(m));
@@ -102,11 +102,11 @@ static const struct sequence {
 static const char *sequence_fault(struct verify *v)
 {
     const struct sequence *sequence = &sequences[plan_object(&v->r->plan)];
-    bool cut_short = last_of(v->r, BOUNDARY_FAILED) || last_of(v->r, BOUNDARY_INTERRUPTED);
+    bool cut_short = last_boundary(v->r, BOUNDARY_FAILED) || last_boundary(v->r, BOUNDARY_INTERRUPTED);
     const struct rec_boundary *before = NULL;
     for (size_t i = 0; i < sequence->count; i++) {
         enum boundary id = sequence->ids[i];
-        const struct rec_boundary *m = last_of(v->r, id);
+        const struct rec_boundary *m = last_boundary(v->r, id);
         if (!m && !cut_short)
             return arena_format(v->a, "the boundary %s is missing", boundary_names[id]);
         if (m && before && m->t_ns < before->t_ns)

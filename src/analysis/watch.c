@@ -56,7 +56,7 @@ double watch_edge_tokens(const struct watch_count *c)
     return time_s(c->first->took_ns + c->last->took_ns) * c->tokens / c->duration_s;
 }
 
-static int64_t whole(double count)
+static int64_t whole_tokens(double count)
 {
     return isnan(count) || count < 0 ? ABSENT_I64 : (int64_t)floor(count + 0.5);
 }
@@ -66,11 +66,11 @@ static struct quantity a_second(double count, double duration_s, const char *wha
     return isnan(count) ? quantity_absent(Q_NOT_RECORDED, what) : quantity_of(count / duration_s);
 }
 
-static void put_tokens(struct result_point *p, const struct watch_count *c)
+static void fill_tokens(struct result_point *p, const struct watch_count *c)
 {
     const struct quantity *e = &p->window.energy.headline;
-    p->tokens.output = whole(c->tokens);
-    p->tokens.input = whole(c->input);
+    p->tokens.output = whole_tokens(c->tokens);
+    p->tokens.input = whole_tokens(c->input);
     p->rates.output_tok_s = a_second(c->tokens, c->duration_s, NO_COUNT);
     p->rates.input_tok_s = a_second(c->input, c->duration_s, "the engine does not count prompt tokens");
     p->rates.total_tok_s = a_second(c->tokens + c->input, c->duration_s, "the engine does not count prompt tokens");
@@ -103,11 +103,11 @@ static void put_flight(struct result_point *p, const struct records *r)
     if (!n)
         return;
     p->flight.mean = quantity_of(sum / (double)n);
-    p->flight.peak = whole(peak);
+    p->flight.peak = whole_tokens(peak);
 }
 
 /* Of the window's end: null where time was up or its user asked. */
-static const char *early_end(const struct records *r)
+static const char *window_end_reason(const struct records *r)
 {
     const char *note = NULL;
     for (size_t i = 0; i < r->boundary_count; i++)
@@ -116,9 +116,9 @@ static const char *early_end(const struct records *r)
     return note && strcmp(note, "time") != 0 && strcmp(note, "asked") != 0 ? note : NULL;
 }
 
-static const char *setting_of(const struct records *r, bool at_end, struct arena *a)
+static const char *watch_setting(const struct records *r, bool at_end, struct arena *a)
 {
-    const char *source = fact_seen(r, "service.count"), *early = early_end(r);
+    const char *source = fact_seen(r, "service.count"), *early = window_end_reason(r);
     return arena_format(a, "users' load, tokens as %s counts them%s%s%s", source ? source : "the engine",
                         at_end ? ", each request's when it ends" : "", early ? ", ended early: " : "",
                         early ? early : "");
@@ -137,7 +137,7 @@ struct result_point watch_point(const struct records *r, const struct result_sta
     p.why = p.reached ? NULL : window->why;
     const struct watch_count c =
         p.reached ? watch_count_between(r, window->start_ns, window->end_ns) : (struct watch_count){0};
-    p.setting = setting_of(r, c.at_end, a);
+    p.setting = watch_setting(r, c.at_end, a);
     if (!p.reached)
         return p;
     p.engine = scraped_of(r,
@@ -152,7 +152,7 @@ struct result_point watch_point(const struct records *r, const struct result_sta
         p.j_per_token = quantity_absent(Q_NOT_RECORDED, NO_COUNT);
         return p;
     }
-    put_tokens(&p, &c);
+    fill_tokens(&p, &c);
     put_flight(&p, r);
     return p;
 }

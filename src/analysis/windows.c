@@ -91,7 +91,7 @@ static double edge_j_per_token(const struct formal *f, const struct arrived_toke
     return cuts_responses(f, end) ? (high - low) / 2 : 0;
 }
 
-static struct quantity drawn(const struct formal *f, int64_t from_ns, int64_t to_ns, struct arena *a)
+static struct quantity energy_in(const struct formal *f, int64_t from_ns, int64_t to_ns, struct arena *a)
 {
     const struct measure what = {
         .from_ns = from_ns, .to_ns = to_ns, .headline = headline_series(f->method->headline, STAGE_STEADY)};
@@ -101,7 +101,7 @@ static struct quantity drawn(const struct formal *f, int64_t from_ns, int64_t to
 static struct window_energy measure_window(const struct formal *f, const struct arrived_tokens *x, int64_t from_ns,
                                            int64_t to_ns, struct arena *a)
 {
-    struct window_energy e = {.j = drawn(f, from_ns, to_ns, a), .tokens = arrived(x, from_ns, to_ns)};
+    struct window_energy e = {.j = energy_in(f, from_ns, to_ns, a), .tokens = arrived(x, from_ns, to_ns)};
     e.average_w = quantity_over(&e.j, time_s(to_ns - from_ns), "the window has no duration");
     e.j_per_token = f->lack_requests ? quantity_absent(Q_NOT_RECORDED, f->lack_requests)
                                      : quantity_over(&e.j, (double)e.tokens, "no token arrived in the window");
@@ -238,7 +238,7 @@ static struct result_saturated not_saturated(void)
 static struct quantity tail_energy_share(const struct formal *f, int64_t end_ns, struct arena *a)
 {
     static const char NO_ENERGY[] = "the formal stage has no energy";
-    const struct quantity tail = drawn(f, end_ns, f->end_ns, a), *whole = &f->stage->energy.headline;
+    const struct quantity tail = energy_in(f, end_ns, f->end_ns, a), *whole = &f->stage->energy.headline;
     if (quantity_has_value(&tail) && !quantity_has_value(whole))
         return quantity_absent(Q_UNDEFINED, NO_ENERGY);
     return quantity_has_value(&tail) ? quantity_share(&tail, whole, NO_ENERGY) : tail;

@@ -117,11 +117,6 @@ static void add_advice(struct look *l, enum advice_kind kind, const char *comman
     d->advice[d->advice_count++] = (struct advice){kind, text, command};
 }
 
-static const char *keep_text(const char *text, struct arena *a)
-{
-    return text ? arena_text(a, text) : NULL;
-}
-
 /* The texts as printf makes them. */
 #define FORMAT(l, ...)                        arena_format((l)->arena, __VA_ARGS__)
 #define ADVISE(l, kind, ...)                  add_advice(l, kind, NULL, FORMAT(l, __VA_ARGS__))
@@ -138,7 +133,8 @@ static void advise_static(struct look *l, const struct device_gpu *g)
         return;
     }
     for (size_t k = 0; k < g->advice_count; k++)
-        add_advice(l, g->advice[k].kind, keep_text(g->advice[k].command, l->arena), FORMAT(l, "%s", g->advice[k].text));
+        add_advice(l, g->advice[k].kind, arena_keep(l->arena, g->advice[k].command),
+                   FORMAT(l, "%s", g->advice[k].text));
     if (!info->instant_source && !device_gpu_blocked(g))
         ADVISE(l, ADVICE_BLOCKS, "GPU %lld does not report its power, so it cannot be measured.", i);
     if (info->power_limit_mw != ABSENT_I64 && info->power_limit_default_mw != ABSENT_I64 &&
@@ -196,16 +192,16 @@ static void read_now(struct look *l, uint32_t gpu)
 static struct doctor_gpu gpu_of(const struct device_gpu *x, struct arena *a)
 {
     struct doctor_gpu g = {.info = x->info,
-                           .fault = keep_text(x->fault, a),
+                           .fault = arena_keep(a, x->fault),
                            .usable = device_gpu_usable(x),
                            .memory_used_bytes = ABSENT_I64,
                            .buffer_depth = ABSENT_I64,
                            .buffer_age_ns = ABSENT_I64,
                            .power_mw = ABSENT_I64};
-    g.info.uuid = keep_text(x->info.uuid, a);
-    g.info.name = keep_text(x->info.name, a);
-    g.info.pci = keep_text(x->info.pci, a);
-    g.info.instant_source = keep_text(x->info.instant_source, a);
+    g.info.uuid = arena_keep(a, x->info.uuid);
+    g.info.name = arena_keep(a, x->info.name);
+    g.info.pci = arena_keep(a, x->info.pci);
+    g.info.instant_source = arena_keep(a, x->info.instant_source);
     return g;
 }
 
@@ -354,10 +350,10 @@ static void keep_driver(struct look *l)
 {
     struct doctor *d = l->d;
     const struct device *x = l->device;
-    d->driver_version = keep_text(x->driver_version, l->arena);
+    d->driver_version = arena_keep(l->arena, x->driver_version);
     d->library_name = x->kind->name;
-    d->library_version = keep_text(x->library_version, l->arena);
-    d->library = keep_text(x->library, l->arena);
+    d->library_version = arena_keep(l->arena, x->library_version);
+    d->library = arena_keep(l->arena, x->library);
     d->partition_name = x->kind->partition;
     d->simulated = x->simulated;
 }

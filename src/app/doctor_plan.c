@@ -33,19 +33,14 @@ struct doctor_plan doctor_plan_of(struct preflight_line *lines, size_t count)
     return d;
 }
 
-static const char *keep_text(const char *text, struct arena *a)
-{
-    return text ? arena_text(a, text) : NULL;
-}
-
 /* Some texts are the device's or the run's. */
 static void keep_lines(struct preflight_line *lines, size_t n, struct arena *a)
 {
     for (size_t i = 0; i < n; i++) {
-        lines[i].name = keep_text(lines[i].name, a);
-        lines[i].label = keep_text(lines[i].label, a);
-        lines[i].seen = keep_text(lines[i].seen, a);
-        lines[i].advice = keep_text(lines[i].advice, a);
+        lines[i].name = arena_keep(a, lines[i].name);
+        lines[i].label = arena_keep(a, lines[i].label);
+        lines[i].seen = arena_keep(a, lines[i].seen);
+        lines[i].advice = arena_keep(a, lines[i].advice);
     }
 }
 

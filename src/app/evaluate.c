@@ -38,7 +38,7 @@ bool evaluate_run(const char *folder, const struct method *m, struct arena *a, s
 }
 
 /* A list of flat structs: the header line of its schema, then one line an object. */
-static void put_table(const struct schema *s, const void *rows, size_t count, struct buf *b)
+static void put_csv_table(const struct schema *s, const void *rows, size_t count, struct buf *b)
 {
     schema_csv_header(s, b);
     for (size_t i = 0; i < count; i++)
@@ -53,9 +53,9 @@ void evaluate_documents(const struct result *r, struct document ret_documents[EV
     d[0].name = "result.json";
     schema_json_write(&result_schema, r, &d[0].bytes);
     d[1].name = "result_requests.csv";
-    put_table(&result_request_schema, r->requests, r->request_count, &d[1].bytes);
+    put_csv_table(&result_request_schema, r->requests, r->request_count, &d[1].bytes);
     d[2].name = "windows.csv";
-    put_table(&result_window_schema, r->windows, r->window_count, &d[2].bytes);
+    put_csv_table(&result_window_schema, r->windows, r->window_count, &d[2].bytes);
 }
 
 void documents_done(struct document documents[EVALUATE_DOCUMENTS])

@@ -51,7 +51,7 @@ static struct plan stated_plan(const struct plan *found, bool known, struct aren
     return p;
 }
 
-static enum identity_state state_of(enum check_outcome outcome)
+static enum identity_state identity_state_of(enum check_outcome outcome)
 {
     if (outcome == CHECK_PASSED)
         return IDENTITY_VERIFIED;
@@ -71,7 +71,7 @@ static void take_facts(struct identification *d, const struct plan *p, const str
         must(strchr(f->name, '.'));
         d->properties[i] = (struct identified_property){.name = strchr(f->name, '.') + 1,
                                                         .label = engine_property_label(f->name),
-                                                        .state = state_of(f->outcome),
+                                                        .state = identity_state_of(f->outcome),
                                                         .stated = f->expected,
                                                         .seen = f->seen,
                                                         .source = f->source};
@@ -88,7 +88,7 @@ static const char *process_of(const struct running *r, struct arena *a)
     return text;
 }
 
-static struct identification describe(const struct running *r, const struct plan *found, struct arena *a)
+static struct identification identification_of(const struct running *r, const struct plan *found, struct arena *a)
 {
     bool known = found->engine.command_count > 1; /* one word: a process that has changed its title */
     const char *name = r->identity.name;
@@ -116,7 +116,7 @@ static bool ask_server(struct stage_machine *m, const char *url, const char *key
     bool asked = running_ask(&r, &p, &ask, e);
     ask_close(&ask);
     if (asked)
-        *ret = describe(&r, &p, m->arena);
+        *ret = identification_of(&r, &p, m->arena);
     running_done(&r);
     return asked;
 }

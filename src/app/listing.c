@@ -61,7 +61,7 @@ static const char *exclusion(const struct result *r, struct arena *a)
                        : arena_format(a, "excluded: %s and %zu more", first, failed - 1);
 }
 
-static const char *verdict_text(const struct result *r, struct arena *a)
+static const char *listed_verdict(const struct result *r, struct arena *a)
 {
     if (result_is_older(r))
         return arena_format(a, "%s under %s", run_standing_names[result_standing(r)],
@@ -76,12 +76,12 @@ static const char *with_version(const char *engine, const char *version, struct 
     return engine && version ? arena_format(a, "%s %s", engine, version) : engine;
 }
 
-static double number_of(const struct quantity *q)
+static double number_or_nan(const struct quantity *q)
 {
     return quantity_has_value(q) ? q->value : __builtin_nan("");
 }
 
-static void widen(double *low, double *high, const struct quantity *q)
+static void widen_range(double *low, double *high, const struct quantity *q)
 {
     double value = q->state == Q_MEASURED ? q->value : (double)NAN;
     *low = fmin(*low, value); /* of a number and NaN it is the number */
@@ -92,8 +92,8 @@ static void take_points(struct listed_run *l, const struct result *r)
 {
     const struct result_loads *x = &r->loads;
     for (size_t i = 0; i < x->point_count; i++) {
-        widen(&l->low_j_per_token, &l->high_j_per_token, &x->points[i].j_per_token);
-        widen(&l->low_w, &l->high_w, &x->points[i].window.average_w);
+        widen_range(&l->low_j_per_token, &l->high_j_per_token, &x->points[i].j_per_token);
+        widen_range(&l->low_w, &l->high_w, &x->points[i].window.average_w);
     }
     bool sends = result_has_loads(r) && (x->object == OBJECT_LIFE || x->object == OBJECT_ATTACH);
     l->loads = sends ? (int64_t)x->point_count : 0;
@@ -104,7 +104,7 @@ static void take_points(struct listed_run *l, const struct result *r)
 
 static void take_result(struct listed_run *l, const struct result *r, struct arena *a)
 {
-    l->verdict = verdict_text(r, a);
+    l->verdict = listed_verdict(r, a);
     l->model = r->about.model;
     l->thinking = r->about.thinking;
     l->engine = with_version(r->about.engine, r->about.engine_version, a);
@@ -117,7 +117,7 @@ static void take_result(struct listed_run *l, const struct result *r, struct are
 }
 
 /* Its result is not stored. */
-static void take_command(struct listed_run *l, const char *folder, struct arena *a)
+static void take_stat(struct listed_run *l, const char *folder, struct arena *a)
 {
     struct compare_run run;
     struct err e;
@@ -126,8 +126,8 @@ static void take_command(struct listed_run *l, const char *folder, struct arena 
         return;
     }
     const struct result_point *p = &run.result->loads.points[0];
-    l->verdict = verdict_text(run.result, a);
-    l->energy_j = number_of(&p->window.energy.headline);
+    l->verdict = listed_verdict(run.result, a);
+    l->energy_j = number_or_nan(&p->window.energy.headline);
     l->duration_s = p->window.duration_s;
     take_points(l, run.result);
 }
@@ -157,13 +157,13 @@ static struct listed_run list_one(const struct archive_entry *x, struct arena *a
     } else {
         take_documents(&l, x, a);
         if (l.object == OBJECT_STAT && x->sealed)
-            take_command(&l, x->folder, a);
+            take_stat(&l, x->folder, a);
         else if (x->has_result && evaluate_stored(x->folder, a, r, &e))
             take_result(&l, r, a);
     }
-    l.steady_j_per_token = number_of(&l.steady);
-    l.formal_j_per_token = number_of(&l.formal);
-    l.lifecycle_j_per_token = number_of(&l.lifecycle);
+    l.steady_j_per_token = number_or_nan(&l.steady);
+    l.formal_j_per_token = number_or_nan(&l.formal);
+    l.lifecycle_j_per_token = number_or_nan(&l.lifecycle);
     return l;
 }
 

@@ -75,7 +75,7 @@ static void take_status(struct series *s, int64_t status)
 }
 
 /* False: no further run. */
-static bool execute(struct series *s, struct stat_run *run, struct err *e)
+static bool execute_once(struct series *s, struct stat_run *run, struct err *e)
 {
     struct stat_outcome *o = arena_alloc(s->arena, sizeof *o);
     if (!stat_execute(run, o, e))
@@ -94,7 +94,7 @@ static bool run_once(struct series *s)
     struct err e = {0};
     struct stat_run *run = NULL;
     int64_t status = ABSENT_I64;
-    bool more = stat_open(&s->plan, s->arena, &run, &status, &e) && execute(s, run, &e);
+    bool more = stat_open(&s->plan, s->arena, &run, &status, &e) && execute_once(s, run, &e);
     stat_close(run);
     take_status(s, status);
     note_failure(s, &e);

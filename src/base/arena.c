@@ -102,6 +102,11 @@ char *arena_text(struct arena *a, const char *text)
     return arena_copy(a, text, strlen(text));
 }
 
+const char *arena_keep(struct arena *a, const char *text)
+{
+    return text ? arena_text(a, text) : NULL;
+}
+
 char *arena_vformat(struct arena *a, const char *format, va_list arguments)
 {
     must(format);

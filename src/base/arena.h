@@ -25,6 +25,9 @@ void *arena_array(struct arena *a, size_t count, size_t size);
 /* A copy with a NUL behind it. */
 char *arena_copy(struct arena *a, const void *bytes, size_t n);
 char *arena_text(struct arena *a, const char *text);
+
+/* The same, null for null: a text that may be absent is kept. */
+const char *arena_keep(struct arena *a, const char *text);
 char *arena_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vformat(struct arena *a, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 

@@ -20,7 +20,7 @@ const char *file_kind(mode_t mode)
                             : "a device";
 }
 
-static int refuse(const char *path, mode_t mode, struct err *e)
+static int refuse_kind(const char *path, mode_t mode, struct err *e)
 {
     err_set(e, ERR_RECORDS,
             "%s is %s, but only a regular file can be read. Remove it, or put the right file in its place.", path,
@@ -37,16 +37,16 @@ int file_open(const char *path, struct err *e)
         /* A socket can't be opened at all; its kind says more than the system's word. */
         int error = errno;
         if (error == ELOOP)
-            return refuse(path, S_IFLNK, e);
+            return refuse_kind(path, S_IFLNK, e);
         if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-            return refuse(path, st.st_mode, e);
+            return refuse_kind(path, st.st_mode, e);
         err_set_errno(e, ERR_SYSTEM, error, "%s can't be opened", path);
         return -1;
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         return fd;
     close(fd);
-    return refuse(path, st.st_mode, e);
+    return refuse_kind(path, st.st_mode, e);
 }
 
 const char *path_name(const char *path)

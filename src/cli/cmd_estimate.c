@@ -24,7 +24,7 @@ static bool read_counts(const struct arg_list *list, int64_t *ret_counts, struct
            err_set(e, ERR_USAGE, "--requests is missing. Say for how many requests; the option may be repeated.");
 }
 
-static void put_csv(const struct estimate *list, size_t n, struct arena *a, struct buf *out)
+static void put_estimates(const struct estimate *list, size_t n, struct arena *a, struct buf *out)
 {
     schema_csv_values_header(out);
     for (size_t i = 0; i < n; i++)
@@ -46,7 +46,7 @@ static bool run_estimate(struct call *call, struct err *e)
     if (o->format == FORMAT_JSON)
         show_list(&estimate_schema, list, n, call->out);
     else if (o->format == FORMAT_CSV)
-        put_csv(list, n, call->arena, call->out);
+        put_estimates(list, n, call->arena, call->out);
     else
         text_estimates(r, list, n, call->arena, call->out);
     return true;

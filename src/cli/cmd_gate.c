@@ -29,7 +29,7 @@ static const struct option gate_rows[] = {
     FORMAT_OPTION(gate_options, format, format_names_four),
 };
 
-static enum exit_code code_of(enum gate_outcome outcome)
+static enum exit_code gate_code(enum gate_outcome outcome)
 {
     static const enum exit_code codes[] = {[GATE_UNDECIDED] = EXIT_UNDECIDED,
                                            [GATE_PASSED] = EXIT_OK,
@@ -54,7 +54,7 @@ static bool run_gate(struct call *call, struct err *e)
         text_gate(&g, &base, &candidate, call->arena, call->out);
     else
         show_document(&gate_schema, &g, o->format, call->out);
-    call->code = code_of((enum gate_outcome)g.outcome);
+    call->code = gate_code((enum gate_outcome)g.outcome);
     return true;
 }
 

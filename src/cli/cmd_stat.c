@@ -65,7 +65,7 @@ static bool show_report(const struct stat_choices *o, const struct stat_result *
 }
 
 /* The command's own status wins; a command that went well does not hide that its measurement did not. */
-static enum exit_code code_of(const struct stat_report *r, const struct err *unwritten)
+static enum exit_code stat_code(const struct stat_report *r, const struct err *unwritten)
 {
     if (r->status != ABSENT_I64 && r->status != 0)
         return (enum exit_code)r->status;
@@ -100,7 +100,7 @@ static bool run_stat(struct call *call, struct err *e)
         exit_with(&r->failure);
     else if (r->status == ABSENT_I64)
         exit_notify("Interrupted before the command was started.");
-    call->code = code_of(r, &unwritten);
+    call->code = stat_code(r, &unwritten);
     return true;
 }
 

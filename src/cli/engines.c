@@ -50,7 +50,7 @@ struct shown {
     const char *name;
 };
 
-static bool prepare(const struct plan *p, enum engine_kind kind, struct arena *a, struct shown *s, struct err *e)
+static bool prepare_engine(const struct plan *p, enum engine_kind kind, struct arena *a, struct shown *s, struct err *e)
 {
     struct err why = {0};
     *s = (struct shown){.plan = *p, .name = engine_kind_names[kind]};
@@ -61,7 +61,7 @@ static bool prepare(const struct plan *p, enum engine_kind kind, struct arena *a
     return true;
 }
 
-static bool is_plain(const char *word)
+static bool is_bare_word(const char *word)
 {
     return *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+{}~")];
 }
@@ -86,7 +86,7 @@ static void put_command(const struct plan *p, struct buf *out)
             buf_fmt(out, " \\\n%*s", INDENT, "");
         else if (i > 0)
             buf_byte(out, ' ');
-        buf_fmt(out, is_plain(word) ? "%s" : "'%s'", word);
+        buf_fmt(out, is_bare_word(word) ? "%s" : "'%s'", word);
         at = (breaks ? INDENT : at + (i > 0)) + strlen(word);
     }
     buf_byte(out, '\n');
@@ -121,7 +121,7 @@ static bool all_agree(const struct shown *list, size_t n, const char *name)
     return same;
 }
 
-static size_t put_differences(const struct shown *list, size_t n, struct buf *out)
+static size_t put_unlike(const struct shown *list, size_t n, struct buf *out)
 {
     size_t found = 0;
     for (size_t i = 0; i < SETTING_COUNT; i++) {
@@ -146,12 +146,12 @@ bool engines_show(const struct plan *p, const enum engine_kind *kinds, size_t n,
     must(n > 0 && n <= ENGINE_KIND_COUNT);
     struct shown list[ENGINE_KIND_COUNT];
     for (size_t i = 0; i < n; i++)
-        if (!prepare(p, kinds[i], a, &list[i], e))
+        if (!prepare_engine(p, kinds[i], a, &list[i], e))
             return false;
     for (size_t i = 0; i < n; i++)
         put_engine(&list[i], out);
     buf_str(out, "jtok adds host, port and served model where they are missing.\n\nWhat differs\n");
-    if (!put_differences(list, n, out))
+    if (!put_unlike(list, n, out))
         show_item("Nothing that jtok knows of.", out);
     for (size_t i = 0; i < n; i++) {
         const char *version = in_force(&list[i].plan, "defaults_of");

@@ -65,7 +65,7 @@ static bool next_item(struct span *list, struct span *ret_item)
 }
 
 /* "name=value", or a value alone: then `ret_name` is empty. */
-static struct span split(struct span item, struct span *ret_name)
+static struct span split_item(struct span item, struct span *ret_name)
 {
     const char *equals = item.n ? memchr(item.p, '=', item.n) : NULL;
     size_t n = equals ? (size_t)(equals - item.p) : 0;
@@ -98,7 +98,7 @@ static void read_loads(struct applying *p, const char *text)
 {
     struct span list = span_of(text), item, name, kind = {0};
     while (next_item(&list, &item)) {
-        struct span value = split(item, &name);
+        struct span value = split_item(item, &name);
         if (!name.n && span_is(value, "burst")) {
             add_load(p, LOAD_BURST);
             kind = (struct span){0};
@@ -120,7 +120,7 @@ static void read_loads(struct applying *p, const char *text)
 }
 
 /* Which of the options name loads: one of them may. */
-static void take_loads(struct applying *p)
+static void apply_loads(struct applying *p)
 {
     const struct load_choices *o = p->o;
     const struct {
@@ -187,7 +187,7 @@ bool load_args_for(const char *text, double *ret_s, struct err *e)
            err_set(e, ERR_PLAN, "--for: \"%s\" is not a time from 0.1 s on. Give for example 90s, 10m or 1h.", text);
 }
 
-static void take_time(struct applying *p)
+static void apply_time(struct applying *p)
 {
     double s;
     bool used = false;
@@ -210,7 +210,7 @@ static void take_time(struct applying *p)
 }
 
 /* The count is each load's. The set is the whole file, which the loads go on in; random prompts go on without end. */
-static void take_count(struct applying *p, bool counted)
+static void apply_count(struct applying *p, bool counted)
 {
     int64_t *count = &p->plan->requests.count;
     for (size_t i = 0; i < p->count && counted; i++)
@@ -229,7 +229,7 @@ static void take_slo(struct applying *p)
     struct span list = p->o->slo ? span_of(p->o->slo) : (struct span){0}, item, name;
     while (next_item(&list, &item)) {
         double s = 0, *limit = NULL;
-        struct span value = split(item, &name);
+        struct span value = split_item(item, &name);
         for (size_t i = 0; i < 3; i++)
             if (span_is(name, limits[i].name))
                 limit = limits[i].s;
@@ -247,7 +247,7 @@ bool load_args_apply(const struct load_choices *o, bool counted, struct arena *a
     must(o && plan);
     struct applying p = {.o = o, .plan = plan};
     problems_init(&p.problems, a, NULL);
-    take_loads(&p);
+    apply_loads(&p);
     if (p.count == 0 && p.problems.count == 0 && plan->load_count <= LOADS_MAX) { /* the plan's own */
         p.count = plan->load_count;
         if (p.count)
@@ -255,14 +255,14 @@ bool load_args_apply(const struct load_choices *o, bool counted, struct arena *a
     }
     if (p.problems.count == 0) {
         take_arrivals(&p);
-        take_time(&p);
+        apply_time(&p);
     }
     take_slo(&p);
     if (!problems_none(&p.problems, ERR_PLAN, e))
         return false;
     if (p.count == 0)
         return true;
-    take_count(&p, counted);
+    apply_count(&p, counted);
     plan->loads = arena_array(a, p.count, sizeof *plan->loads);
     memcpy(plan->loads, p.loads, p.count * sizeof *plan->loads);
     plan->load_count = p.count;

@@ -77,7 +77,7 @@ void plan_args_set(const struct command *c, const struct args *args, struct plan
 }
 
 /* The command wins over the file's, as options do. */
-static void take_command(struct plan *p, const struct args *args, struct arena *a)
+static void take_engine_command(struct plan *p, const struct args *args, struct arena *a)
 {
     p->engine.command = arena_array(a, args->rest_count, sizeof *p->engine.command);
     p->engine.command_count = args->rest_count;
@@ -101,7 +101,7 @@ bool plan_args_make(const struct command *c, const struct args *args, struct are
     if (args->operand_count)
         plan_yaml_load(&plan, args->operands[0], &source, &problems);
     if (args->rest_count)
-        take_command(&plan, args, a);
+        take_engine_command(&plan, args, a);
     plan_args_set(c, args, &plan, &problems);
     if (!problems_none(&problems, ERR_PLAN, e))
         return false;

@@ -125,7 +125,7 @@ static void put_chance(const struct comparison *c, struct arena *a, struct buf *
 
 /* ---- no comparison ---- */
 
-static const char *shown(struct arena *a, const struct quantity *q)
+static const char *quantity_text(struct arena *a, const struct quantity *q)
 {
     const char *value = number_text_instrument(a, q);
     return quantity_has_value(q) && q->state != Q_MEASURED ? arena_format(a, "[%s]", value) : value;
@@ -140,8 +140,8 @@ static void put_beside(const struct rows *c, struct arena *a, struct buf *out)
         table_cell(&t, head[i]);
     for (size_t i = 0; i < c->count; i++) {
         table_cell(&t, c->items[i].key);
-        table_cell(&t, shown(a, &c->items[i].a));
-        table_cell(&t, shown(a, &c->items[i].b));
+        table_cell(&t, quantity_text(a, &c->items[i].a));
+        table_cell(&t, quantity_text(a, &c->items[i].b));
         table_cell(&t, c->items[i].unit);
     }
     table_put(&t, out, 2);
@@ -248,7 +248,7 @@ static void put_calibration(const struct comparison *c, struct arena *a, struct 
               2, 2, REPORT_COLUMNS);
 }
 
-static void put_rows(const struct comparison *c, const struct rows *rows, struct arena *a, struct buf *out)
+static void put_row_table(const struct comparison *c, const struct rows *rows, struct arena *a, struct buf *out)
 {
     (c->anyway ? put_beside : is_single(c) ? put_singles : put_groups)(rows, a, out);
     if (!c->anyway)
@@ -258,7 +258,7 @@ static void put_rows(const struct comparison *c, const struct rows *rows, struct
 /* ---- loads ---- */
 
 /* Energy per token at each load, before all that is known of each. */
-static void put_curve(const struct comparison *c, struct arena *a, struct buf *out)
+static void put_curve_table(const struct comparison *c, struct arena *a, struct buf *out)
 {
     static const char *const head[] = {"load", "A J/token", "B J/token", "B / A", ""};
     struct table t;
@@ -282,7 +282,8 @@ static void put_curve(const struct comparison *c, struct arena *a, struct buf *o
     table_put(&t, out, 2);
 }
 
-static void put_load(const struct comparison *c, const struct compared_load *l, struct arena *a, struct buf *out)
+static void put_compared_load(const struct comparison *c, const struct compared_load *l, struct arena *a,
+                              struct buf *out)
 {
     const struct rows rows = {l->rows, l->row_count};
     const bool numbered = c->object != OBJECT_STAT && c->object != OBJECT_WATCH;
@@ -296,15 +297,15 @@ static void put_load(const struct comparison *c, const struct compared_load *l, 
         text_wrap(out, l->why, 16, 4, REPORT_COLUMNS);
         return;
     }
-    put_rows(c, &rows, a, out);
+    put_row_table(c, &rows, a, out);
 }
 
-static void put_loads(const struct comparison *c, struct arena *a, struct buf *out)
+static void put_compared_loads(const struct comparison *c, struct arena *a, struct buf *out)
 {
     if (c->load_count > 1 && !c->anyway)
-        put_curve(c, a, out);
+        put_curve_table(c, a, out);
     for (size_t i = 0; i < c->load_count; i++)
-        put_load(c, &c->loads[i], a, out);
+        put_compared_load(c, &c->loads[i], a, out);
 }
 
 static void put_all(const struct comparison *c, struct arena *a, struct buf *out)
@@ -312,9 +313,9 @@ static void put_all(const struct comparison *c, struct arena *a, struct buf *out
     const struct rows rows = {c->rows, c->row_count};
     if (rows.count) {
         buf_byte(out, '\n');
-        put_rows(c, &rows, a, out);
+        put_row_table(c, &rows, a, out);
     }
-    put_loads(c, a, out);
+    put_compared_loads(c, a, out);
 }
 
 /* ---- the page ---- */

@@ -8,7 +8,7 @@ enum { STATE_COLUMN = 21, VALUE_COLUMN = 37, COLUMNS = 80 };
 static const char *const states[] = {"verified", "WRONG", "not stated", "not verifiable"};
 
 /* What is known of a property, and where it is said; null: nothing. */
-static const char *finding(const struct identified_property *p, struct arena *a)
+static const char *finding_text(const struct identified_property *p, struct arena *a)
 {
     const char *source = p->source ? p->source : "the server";
     if (p->state == IDENTITY_WRONG)
@@ -21,7 +21,7 @@ static const char *finding(const struct identified_property *p, struct arena *a)
 static void put_property(const struct identified_property *p, struct arena *a, struct buf *out)
 {
     buf_fmt(out, "  %-*s%-*s", STATE_COLUMN - 2, p->label, VALUE_COLUMN - STATE_COLUMN, states[p->state]);
-    text_wrap(out, finding(p, a), VALUE_COLUMN, VALUE_COLUMN, COLUMNS);
+    text_wrap(out, finding_text(p, a), VALUE_COLUMN, VALUE_COLUMN, COLUMNS);
 }
 
 /* What neither the command line nor the server says, in one sentence. */

@@ -12,7 +12,7 @@
 /* A terminal's; what a run's verdict is cut to when its other columns leave less is the least of it. */
 enum { LIST_COLUMNS = 80, VERDICT_LEAST = 16, DIGITS = 4 };
 
-static const char *name_of(const char *text)
+static const char *name_or_none(const char *text)
 {
     return text ? text : "not recorded";
 }
@@ -24,10 +24,11 @@ static const char *subject_of(const struct listed_run *l, struct arena *a)
     if (l->object == OBJECT_STAT)
         return arena_format(a, "%scommands", simulated);
     const char *thinking = l->thinking ? arena_format(a, ", thinking %s,", l->thinking) : "";
-    return utf8_line(a, arena_format(a, "%s%s%s on %s", simulated, name_of(l->model), thinking, name_of(l->engine)));
+    return utf8_line(
+        a, arena_format(a, "%s%s%s on %s", simulated, name_or_none(l->model), thinking, name_or_none(l->engine)));
 }
 
-static const char *value_text(const struct quantity *q, struct arena *a)
+static const char *cell_text(const struct quantity *q, struct arena *a)
 {
     return quantity_has_value(q) ? number_text(a, q->value, DIGITS) : "-";
 }
@@ -43,12 +44,12 @@ static const char *energy_text(const struct listed_run *l, struct arena *a)
 {
     if (!isnan(l->energy_j))
         return arena_format(a, "%s J", number_text(a, l->energy_j, DIGITS));
-    return quantity_has_value(&l->formal) ? value_text(&l->formal, a)
+    return quantity_has_value(&l->formal) ? cell_text(&l->formal, a)
                                           : range_text(l->low_j_per_token, l->high_j_per_token, a);
 }
 
 /* "valid: attach, 4 loads", "valid: 118.5 W, sleep 10". */
-static const char *verdict_text(const struct listed_run *l, struct arena *a)
+static const char *verdict_words(const struct listed_run *l, struct arena *a)
 {
     const char *text = l->verdict;
     if (l->loads == 0 && l->object != OBJECT_WATCH && l->object != OBJECT_STAT)
@@ -59,7 +60,7 @@ static const char *verdict_text(const struct listed_run *l, struct arena *a)
         text = arena_format(a, "%s: %s", text, run_object_names[l->object]);
     const char *mark = strchr(text, ':') ? "," : ":";
     if (l->object == OBJECT_STAT && !isnan(l->low_w))
-        return arena_format(a, "%s%s %s W, %s", text, mark, number_text(a, l->low_w, DIGITS), name_of(l->load));
+        return arena_format(a, "%s%s %s W, %s", text, mark, number_text(a, l->low_w, DIGITS), name_or_none(l->load));
     if (l->loads > 1)
         return arena_format(a, "%s%s %lld loads", text, mark, (long long)l->loads);
     return l->load ? arena_format(a, "%s%s %s", text, mark, words_load(l->load, a)) : text;
@@ -77,9 +78,9 @@ static size_t room_for_verdict(const struct listed_run *runs, size_t n, struct a
     size_t id = strlen("run"), steady = strlen("steady"), energy = strlen("J/token"), life = strlen("lifecycle");
     for (size_t i = 0; i < n; i++) {
         id = longest(id, utf8_line(a, runs[i].id));
-        steady = longest(steady, value_text(&runs[i].steady, a));
+        steady = longest(steady, cell_text(&runs[i].steady, a));
         energy = longest(energy, energy_text(&runs[i], a));
-        life = longest(life, value_text(&runs[i].lifecycle, a));
+        life = longest(life, cell_text(&runs[i].lifecycle, a));
     }
     size_t taken = 2 + id + 2 + steady + 2 + energy + 2 + life + 2;
     return taken + VERDICT_LEAST > LIST_COLUMNS ? VERDICT_LEAST : LIST_COLUMNS - taken;
@@ -97,8 +98,8 @@ static const char *cell_of(const char *verdict, size_t room, struct arena *a, co
 }
 
 /* The lines of the table stand below the lines that name what they are of. below: what follows each run, or null. */
-static void put_grouped(const struct listed_run *runs, const char *const *below, struct span lines, struct arena *a,
-                        struct buf *out)
+static void put_by_subject(const struct listed_run *runs, const char *const *below, struct span lines, struct arena *a,
+                           struct buf *out)
 {
     const char *last = "";
     for (size_t line = 0; lines.n; line++) {
@@ -129,12 +130,12 @@ void text_listing(const struct listed_run *runs, size_t n, struct arena *a, stru
     for (size_t i = 0; i < n; i++) {
         const struct listed_run *l = &runs[i];
         table_cell(&t, l->id);
-        table_cell(&t, value_text(&l->steady, a));
+        table_cell(&t, cell_text(&l->steady, a));
         table_cell(&t, energy_text(l, a));
-        table_cell(&t, value_text(&l->lifecycle, a));
-        table_cell(&t, cell_of(utf8_line(a, verdict_text(l, a)), room, a, &below[i]));
+        table_cell(&t, cell_text(&l->lifecycle, a));
+        table_cell(&t, cell_of(utf8_line(a, verdict_words(l, a)), room, a, &below[i]));
     }
     table_put(&t, &lines, 2);
-    put_grouped(runs, below, buf_span(&lines), a, out);
+    put_by_subject(runs, below, buf_span(&lines), a, out);
     buf_done(&lines);
 }

@@ -8,7 +8,7 @@
 
 enum { SHORT_S = 1, UUID_SHOWN = 12 }; /* METHOD section 11: below, the doubt stands first */
 
-static void put_row(struct table *t, const char *name, const char *value, const char *more)
+static void put_stat_row(struct table *t, const char *name, const char *value, const char *more)
 {
     table_cell(t, name);
     table_cell(t, value);
@@ -44,20 +44,20 @@ static const char *before(const struct quantity *idle, struct arena *a)
                                     : "";
 }
 
-static void put_gpus(const struct stat_once *o, struct table *t, struct arena *a)
+static void put_gpu_rows(const struct stat_once *o, struct table *t, struct arena *a)
 {
     for (size_t i = 0; i < o->gpu_count; i++) {
         const struct stat_gpu *g = &o->gpus[i];
-        put_row(t, arena_format(a, "GPU %lld", (long long)g->index), with_unit(&g->energy.headline, "J", a),
-                arena_format(a, "%s%s, %s, %.*s", with_unit(&g->average_w, "W", a),
-                             quantity_has_value(&g->idle_w)
-                                 ? arena_format(a, " (before %s W)", number_text_quantity(a, &g->idle_w))
-                                 : "",
-                             g->name ? g->name : "no name", UUID_SHOWN, g->uuid ? g->uuid : ""));
+        put_stat_row(t, arena_format(a, "GPU %lld", (long long)g->index), with_unit(&g->energy.headline, "J", a),
+                     arena_format(a, "%s%s, %s, %.*s", with_unit(&g->average_w, "W", a),
+                                  quantity_has_value(&g->idle_w)
+                                      ? arena_format(a, " (before %s W)", number_text_quantity(a, &g->idle_w))
+                                      : "",
+                                  g->name ? g->name : "no name", UUID_SHOWN, g->uuid ? g->uuid : ""));
     }
 }
 
-static const char *power_back(const struct stat_once *o, struct arena *a)
+static const char *power_back_text(const struct stat_once *o, struct arena *a)
 {
     if (quantity_has_value(&o->power_back_s))
         return arena_format(a, "%.2f s", o->power_back_s.value);
@@ -79,16 +79,16 @@ static void put_once(const struct stat_result *x, struct arena *a, struct buf *o
     struct table t;
     table_init(&t, a, "lll");
     if (o->duration_s < SHORT_S && quantity_has_value(e))
-        put_row(&t, "doubt", arena_format(a, "%s J", number_text_uncertainty(a, e->instrument)),
-                arena_format(a, "%.0f %% of the energy: too short a run for the counter's 0.1 s steps",
-                             100 * e->instrument / e->value));
-    put_row(&t, "energy", with_unit(e, "J", a), beside(&o->energy, a));
-    put_row(&t, "time", seconds(o->duration_s, a), "");
-    put_row(&t, "power", with_unit(&o->average_w, "W", a), before(&o->idle_w, a));
-    put_gpus(o, &t, a);
-    put_row(&t, "power back", power_back(o, a),
-            quantity_has_value(&o->power_back_s) ? "after the end, and stayed so for 5 s" : "");
-    put_row(&t, "exit", exit_text(o->exit_status, a), "");
+        put_stat_row(&t, "doubt", arena_format(a, "%s J", number_text_uncertainty(a, e->instrument)),
+                     arena_format(a, "%.0f %% of the energy: too short a run for the counter's 0.1 s steps",
+                                  100 * e->instrument / e->value));
+    put_stat_row(&t, "energy", with_unit(e, "J", a), beside(&o->energy, a));
+    put_stat_row(&t, "time", seconds(o->duration_s, a), "");
+    put_stat_row(&t, "power", with_unit(&o->average_w, "W", a), before(&o->idle_w, a));
+    put_gpu_rows(o, &t, a);
+    put_stat_row(&t, "power back", power_back_text(o, a),
+                 quantity_has_value(&o->power_back_s) ? "after the end, and stayed so for 5 s" : "");
+    put_stat_row(&t, "exit", exit_text(o->exit_status, a), "");
     table_put(&t, out, 2);
 }
 
@@ -97,8 +97,8 @@ static void put_sample(struct table *t, const char *name, const struct sample *s
     const char *spread = s->n < 2 ? "one run: nothing is known between runs"
                                   : arena_format(a, "SD %s; 95 %% of the mean: %s to %s", number_text(a, s->sd, 3),
                                                  number_text(a, s->low, 5), number_text(a, s->high, 5));
-    put_row(t, name, isnan(s->mean) ? "not recorded" : arena_format(a, "%s %s", number_text(a, s->mean, 5), unit),
-            spread);
+    put_stat_row(t, name, isnan(s->mean) ? "not recorded" : arena_format(a, "%s %s", number_text(a, s->mean, 5), unit),
+                 spread);
 }
 
 static void put_runs(const struct stat_result *x, struct arena *a, struct buf *out)

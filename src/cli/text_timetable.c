@@ -27,7 +27,7 @@ static void put_time(struct buf *out, double s)
 }
 
 /* NaN: as long as the engine takes. */
-static void put_row(struct timetable *t, double s, const char *what)
+static void put_moment(struct timetable *t, double s, const char *what)
 {
     t->open |= isnan(s);
     t->sum_s += isnan(s) ? 0 : s;
@@ -44,16 +44,16 @@ void text_timetable(const struct plan *p, const double *load_s, struct arena *a,
     struct timetable t = {.out = out};
     bool life = plan_object(p) == OBJECT_LIFE;
     buf_str(out, "\n# How long it takes; ? is as long as the engine takes:\n");
-    put_row(&t, life ? p->method.baseline_s : p->attach.look_s, life ? "baseline" : "look at the idle power");
+    put_moment(&t, life ? p->method.baseline_s : p->attach.look_s, life ? "baseline" : "look at the idle power");
     if (life)
-        put_row(&t, (double)NAN, "start and warm-up of the engine");
+        put_moment(&t, (double)NAN, "start and warm-up of the engine");
     for (size_t i = 0; i < p->load_count; i++) {
-        put_row(&t, (double)(i ? METHOD_SILENCE_LOADS_NS : METHOD_SILENCE_FIRST_NS) / 1e9, "silence");
-        put_row(&t, load_s[i], arena_format(a, "load %zu: %s", i, point_setting(&p->loads[i], a)));
+        put_moment(&t, (double)(i ? METHOD_SILENCE_LOADS_NS : METHOD_SILENCE_FIRST_NS) / 1e9, "silence");
+        put_moment(&t, load_s[i], arena_format(a, "load %zu: %s", i, point_setting(&p->loads[i], a)));
     }
     if (life) {
-        put_row(&t, (double)NAN, "stop of the engine, and release");
-        put_row(&t, p->method.hold_s, "hold");
+        put_moment(&t, (double)NAN, "stop of the engine, and release");
+        put_moment(&t, p->method.hold_s, "hold");
     }
     put_time(out, t.sum_s);
     buf_fmt(out, "  in all%s, and the answers that a load's end still waits for\n", t.open ? ", without each ?" : "");

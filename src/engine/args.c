@@ -41,7 +41,7 @@ bool option_stands_at(const struct engine *g, const char *word, const char *opti
     return option_is(word, n, option) || (g->abbreviates && abbreviates(word, n, option));
 }
 
-static const struct engine_option *find_option(const struct engine *g, const char *argument, size_t n)
+static const struct engine_option *row_of_option(const struct engine *g, const char *argument, size_t n)
 {
     const struct engine_option *const lists[] = {g->options, common}, *shortened = NULL;
     for (size_t i = 0; i < 2; i++)
@@ -176,14 +176,14 @@ static void take_argument(struct engine_command *c, enum argument sets, const ch
 static const struct engine_option *option_of(const struct engine *g, const char *argument, const char **ret_value)
 {
     const char *equals = argument[0] == '-' ? strchr(argument, '=') : NULL;
-    const struct engine_option *o = find_option(g, argument, equals ? (size_t)(equals - argument) : strlen(argument));
+    const struct engine_option *o = row_of_option(g, argument, equals ? (size_t)(equals - argument) : strlen(argument));
     *ret_value = equals ? equals + 1 : NULL;
     if (o || argument[0] != '-' || argument[1] == '-')
         return o;
     size_t letters = strcspn(argument, "0123456789");
     bool joined = argument[letters] && !argument[letters + strspn(argument + letters, "0123456789")];
     *ret_value = argument + letters;
-    return joined ? find_option(g, argument, letters) : NULL;
+    return joined ? row_of_option(g, argument, letters) : NULL;
 }
 
 static struct engine_command nothing_said(void)
@@ -273,7 +273,7 @@ const char *command_option(const struct plan *p, const char *option, bool takes_
 {
     must(a && option);
     const struct engine *g = engine_of(p);
-    const struct engine_option *known = find_option(g, option, strlen(option)), *o;
+    const struct engine_option *known = row_of_option(g, option, strlen(option)), *o;
     struct command_words w = command_words(p, a);
     const char *last = NULL, *value;
     size_t first = 0;

@@ -168,7 +168,7 @@ static const struct rule {
     {"--env-host", {"false"}, "a container has jtok's variables and those of engine.env, and no others"},
 };
 
-static const struct rule *rule_of(const char *name)
+static const struct rule *option_rule(const char *name)
 {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rules[i].name, name) == 0)
@@ -176,13 +176,13 @@ static const struct rule *rule_of(const char *name)
     return NULL;
 }
 
-static bool refuse(const struct taking *t, const struct run_option *o, const char *why)
+static bool refuse_option(const struct taking *t, const struct run_option *o, const char *why)
 {
     return err_set(t->err, ERR_PLAN, "The container's option %s%s%s can't be used: %s. Leave it out.", o->name,
                    o->value ? "=" : "", o->value ? o->value : "", why);
 }
 
-static void keep(struct taking *t, const struct run_option *o)
+static void keep_option(struct taking *t, const struct run_option *o)
 {
     t->args[t->arg_count++] = o->value ? arena_format(t->arena, "%s=%s", o->name, o->value) : o->name;
 }
@@ -212,7 +212,7 @@ static bool take_env(struct taking *t, const struct run_option *o)
 {
     const char *equals = o->value ? strchr(o->value, '=') : NULL;
     if (!equals) {
-        keep(t, o);
+        keep_option(t, o);
         return true;
     }
     struct field_pair v = {arena_copy(t->arena, o->value, (size_t)(equals - o->value)), equals + 1};
@@ -229,10 +229,10 @@ static bool take_env(struct taking *t, const struct run_option *o)
     return true;
 }
 
-static bool take_name(struct taking *t, const struct run_option *o)
+static bool take_container_name(struct taking *t, const struct run_option *o)
 {
     t->plan->engine.container.name = o->value;
-    return o->value || refuse(t, o, "it has no value");
+    return o->value || refuse_option(t, o, "it has no value");
 }
 
 static bool take_device(struct taking *t, const struct run_option *o)
@@ -241,14 +241,14 @@ static bool take_device(struct taking *t, const struct run_option *o)
     if (o->value && strncmp(o->value, KIND, strlen(KIND)) == 0)
         add_gpus(t, o->value + strlen(KIND));
     else
-        keep(t, o);
+        keep_option(t, o);
     return true;
 }
 
 static bool take_gpus(struct taking *t, const struct run_option *o)
 {
     if (!o->value)
-        return refuse(t, o, "it has no value");
+        return refuse_option(t, o, "it has no value");
     add_gpus(t, gpus_of_value(o->value, t->arena));
     return true;
 }
@@ -256,17 +256,17 @@ static bool take_gpus(struct taking *t, const struct run_option *o)
 static const struct {
     const char *name;
     bool (*take)(struct taking *t, const struct run_option *o);
-} takers[] = {{"--env", take_env}, {"--name", take_name}, {"--device", take_device}, {"--gpus", take_gpus}};
+} takers[] = {{"--env", take_env}, {"--name", take_container_name}, {"--device", take_device}, {"--gpus", take_gpus}};
 
-static bool take_option(struct taking *t, const struct run_option *o)
+static bool take_run_option(struct taking *t, const struct run_option *o)
 {
-    const struct rule *r = rule_of(o->name);
+    const struct rule *r = option_rule(o->name);
     if (r)
-        return is_value(o, r->but) || refuse(t, o, r->why);
+        return is_value(o, r->but) || refuse_option(t, o, r->why);
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
         if (strcmp(takers[i].name, o->name) == 0)
             return takers[i].take(t, o);
-    keep(t, o);
+    keep_option(t, o);
     return true;
 }
 
@@ -295,7 +295,7 @@ static bool same_set(const char *const *x, size_t n, const char *const *y, size_
 }
 
 /* All that there are: what the plan says where it says nothing. */
-static bool is_open(const struct plan *p)
+static bool leaves_gpus_open(const struct plan *p)
 {
     return p->gpu_count == 0 || (p->gpu_count == 1 && strcmp(p->gpus[0], "all") == 0);
 }
@@ -303,7 +303,7 @@ static bool is_open(const struct plan *p)
 /* `--gpus 2` and the list of one GPU look alike; where the plan names as many, it is theirs. */
 static bool settle_count(struct taking *t, int64_t count)
 {
-    return (!is_open(t->plan) && (size_t)count == t->plan->gpu_count) ||
+    return (!leaves_gpus_open(t->plan) && (size_t)count == t->plan->gpu_count) ||
            err_set(t->err, ERR_PLAN,
                    "The container's --gpus %lld leaves open which GPUs it gets. Name them: --gpus device=0, or jtok's "
                    "own --gpus.",
@@ -320,7 +320,7 @@ static bool settle_gpus(struct taking *t, bool is_count)
     if (is_count && num_i64(span_of(t->gpus), &count))
         return settle_count(t, count);
     const char **list = split_commas(t->gpus, t->arena, &n);
-    if (is_open(p)) {
+    if (leaves_gpus_open(p)) {
         p->gpus = list;
         p->gpu_count = n;
         return true;
@@ -346,7 +346,7 @@ static bool skip_client(struct words *w)
 }
 
 /* A client of another machine's daemon. */
-static bool is_here(struct words w, struct err *e)
+static bool is_on_this_machine(struct words w, struct err *e)
 {
     struct run_option o;
     w.at = 1;
@@ -373,7 +373,7 @@ static bool take_options(struct taking *t, struct words *w)
     t->env_count = before;
     while (next_option(w, &of_run, &o)) {
         is_count = is_count || (strcmp(o.name, "--gpus") == 0 && o.value && !strstr(o.value, "device="));
-        if (!take_option(t, &o))
+        if (!take_run_option(t, &o))
             return false;
     }
     struct plan_engine *g = &t->plan->engine;
@@ -384,7 +384,7 @@ static bool take_options(struct taking *t, struct words *w)
     return settle_gpus(t, is_count);
 }
 
-static bool take_command(struct taking *t, struct words *w)
+static bool take_client(struct taking *t, struct words *w)
 {
     struct plan_engine *g = &t->plan->engine;
     g->container.client = arena_array(t->arena, w->at, sizeof *g->container.client);
@@ -421,7 +421,7 @@ bool container_take(struct plan *p, struct arena *a, struct err *e)
                        g->container.image, program);
     if (runs) {
         g->container.runtime = (enum container_runtime)runtime;
-        return is_here(w, e) && take_command(&t, &w);
+        return is_on_this_machine(w, e) && take_client(&t, &w);
     }
     if (!g->container.image)
         return true;

@@ -10,7 +10,7 @@ struct argv {
     size_t n, capacity;
 };
 
-static void add(struct argv *v, const char *word)
+static void append_word(struct argv *v, const char *word)
 {
     if (v->n == v->capacity) {
         size_t capacity = v->capacity ? 2 * v->capacity : 64;
@@ -26,7 +26,7 @@ static void add(struct argv *v, const char *word)
 static void add_all(struct argv *v, const char *const *words, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        add(v, words[i]);
+        append_word(v, words[i]);
 }
 
 static bool has_option(const struct plan *p, const char *name)
@@ -36,7 +36,7 @@ static bool has_option(const struct plan *p, const char *name)
 }
 
 /* By UUID: Docker takes a list in quotes of its own, podman a name of the toolkit's (CDI) for each. */
-static void add_gpus(struct argv *v, const struct plan *p)
+static void add_gpu_arguments(struct argv *v, const struct plan *p)
 {
     if (p->engine.simulated) /* the runtime has no such device */
         return;
@@ -44,11 +44,11 @@ static void add_gpus(struct argv *v, const struct plan *p)
         const char *list = "";
         for (size_t i = 0; i < p->gpu_count; i++)
             list = arena_format(v->arena, "%s%s%s", list, i ? "," : "", p->gpus[i]);
-        add(v, arena_format(v->arena, "--gpus=\"device=%s\"", list));
+        append_word(v, arena_format(v->arena, "--gpus=\"device=%s\"", list));
         return;
     }
     for (size_t i = 0; i < p->gpu_count; i++)
-        add(v, arena_format(v->arena, "--device=nvidia.com/gpu=%s", p->gpus[i]));
+        append_word(v, arena_format(v->arena, "--device=nvidia.com/gpu=%s", p->gpus[i]));
 }
 
 /* The folder of the hub's cache in which a snapshot's links stay within, or the snapshot itself. */
@@ -63,7 +63,7 @@ static void add_mount(struct argv *v, const struct plan *p, const char *folder)
 {
     if (folder && folder[0] == '/' && strcmp(container_inner_path(p, folder, v->arena), folder) == 0 &&
         !container_mounts(p, folder))
-        add(v, arena_format(v->arena, "--volume=%s:%s:ro", folder, folder));
+        append_word(v, arena_format(v->arena, "--volume=%s:%s:ro", folder, folder));
 }
 
 static void add_mounts(struct argv *v, const struct plan *p, const struct engine_site *site)
@@ -84,23 +84,23 @@ static void add_variables(struct argv *v, const struct plan *p, const char *cons
         for (size_t i = 0; i < p->engine.env_count; i++)
             of_plan =
                 of_plan || (strlen(p->engine.env[i].name) == n && memcmp(p->engine.env[i].name, *variables, n) == 0);
-        add(v, arena_format(v->arena, "--env=%.*s", of_plan ? (int)n : (int)strlen(*variables), *variables));
+        append_word(v, arena_format(v->arena, "--env=%.*s", of_plan ? (int)n : (int)strlen(*variables), *variables));
     }
 }
 
 static void add_run_options(struct argv *v, const struct plan *p, const struct engine_site *site)
 {
     const struct plan_container *c = &p->engine.container;
-    add(v, "--rm");
-    add(v, arena_format(v->arena, "--name=%s", c->name ? c->name : "jtok"));
+    append_word(v, "--rm");
+    append_word(v, arena_format(v->arena, "--name=%s", c->name ? c->name : "jtok"));
     if (site->id_file)
-        add(v, arena_format(v->arena, "--cidfile=%s", site->id_file));
-    add(v, arena_format(v->arena, "--label=" CONTAINER_LABEL "=%lld", (long long)site->owner));
-    add(v, "--pull=never");
+        append_word(v, arena_format(v->arena, "--cidfile=%s", site->id_file));
+    append_word(v, arena_format(v->arena, "--label=" CONTAINER_LABEL "=%lld", (long long)site->owner));
+    append_word(v, "--pull=never");
     if (!has_option(p, "--network") && !has_option(p, "--publish"))
-        add(v, "--network=host");
+        append_word(v, "--network=host");
     if (!has_option(p, "--ipc") && !has_option(p, "--shm-size"))
-        add(v, "--ipc=host"); /* the 64 MiB of /dev/shm that it would have else are too few for several GPUs */
+        append_word(v, "--ipc=host"); /* the 64 MiB of /dev/shm that it would have else are too few for several GPUs */
 }
 
 static const char **removal(const struct plan *p, struct arena *a)
@@ -108,13 +108,13 @@ static const char **removal(const struct plan *p, struct arena *a)
     const struct plan_container *c = &p->engine.container;
     struct argv v = {.arena = a};
     add_all(&v, (const char *const *)c->client, c->client_count);
-    add(&v, "rm");
-    add(&v, "--force");
-    add(&v, "--volumes");
+    append_word(&v, "rm");
+    append_word(&v, "--force");
+    append_word(&v, "--volumes");
     if (c->runtime == RUNTIME_PODMAN)
-        add(&v, "--time=0"); /* it would wait for 10 s */
-    add(&v, c->name ? c->name : "jtok");
-    add(&v, NULL);
+        append_word(&v, "--time=0"); /* it would wait for 10 s */
+    append_word(&v, c->name ? c->name : "jtok");
+    append_word(&v, NULL);
     return v.list;
 }
 
@@ -126,20 +126,20 @@ void container_wrap(const struct plan *p, const struct engine_site *site, const 
     struct argv v = {.arena = a};
     size_t skipped = 0;
     add_all(&v, (const char *const *)c->client, c->client_count);
-    add(&v, "run");
+    append_word(&v, "run");
     add_run_options(&v, p, site);
-    add_gpus(&v, p);
+    add_gpu_arguments(&v, p);
     add_mounts(&v, p, site);
     add_variables(&v, p, variables);
     add_all(&v, l->options, c->arg_count);
     if (!c->own_entrypoint && !c->entrypoint_count && l->argv[0][0] != '-' && !has_option(p, "--entrypoint")) {
-        add(&v, arena_format(a, "--entrypoint=%s", l->argv[0]));
+        append_word(&v, arena_format(a, "--entrypoint=%s", l->argv[0]));
         skipped = 1;
     }
-    add(&v, c->image_id ? c->image_id : c->image);
+    append_word(&v, c->image_id ? c->image_id : c->image);
     add_all(&v, l->argv + skipped, l->argc - skipped);
     l->argc = v.n;
-    add(&v, NULL);
+    append_word(&v, NULL);
     l->argv = v.list;
     l->remove = removal(p, a);
 }

@@ -103,7 +103,7 @@ static const struct engine_variable kept[] = {
     {"HF_HOME", "huggingface"}, {"TORCH_HOME", "torch"}, {"UV_CACHE_DIR", "uv"}, {"PIP_CACHE_DIR", "pip"}, {NULL, NULL},
 };
 
-static void keep(struct growing *v, const struct engine_variable *list)
+static void keep_model_folders(struct growing *v, const struct engine_variable *list)
 {
     const char *cache = variable_value(v, "XDG_CACHE_HOME"), *home = variable_value(v, "HOME");
     for (; list && list->name; list++) {
@@ -120,9 +120,9 @@ static void keep(struct growing *v, const struct engine_variable *list)
 static void keep_models(struct growing *v)
 {
     const struct engine *g;
-    keep(v, kept);
+    keep_model_folders(v, kept);
     for (size_t i = 0; (g = engine_row(i)); i++)
-        keep(v, g->environment.model_caches);
+        keep_model_folders(v, g->environment.model_caches);
 }
 
 /* ---- caches ---- */

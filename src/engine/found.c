@@ -14,7 +14,7 @@ enum {
 
 /* ---- values ---- */
 
-static bool says_nothing(struct span text)
+static bool tells_nothing(struct span text)
 {
     static const char *const nothing[] = {"", "None", "null", "auto"};
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
@@ -43,15 +43,15 @@ static struct span switched(struct span text, bool straight)
 }
 
 /* The value of a text as its place has it; nothing (p null) where it says nothing. */
-static struct span value_of(enum engine_take take, struct span text)
+static struct span taken_value(enum engine_take take, struct span text)
 {
     int64_t number;
     struct span digits;
     switch (take) {
     case TAKE_TEXT:
-        return says_nothing(text) ? (struct span){0} : text;
+        return tells_nothing(text) ? (struct span){0} : text;
     case TAKE_TEXT_OR_NONE:
-        return span_is(text, "None") ? span_of("none") : says_nothing(text) ? (struct span){0} : text;
+        return span_is(text, "None") ? span_of("none") : tells_nothing(text) ? (struct span){0} : text;
     case TAKE_COUNT:
         digits = leading_number(text, &number);
         return digits.p && number > 0 ? digits : (struct span){0};
@@ -100,7 +100,7 @@ const char *engine_says(const struct engine_identity *id, enum engine_property p
 }
 
 /* How a place is called: "/server_info, tp_size". */
-static const char *name_of(const struct engine_place *place, const char *asked, struct arena *a)
+static const char *place_name(const struct engine_place *place, const char *asked, struct arena *a)
 {
     switch (place->source) {
     case SOURCE_ANSWER:
@@ -117,13 +117,13 @@ static const char *name_of(const struct engine_place *place, const char *asked, 
 
 void place_found(struct engine_identity *id, const struct engine_place *place, struct span text, const char *asked)
 {
-    struct span value = value_of(place->take, text);
+    struct span value = taken_value(place->take, text);
     const struct engine_finding *known = &id->found[place->property];
     if (!value.p || (place->spare && known->value))
         return;
     bool same_place = known->value && known->trust == (int)place->source && span_is(value, known->value);
     if (!same_place) /* an output may say a thing by the thousand */
-        property_found(id, place->property, place->source, value, name_of(place, asked, id->arena));
+        property_found(id, place->property, place->source, value, place_name(place, asked, id->arena));
 }
 
 /* ---- answers ---- */
@@ -157,7 +157,7 @@ struct answer_reader {
 };
 
 /* Nothing (p null) of a null. */
-static struct span scalar_text(const struct json *j, struct arena *a)
+static struct span scalar_of(const struct json *j, struct arena *a)
 {
     if (j->kind == JSON_TRUE || j->kind == JSON_FALSE)
         return span_of(j->kind == JSON_TRUE ? "true" : "false");
@@ -172,7 +172,7 @@ static void take_scalar(struct answer_reader *r, const struct json *j, const str
     for (const struct engine_place *p = r->engine->places; !at->overlong && p && p->where; p++) {
         if (p->source != SOURCE_ANSWER || strcmp(p->where, r->path) != 0 || !span_is(name, p->name))
             continue;
-        struct span text = scalar_text(j, r->id->arena);
+        struct span text = scalar_of(j, r->id->arena);
         r->any = true;
         if (text.p && p->until)
             text = json_member(text, span_of(p->until));
@@ -189,7 +189,7 @@ static bool is_object(struct span body)
 }
 
 /* Goes through a whole document. False: it is no JSON object, and nothing of it was taken. O(bytes). */
-static bool read_document(struct answer_reader *r, struct span body)
+static bool read_answer(struct answer_reader *r, struct span body)
 {
     struct json j;
     struct json_place at = {.n = 0};
@@ -240,7 +240,7 @@ bool engine_read_answer(const struct plan *p, struct engine_identity *id, size_t
     struct answer_reader r = {.id = id, .engine = engine_found(p, id), .path = q->path, .asked = asked};
     if (status != 200)
         return true;
-    bool whole = read_document(&r, body);
+    bool whole = read_answer(&r, body);
     bool own = !engine_of(p)->any_server;
     if (!own || (whole && (r.any || !q->sure)))
         return true;
@@ -307,7 +307,7 @@ void places_read_line(struct engine_identity *id, const struct engine *g, struct
 /* ---- command ---- */
 
 /* The value of the last such option, or null. */
-static const char *option_value(const struct command_words *w, size_t first, const struct engine_place *at)
+static const char *value_in_words(const struct command_words *w, size_t first, const struct engine_place *at)
 {
     bool flag = at->take == TAKE_ON || at->take == TAKE_OFF;
     const char *value = NULL;
@@ -332,11 +332,11 @@ const char *place_in_command(const struct plan *p, const struct engine *g, enum 
     for (const struct engine_place *at = g->places; at && at->where; at++) {
         if (at->source != SOURCE_COMMAND || at->property != property)
             continue;
-        const char *said = option_value(&w, first, at);
+        const char *said = value_in_words(&w, first, at);
         struct span text = said ? span_of(said) : (struct span){0};
         if (said && at->until)
             text = json_member(text, span_of(at->until));
-        struct span value = text.p ? value_of(at->take, text) : text;
+        struct span value = text.p ? taken_value(at->take, text) : text;
         if (value.p && value.n)
             return arena_copy(a, value.p, value.n);
     }

@@ -118,7 +118,7 @@ struct models {
 enum { MODELS_LISTED = 16 };
 
 /* A LoRA adapter is an entry of its own; the one that requests name counts. */
-static void take_entry(const struct plan *p, struct engine_identity *id, const struct model_entry *m,
+static void take_model(const struct plan *p, struct engine_identity *id, const struct model_entry *m,
                        struct models *all)
 {
     if (!m->id)
@@ -140,7 +140,7 @@ static bool read_entries(const struct plan *p, struct json *j, struct engine_ide
         struct model_entry m;
         if (!read_model_entry(j, id->arena, &m))
             return false;
-        take_entry(p, id, &m, all);
+        take_model(p, id, &m, all);
     }
     return k == JSON_ARRAY_END;
 }

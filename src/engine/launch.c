@@ -10,7 +10,7 @@ struct place {
     int64_t port;
 };
 
-static struct place outside(const struct plan *p)
+static struct place public_place(const struct plan *p)
 {
     return (struct place){p->engine.host, p->engine.port};
 }
@@ -19,11 +19,11 @@ static struct place outside(const struct plan *p)
 static struct place inside(const struct plan *p)
 {
     bool published = container_is_used(p) && p->engine.container.port != ABSENT_I64;
-    return published ? (struct place){"0.0.0.0", p->engine.container.port} : outside(p);
+    return published ? (struct place){"0.0.0.0", p->engine.container.port} : public_place(p);
 }
 
-static bool fill(const struct plan *p, struct place place, const char *text, const char *where, struct arena *a,
-                 const char **ret_text, struct err *e)
+static bool fill_words(const struct plan *p, struct place place, const char *text, const char *where, struct arena *a,
+                       const char **ret_text, struct err *e)
 {
     const char *port = arena_format(a, "%lld", (long long)place.port);
     const char *const names[][2] = {{"{port}", port},
@@ -58,7 +58,7 @@ static bool fill(const struct plan *p, struct place place, const char *text, con
 bool fill_placeholders(const struct plan *p, const char *text, const char *where, struct arena *a,
                        const char **ret_text, struct err *e)
 {
-    return fill(p, inside(p), text, where, a, ret_text, e);
+    return fill_words(p, inside(p), text, where, a, ret_text, e);
 }
 
 static size_t add_argument(const struct engine *g, enum argument sets, const char *value, const char **argv)
@@ -125,7 +125,7 @@ static bool make_options(const struct plan *p, struct arena *a, struct engine_la
     const struct plan_container *c = &p->engine.container;
     l->options = arena_array(a, c->arg_count + 1, sizeof *l->options);
     for (size_t i = 0; i < c->arg_count; i++)
-        if (!fill(p, outside(p), c->args[i], "An option of the container", a, &l->options[i], e))
+        if (!fill_words(p, public_place(p), c->args[i], "An option of the container", a, &l->options[i], e))
             return false;
     return true;
 }

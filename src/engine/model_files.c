@@ -18,7 +18,7 @@ struct config_reader {
 enum where { TOP, TEXT_PART, QUANTIZATION };
 
 /* An object whose `{` was just read. False on a fault. */
-static bool read_object(struct config_reader *r, enum where at)
+static bool read_config_object(struct config_reader *r, enum where at)
 {
     while (json_next(&r->j) == JSON_KEY) {
         bool dtype = json_is(&r->j, "torch_dtype") || json_is(&r->j, "dtype");
@@ -42,7 +42,7 @@ static bool read_object(struct config_reader *r, enum where at)
         else if (k == JSON_NUMBER && bits)
             json_i64(&r->j, &r->bits);
         else if (k == JSON_OBJECT && (part || quantization)) {
-            if (!read_object(r, part ? TEXT_PART : QUANTIZATION))
+            if (!read_config_object(r, part ? TEXT_PART : QUANTIZATION))
                 return false;
         } else if ((k == JSON_OBJECT || k == JSON_ARRAY) && json_skip(&r->j) == JSON_ERROR)
             return false;
@@ -58,7 +58,7 @@ void model_config_read(struct span json, struct arena *a, struct model_config *r
     struct config_reader r = {.arena = a, .bits = ABSENT_I64, .positions = ABSENT_I64, .text_positions = ABSENT_I64};
     *ret = (struct model_config){.bits = ABSENT_I64, .positions = ABSENT_I64};
     json_init(&r.j, json);
-    if (json_next(&r.j) != JSON_OBJECT || !read_object(&r, TOP))
+    if (json_next(&r.j) != JSON_OBJECT || !read_config_object(&r, TOP))
         return;
     /* ModelOpt's method is the same for each of its formats. */
     if (r.algorithm && (!r.method || strcmp(r.method, "modelopt") == 0))
@@ -85,7 +85,7 @@ int64_t model_header_bytes(const unsigned char first[8], int64_t file_bytes)
 /* What one tensor's elements hold. */
 enum content { ONE_EACH, PACKED, NO_PARAMETERS, UNKNOWN };
 
-static bool ends_in(struct span name, const char *ending)
+static bool has_ending(struct span name, const char *ending)
 {
     size_t n = strlen(ending);
     return name.n >= n && memcmp(name.p + name.n - n, ending, n) == 0;
@@ -104,10 +104,10 @@ static enum content content_of(struct span name, struct span dtype, const struct
         return ONE_EACH;
     }
     for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
-        if (ends_in(name, aside[i]))
+        if (has_ending(name, aside[i]))
             return NO_PARAMETERS;
     bool packs = strcmp(c->method, "gptq") == 0 || strcmp(c->method, "awq") == 0;
-    if (packs && ends_in(name, "qweight") && span_is(dtype, "I32"))
+    if (packs && has_ending(name, "qweight") && span_is(dtype, "I32"))
         return c->bits >= 1 && c->bits <= 32 && 32 % c->bits == 0 ? PACKED : UNKNOWN;
     /* Whole bytes and floats hold one parameter each; anything else is packed in a way that is not known here. */
     bool whole = span_starts(dtype, "F") || span_starts(dtype, "BF");
@@ -228,7 +228,7 @@ static void add_special(struct model_vocabulary *v, int64_t id)
 static bool names_special(const struct json *j)
 {
     return j->kind == JSON_KEY &&
-           (ends_in(j->raw, "_token_id") || ends_in(j->raw, "_token_ids") || ends_in(j->raw, "_token_index"));
+           (has_ending(j->raw, "_token_id") || has_ending(j->raw, "_token_ids") || has_ending(j->raw, "_token_index"));
 }
 
 /* "added_tokens_decoder": {"128000": {...}, ...}; its `{` was just read. */

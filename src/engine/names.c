@@ -59,7 +59,7 @@ const char *precision_name(const char *text)
 }
 
 /* Where `part` stands last in a path, or null. */
-static const char *last_of(const char *path, const char *part)
+static const char *last_part(const char *path, const char *part)
 {
     const char *last = NULL;
     for (const char *at = path; at && (at = strstr(at, part)); at++)
@@ -70,7 +70,7 @@ static const char *last_of(const char *path, const char *part)
 const char *snapshot_revision(const char *path, struct arena *a)
 {
     must(a);
-    const char *at = last_of(path, "/snapshots/");
+    const char *at = last_part(path, "/snapshots/");
     if (!at)
         return NULL;
     at += strlen("/snapshots/");
@@ -81,7 +81,7 @@ const char *snapshot_revision(const char *path, struct arena *a)
 const char *hub_model_id(const char *path, struct arena *a)
 {
     must(a);
-    const char *at = last_of(path, "/models--");
+    const char *at = last_part(path, "/models--");
     const char *end = at ? strchr(at + 1, '/') : NULL;
     if (!end)
         return NULL;

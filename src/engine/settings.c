@@ -104,7 +104,7 @@ static struct setting_said row_said(const struct plan *p, const struct engine_se
 }
 
 /* The first row of a setting, by which it is launched; null: the engine has none. */
-static const struct engine_setting *row_of(const struct engine *g, enum plan_setting setting)
+static const struct engine_setting *setting_row(const struct engine *g, enum plan_setting setting)
 {
     for (const struct engine_setting *s = g->settings; s && s->setting != SETTING_COUNT; s++)
         if (s->setting == setting)
@@ -137,13 +137,13 @@ struct making {
     bool in_shell;
 };
 
-static void add_word(struct making *m, const char *word)
+static void add_command_word(struct making *m, const char *word)
 {
     must(word && m->n < m->plan->engine.command_count + WORDS_ADDED);
     m->words[m->n++] = word;
 }
 
-static void add_note(struct making *m, const char *text)
+static void add_remark(struct making *m, const char *text)
 {
     must(m->note_count < SETTING_COUNT);
     m->notes[m->note_count++] = text;
@@ -188,7 +188,7 @@ static int64_t wanted_number(const struct making *m, enum plan_setting setting, 
 }
 
 /* The value that this engine's option gets for a wanted one; null: it can't have it. */
-static const char *option_value(const struct making *m, const struct engine_setting *s, const char *wanted)
+static const char *wanted_option(const struct making *m, const struct engine_setting *s, const char *wanted)
 {
     int64_t value = wanted_number(m, s->setting, 0);
     if (s->form == FORM_EXPERTS)
@@ -209,18 +209,18 @@ static void add_setting(struct making *m, const struct engine_setting *s, const 
     if (s->form == FORM_EXPERTS && strcmp(value, "1") == 0)
         word = NULL;
     if (word)
-        add_word(m, word);
+        add_command_word(m, word);
     if (word && s->form != FORM_SWITCH && s->form != FORM_EXPERTS)
-        add_word(m, value);
+        add_command_word(m, value);
     if (s->form == FORM_BOTH) {
-        add_word(m, s->off);
-        add_word(m, value);
+        add_command_word(m, s->off);
+        add_command_word(m, value);
     }
 }
 
 static const char *why_unmapped(const struct making *m, enum plan_setting setting)
 {
-    const struct engine_setting *s = row_of(m->engine, setting);
+    const struct engine_setting *s = setting_row(m->engine, setting);
     if (s && s->form == FORM_EXPERTS)
         return "its experts lie on all GPUs of tensor and data parallel, or on one";
     if (s && s->form == FORM_SLOTS)
@@ -234,18 +234,18 @@ static bool take_setting(struct making *m, enum plan_setting setting, struct err
     const char *wanted = m->wanted[setting], *name = plan_setting_names[setting];
     struct setting_said said = command_says(m->plan, setting, m->arena);
     if (said.value && !same_value(said.value, wanted))
-        add_note(m, arena_format(
-                        m->arena,
-                        "The plan's engine.settings.%s is %s, but the engine's command says %s (%s), and the command "
-                        "counts.",
-                        name, wanted, said.value, said.option));
+        add_remark(m, arena_format(
+                          m->arena,
+                          "The plan's engine.settings.%s is %s, but the engine's command says %s (%s), and the command "
+                          "counts.",
+                          name, wanted, said.value, said.option));
     if (said.value)
         return true;
-    const struct engine_setting *s = row_of(m->engine, setting);
-    const char *value = s ? option_value(m, s, wanted) : NULL;
+    const struct engine_setting *s = setting_row(m->engine, setting);
+    const char *value = s ? wanted_option(m, s, wanted) : NULL;
     if (!value)
-        add_note(m, arena_format(m->arena, "The plan's engine.settings.%s (%s) can't be had from %s: %s.", name, wanted,
-                                 m->engine->name, why_unmapped(m, setting)));
+        add_remark(m, arena_format(m->arena, "The plan's engine.settings.%s (%s) can't be had from %s: %s.", name,
+                                   wanted, m->engine->name, why_unmapped(m, setting)));
     else if (m->in_shell)
         return err_set(e, ERR_PLAN,
                        "The plan's engine.settings.%s can't be added to a command that a shell reads as one text. "
@@ -283,11 +283,11 @@ static void add_model(struct making *m)
     bool behind_word = m->engine->model_word && m->n && strcmp(m->words[m->n - 1], m->engine->model_word) == 0;
     bool repository = !model->snapshot && engine_option_name(m->engine, ARGUMENT_REPOSITORY);
     if (!behind_word)
-        add_word(m, engine_option_name(m->engine, repository ? ARGUMENT_REPOSITORY : ARGUMENT_MODEL));
-    add_word(m, name);
+        add_command_word(m, engine_option_name(m->engine, repository ? ARGUMENT_REPOSITORY : ARGUMENT_MODEL));
+    add_command_word(m, name);
     if (!model->snapshot && model->revision && engine_option_name(m->engine, ARGUMENT_REVISION)) {
-        add_word(m, engine_option_name(m->engine, ARGUMENT_REVISION));
-        add_word(m, model->revision);
+        add_command_word(m, engine_option_name(m->engine, ARGUMENT_REVISION));
+        add_command_word(m, model->revision);
     }
 }
 
@@ -320,10 +320,10 @@ static bool begin_command(struct making *m, struct err *e)
                        "serve MODEL`, or set engine.command. jtok makes one where it knows the engine (--engine or "
                        "engine.kind: vllm, sglang or llamacpp) and the model (model.id or model.snapshot).");
     for (; *word && !p->engine.container.own_entrypoint; word++)
-        add_word(m, *word);
+        add_command_word(m, *word);
     add_model(m);
     if (m->engine->metrics_option)
-        add_word(m, m->engine->metrics_option);
+        add_command_word(m, m->engine->metrics_option);
     return true;
 }
 
@@ -369,7 +369,7 @@ static const char *with_sense(const char *value, const struct engine_setting *s,
 static const char *text_in_force(const struct plan *p, enum plan_setting setting, struct arena *a)
 {
     const struct engine *g = engine_of(p);
-    const struct engine_setting *s = row_of(g, setting);
+    const struct engine_setting *s = setting_row(g, setting);
     struct setting_said said = command_says(p, setting, a);
     const char *wanted = plan_setting_text(p, setting, a), *version = p->engine.version;
     bool other = version && g->settings_version && !version_same(g->settings_version, version);

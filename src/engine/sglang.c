@@ -117,7 +117,7 @@ static void recognise(struct engine_identity *id, struct span line)
     count_own_requests(id, line);
 }
 
-static void read_log(struct engine_identity *id, struct span line)
+static void read_sglang_log(struct engine_identity *id, struct span line)
 {
     struct span arguments = span_behind(line, ARGUMENTS);
     if (arguments.p)
@@ -271,7 +271,7 @@ const struct engine engine_sglang = {
     .metrics.names = metrics,
     .metrics.hints = metrics_hints,
     .metrics.counts_at_end = true, /* the count stood 61 % low over 41 s of a recorded burst */
-    .output.read_log = read_log,
+    .output.read_log = read_sglang_log,
     .output.recognise = recognise,
     .output.progress = progress,
     .output.milestones = milestones,

@@ -5,12 +5,12 @@
 
 /* ---- the template ---- */
 
-static bool is_word(char c)
+static bool is_variable_byte(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-static void take_name(struct engine_template *t, struct span name)
+static void take_variable(struct engine_template *t, struct span name)
 {
     t->enable_thinking = t->enable_thinking || span_is(name, "enable_thinking");
     t->thinking = t->thinking || span_is(name, "thinking");
@@ -26,11 +26,11 @@ static const char *read_code(struct engine_template *t, const char *at, const ch
             for (at++; at < end && *at != *from; at++)
                 at += *at == '\\' && at + 1 < end;
             at += at < end;
-        } else if (is_word(*at)) {
-            while (at < end && is_word(*at))
+        } else if (is_variable_byte(*at)) {
+            while (at < end && is_variable_byte(*at))
                 at++;
             if (from[-1] != '.')
-                take_name(t, (struct span){from, (size_t)(at - from)});
+                take_variable(t, (struct span){from, (size_t)(at - from)});
         } else {
             at++;
         }

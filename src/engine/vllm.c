@@ -94,7 +94,7 @@ static void take_number(struct span line, const char *phrase, double *field)
         number(at, field);
 }
 
-static void read_log(struct engine_identity *id, struct span line)
+static void read_vllm_log(struct engine_identity *id, struct span line)
 {
     if (line.n > LONGEST_NEWS)
         return;
@@ -222,7 +222,7 @@ const struct engine engine_vllm = {
     .places = places,
     .root_is_model = true,
     .metrics.names = metrics,
-    .output.read_log = read_log,
+    .output.read_log = read_vllm_log,
     .output.progress = progress,
     .output.milestones = milestones,
     .good_exits = good_exits,

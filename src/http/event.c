@@ -287,7 +287,7 @@ bool event_read(struct span text, struct event_said *ret_said)
 
 /* ---- an error's words ---- */
 
-static void take_text(const struct json *j, struct buf *b)
+static void add_text(const struct json *j, struct buf *b)
 {
     if (j->kind == JSON_STRING) {
         buf_clear(b);
@@ -304,8 +304,8 @@ void event_error_text(struct span text, struct buf *b)
     for_members(&j, key)
     {
         if (key_is(&key, "error"))
-            for_members(&j, inner) if (key_is(&inner, "message")) take_text(&j, b);
+            for_members(&j, inner) if (key_is(&inner, "message")) add_text(&j, b);
         if (key_is(&key, "error") || key_is(&key, "message") || key_is(&key, "detail"))
-            take_text(&j, b);
+            add_text(&j, b);
     }
 }

@@ -6,7 +6,7 @@
 
 enum hole_kind { HOLE_STRING, HOLE_FINGERPRINT, HOLE_VISIBLE, HOLE_REASONING, HOLE_NUMBER, HOLE_COUNT, HOLE_PROMPT };
 
-static bool is_number(enum hole_kind kind)
+static bool holds_number(enum hole_kind kind)
 {
     return kind >= HOLE_NUMBER;
 }
@@ -45,7 +45,7 @@ static const char *read_number_hole(const char *p, const char *end, int64_t *ret
 
 /* Whatever stands behind a hole must be the shape's own next byte, which no number or string contains there: so a hole
  * can't be left too early. *said is spoilt on failure. */
-static bool fill(const struct event_shape *s, struct span text, struct event_said *said)
+static bool fill_holes(const struct event_shape *s, struct span text, struct event_said *said)
 {
     assert(s->holes <= SHAPE_HOLES && s->n <= SHAPE_BYTES);
     const char *p = text.p, *end = text.p + text.n;
@@ -61,7 +61,7 @@ static bool fill(const struct event_shape *s, struct span text, struct event_sai
         uint64_t bytes = 0;
         int64_t value = 0;
         enum hole_kind kind = s->hole[i].kind;
-        p = is_number(kind) ? read_number_hole(from, end, &value) : read_string_hole(from, end, &bytes);
+        p = holds_number(kind) ? read_number_hole(from, end, &value) : read_string_hole(from, end, &bytes);
         if (!p)
             return false;
         if (kind == HOLE_VISIBLE)
@@ -135,7 +135,7 @@ static bool add_hole(struct learner *l, enum hole_kind kind)
 {
     struct event_shape *s = l->shape;
     struct event_choices *c = &s->said.choices;
-    if (is_number(kind) ? !is_plain_number(&l->j) : l->j.kind != JSON_STRING)
+    if (holds_number(kind) ? !is_plain_number(&l->j) : l->j.kind != JSON_STRING)
         return true;
     if (s->holes == SHAPE_HOLES || !add_literal(l, l->j.raw.p))
         return false;
@@ -234,7 +234,7 @@ bool event_shapes_read(struct event_shapes *s, struct span text, struct event_sa
     assert(s->count <= SHAPES);
     for (unsigned i = 0; i < s->count; i++) {
         unsigned k = (s->latest + i) % s->count;
-        if (fill(&s->shape[k], text, ret_said)) {
+        if (fill_holes(&s->shape[k], text, ret_said)) {
             s->latest = k;
             s->misses = 0;
             return true;

@@ -50,7 +50,7 @@ void http_get_cancel(struct http_get *g)
 }
 
 /* The outcome is known. It is delivered by a timer: the connection may still be at work on this g, which ends then. */
-static void finish(struct http_get *g, enum http_get_outcome outcome)
+static void end_get(struct http_get *g, enum http_get_outcome outcome)
 {
     must(!g->finished);
     g->finished = true;
@@ -76,7 +76,7 @@ __attribute__((format(printf, 3, 4))) static void finish_with(struct http_get *g
     va_start(args, format);
     vsnprintf(g->detail, sizeof g->detail, format, args);
     va_end(args);
-    finish(g, outcome);
+    end_get(g, outcome);
 }
 
 static const char *where(const struct http_get *g)
@@ -104,7 +104,7 @@ static bool get_received(struct conn *k, const struct conn_read *r)
             finish_with(g, HTTP_GET_FAILED, "The answer of http://%s%s is not valid HTTP/1.1: %s.", where(g), g->path,
                         g->http.fault);
         else if (event == HTTP1_DONE)
-            finish(g, HTTP_GET_ANSWERED);
+            end_get(g, HTTP_GET_ANSWERED);
         if (g->finished)
             return false;
     }
@@ -118,7 +118,7 @@ static void get_ended(struct conn *k, int number, int64_t now_ns)
         finish_with(g, HTTP_GET_FAILED, "The connection to http://%s%s broke: %s.", where(g), g->path,
                     strerror(number));
     else if (http1_eof(&g->http) == HTTP1_DONE)
-        finish(g, HTTP_GET_ANSWERED);
+        end_get(g, HTTP_GET_ANSWERED);
     else
         finish_with(g, HTTP_GET_FAILED,
                     "The server at %s closed the connection before its answer to GET %s was complete.", where(g),
@@ -138,7 +138,7 @@ static void get_failed(struct conn *k, int number)
         return;
     }
     conn_explain(&g->addresses[g->address_at], number, g->detail, sizeof g->detail);
-    finish(g, g->any_refused ? HTTP_GET_REFUSED : HTTP_GET_FAILED);
+    end_get(g, g->any_refused ? HTTP_GET_REFUSED : HTTP_GET_FAILED);
 }
 
 static void put_request(struct http_get *g)

@@ -26,7 +26,7 @@ void http1_done(struct http1 *h)
     drop_line(h);
 }
 
-static enum http1_event failed(struct http1 *h, const char *fault)
+static enum http1_event http1_failed(struct http1 *h, const char *fault)
 {
     assert(fault);
     h->state = H1_FAILED;
@@ -34,10 +34,10 @@ static enum http1_event failed(struct http1 *h, const char *fault)
     return HTTP1_ERROR;
 }
 
-static enum http1_event too_large(struct http1 *h, const char *fault)
+static enum http1_event fail_too_large(struct http1 *h, const char *fault)
 {
     h->too_large = true;
-    return failed(h, fault);
+    return http1_failed(h, fault);
 }
 
 static const char http2_preface[] = "PRI * HTTP/2";
@@ -66,17 +66,17 @@ static bool parse_status(struct http1 *h, struct span line)
 {
     assert(!h->seen.status);
     if (!span_starts(line, "HTTP/1.") || line.n < 9 || !num_is_digit(line.p[7]) || line.p[8] != ' ') {
-        failed(h, "it does not begin with an HTTP/1 status line");
+        http1_failed(h, "it does not begin with an HTTP/1 status line");
         return false;
     }
     struct span rest = {line.p + 9, line.n - 9};
     if (rest.n < 3 || !num_is_digit(rest.p[0]) || !num_is_digit(rest.p[1]) || !num_is_digit(rest.p[2]) ||
         (rest.n > 3 && rest.p[3] != ' ')) {
-        failed(h, "a status that is not three digits");
+        http1_failed(h, "a status that is not three digits");
         return false;
     }
     if (rest.p[0] == '0') { /* 0 would mean "no answer" to who asked */
-        failed(h, "a status below 100");
+        http1_failed(h, "a status below 100");
         return false;
     }
     h->status = (rest.p[0] - '0') * 100 + (rest.p[1] - '0') * 10 + (rest.p[2] - '0');
@@ -188,7 +188,7 @@ static const char *parse_field(struct http1 *h, struct span line)
 static enum http1_event skip_interim(struct http1 *h)
 {
     if (h->interim == INTERIM_MAX)
-        return too_large(h, "more than 100 interim responses");
+        return fail_too_large(h, "more than 100 interim responses");
     *h =
         (struct http1){.length = -1, .interim = h->interim + 1, .line = {.p = h->line.p, .capacity = h->line.capacity}};
     return HTTP1_MORE;
@@ -198,7 +198,7 @@ static enum http1_event end_head(struct http1 *h)
 {
     assert(h->seen.status);
     if (h->seen.length && h->seen.encoding)
-        return failed(h, "both Transfer-Encoding and Content-Length");
+        return http1_failed(h, "both Transfer-Encoding and Content-Length");
     if (h->status / 100 == 1 && h->status != 101)
         return skip_interim(h);
     h->close |= h->seen.old_version && !h->seen.keep_alive;
@@ -238,7 +238,7 @@ static enum http1_event end_line(struct http1 *h)
     if (h->line.n && h->line.p[h->line.n - 1] == '\r')
         h->line.n--;
     if (h->line.n > LINE_MAX_BYTES)
-        return too_large(h, "a header line over 8 KiB");
+        return fail_too_large(h, "a header line over 8 KiB");
     h->state = H1_LINE_START;
     if (h->seen.status)
         return h->line.n ? HTTP1_MORE : end_head(h); /* a header line waits: the next one may continue it */
@@ -258,7 +258,7 @@ static bool begin_line(struct http1 *h, char first)
     else if (!continues && h->line.n)
         fault = parse_field(h, (struct span){h->line.p, h->line.n});
     if (fault) {
-        failed(h, fault);
+        http1_failed(h, fault);
         return false;
     }
     if (!continues)
@@ -293,14 +293,14 @@ static enum http1_event feed_head(struct http1 *h, struct span *input)
         return HTTP1_ERROR;
     const char *fault = check_first_bytes(h, *input);
     if (fault)
-        return failed(h, fault);
+        return http1_failed(h, fault);
     const char *lf = memchr(input->p, '\n', input->n);
     size_t n = lf ? (size_t)(lf - input->p) : input->n;
     size_t used = n + (lf != NULL);
     if (n > LINE_MAX_BYTES + 1 - h->line.n) /* 1 for its CR */
-        return too_large(h, "a header line over 8 KiB");
+        return fail_too_large(h, "a header line over 8 KiB");
     if (used > HEAD_MAX_BYTES - h->head_bytes)
-        return too_large(h, "a head over 64 KiB");
+        return fail_too_large(h, "a head over 64 KiB");
     append_line(h, input->p, n);
     h->head_bytes += (uint32_t)used;
     input->p += used;
@@ -334,25 +334,25 @@ static enum http1_event size_byte(struct http1 *h, char c)
     int digit = h->state <= H1_CHUNK_SIZE ? scan_hex(c) : -1;
     if (h->state == H1_CHUNK_START) {
         if (digit < 0)
-            return failed(h, "a chunk without a size");
+            return http1_failed(h, "a chunk without a size");
         h->remaining = 0;
         h->line_bytes = 0;
         h->state = H1_CHUNK_SIZE;
     }
     if (h->state == H1_CHUNK_LINE_LF) {
         if (c != '\n')
-            return failed(h, "a chunk size line with a bare CR");
+            return http1_failed(h, "a chunk size line with a bare CR");
         h->state = h->remaining ? H1_CHUNK_DATA : H1_TRAILER_START;
         h->line_bytes = 0;
         return HTTP1_MORE;
     }
     if (c == '\n')
-        return failed(h, "a bare LF in chunk framing");
+        return http1_failed(h, "a bare LF in chunk framing");
     if (++h->line_bytes > LINE_MAX_BYTES + 1)
-        return too_large(h, "a chunk size line over 8 KiB");
+        return fail_too_large(h, "a chunk size line over 8 KiB");
     if (digit >= 0) {
         if (h->remaining > (INT64_MAX >> 4))
-            return failed(h, "a chunk size over 2^63-1");
+            return http1_failed(h, "a chunk size over 2^63-1");
         h->remaining = h->remaining << 4 | digit;
     } else if (c == '\r') {
         h->state = H1_CHUNK_LINE_LF;
@@ -363,7 +363,7 @@ static enum http1_event size_byte(struct http1 *h, char c)
     } else if (c == ' ' || c == '\t') {
         h->state = H1_CHUNK_SPACE;
     } else {
-        return failed(h, "a chunk size that is not a hexadecimal number");
+        return http1_failed(h, "a chunk size that is not a hexadecimal number");
     }
     return HTTP1_MORE;
 }
@@ -373,7 +373,7 @@ static enum http1_event trailer_byte(struct http1 *h, char c)
 {
     assert(h->state >= H1_TRAILER_START && h->state <= H1_TRAILER_END_LF);
     if (++h->head_bytes > HEAD_MAX_BYTES)
-        return too_large(h, "trailers over 64 KiB");
+        return fail_too_large(h, "trailers over 64 KiB");
     bool after_cr = h->state == H1_TRAILER_CR || h->state == H1_TRAILER_END_LF;
     if (c == '\n' && after_cr) {
         h->state = h->state == H1_TRAILER_CR ? H1_TRAILER_START : H1_DONE;
@@ -381,11 +381,11 @@ static enum http1_event trailer_byte(struct http1 *h, char c)
         return HTTP1_MORE;
     }
     if (c == '\n')
-        return failed(h, "a bare LF in chunk framing");
+        return http1_failed(h, "a bare LF in chunk framing");
     if (++h->line_bytes > LINE_MAX_BYTES + 1)
-        return too_large(h, "a trailer over 8 KiB");
+        return fail_too_large(h, "a trailer over 8 KiB");
     if (h->state == H1_TRAILER_END_LF)
-        return failed(h, "a bare CR in chunk framing");
+        return http1_failed(h, "a bare CR in chunk framing");
     if (c == '\r')
         h->state = h->state == H1_TRAILER_START ? H1_TRAILER_END_LF : H1_TRAILER_CR;
     else
@@ -403,7 +403,7 @@ static enum http1_event framing_byte(struct http1 *h, struct span *input)
     if (h->state >= H1_TRAILER_START)
         return trailer_byte(h, c);
     if (c != (h->state == H1_CHUNK_DATA_CR ? '\r' : '\n'))
-        return failed(h, "a chunk that is longer than its size");
+        return http1_failed(h, "a chunk that is longer than its size");
     h->state = h->state == H1_CHUNK_DATA_CR ? H1_CHUNK_DATA_LF : H1_CHUNK_START;
     return HTTP1_MORE;
 }
@@ -479,7 +479,7 @@ enum http1_event http1_feed(struct http1 *h, struct span *input)
         if (h->state == H1_FAILED)
             return HTTP1_ERROR;
         if (h->state == H1_BODY_CODED)
-            return failed(h, "a compressed body, though none was asked for");
+            return http1_failed(h, "a compressed body, though none was asked for");
         if (input->n == 0)
             return HTTP1_MORE;
         enum http1_event event = step(h, input);
@@ -496,5 +496,5 @@ enum http1_event http1_eof(struct http1 *h)
         return HTTP1_DONE;
     if (h->state == H1_FAILED)
         return HTTP1_ERROR;
-    return failed(h, h->state == H1_BODY_CODED ? "a compressed body, though none was asked for" : "truncated");
+    return http1_failed(h, h->state == H1_BODY_CODED ? "a compressed body, though none was asked for" : "truncated");
 }

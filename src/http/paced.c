@@ -196,7 +196,7 @@ static void on_stop(struct timer *t)
 /* ---- drawing ---- */
 
 /* The next request, into the slot. False: there is none. */
-static bool draw(struct client *c, struct pace_slot *s, int64_t *ret_offset_ns)
+static bool draw_request(struct client *c, struct pace_slot *s, int64_t *ret_offset_ns)
 {
     struct pacing *p = c->pacing;
     s->request = (struct client_request){.max_tokens = ABSENT_I64};
@@ -253,12 +253,12 @@ static void open_spare(struct client *c)
 }
 
 /* The next one of an open loop is drawn as its forerunner's connection is opened, so that its time is known. */
-static void draw_next(struct client *c)
+static void draw_ahead(struct client *c)
 {
     struct pacing *p = c->pacing;
     struct pace_slot *s = slot_take(c);
     int64_t offset = 0;
-    bool drawn = draw(c, s, &offset);
+    bool drawn = draw_request(c, s, &offset);
     if (!drawn || offset >= p->pace.for_ns) {
         slot_free(p, s);
         exhaust(c, drawn);
@@ -286,7 +286,7 @@ static void open_next(struct client *c)
     if (now >= s->intended_ns - p->pace.ahead_ns && p->pending < (size_t)c->o.wave) {
         p->drawn = NULL;
         enqueue(c, s);
-        draw_next(c);
+        draw_ahead(c);
         s = p->drawn;
     }
     if (!s)
@@ -341,7 +341,7 @@ bool paced_on_spare_lost(struct exchange *x, bool refused)
     p->refused += refused;
     bool waited = refused && !p->exhausted && clock_now_ns() >= p->start_ns && p->engaged < (size_t)p->pace.in_flight;
     int64_t none;
-    bool bound = waited && draw(c, s, &none);
+    bool bound = waited && draw_request(c, s, &none);
     if (bound) {
         engage(c, s);
     } else {
@@ -385,7 +385,7 @@ static void send_into_room(struct client *c)
         exhaust(c, true);
     struct pace_slot *s;
     while (!p->exhausted && p->engaged < (size_t)p->pace.in_flight && (s = queue_first(p))) {
-        if (!draw(c, s, &none)) {
+        if (!draw_request(c, s, &none)) {
             exhaust(c, false);
             return;
         }
@@ -493,7 +493,7 @@ void client_begin(struct client *c, int64_t start_ns)
         loop_timer_set(c->loop, &p->stop, p->start_ns + p->pace.for_ns);
     loop_timer_set(c->loop, &p->send, p->start_ns);
     if (!is_closed_loop(p))
-        draw_next(c);
+        draw_ahead(c);
     if (!p->exhausted)
         loop_timer_set(c->loop, &p->open, time_later(p->start_ns - client_lead_ns(&p->pace), clock_now_ns()));
 }

@@ -55,7 +55,7 @@ static const char *line_end(const char *p, const char *end)
     return p;
 }
 
-static bool fits(struct sse *s, size_t more)
+static bool has_room(struct sse *s, size_t more)
 {
     size_t n = s->data.n + (s->line_open ? s->held.n : 0);
     s->too_large = n > s->event_max || more > s->event_max - n;
@@ -63,7 +63,7 @@ static bool fits(struct sse *s, size_t more)
 }
 
 /* The input ends inside an event: what points into it is copied, the piece of a line that is left is held. */
-static void keep(struct sse *s, struct span *input)
+static void keep_rest(struct sse *s, struct span *input)
 {
     if (s->in_place) {
         buf_add(&s->joined, s->data.p, s->data.n);
@@ -86,12 +86,12 @@ static struct span without_bom(struct sse *s, struct span line)
 }
 
 /* Takes the next line off the input, joined with what was held of it; false where it is not complete. */
-static bool take_line(struct sse *s, struct span *input, struct span *ret_line)
+static bool next_line(struct sse *s, struct span *input, struct span *ret_line)
 {
     assert(input->n > 0);
     const char *end = input->p + input->n, *stop = line_end(input->p, end);
     struct span line = {input->p, (size_t)(stop - input->p)};
-    if (!fits(s, line.n))
+    if (!has_room(s, line.n))
         return false;
     if (stop == end)
         return false;
@@ -183,7 +183,7 @@ enum sse_event_kind sse_feed(struct sse *s, struct span *input)
     }
     while (input->n && !s->too_large) {
         struct span line;
-        if (!take_line(s, input, &line))
+        if (!next_line(s, input, &line))
             break;
         if (line.n)
             take_field(s, line);
@@ -192,7 +192,7 @@ enum sse_event_kind sse_feed(struct sse *s, struct span *input)
     }
     if (s->too_large)
         return SSE_TOO_LARGE;
-    keep(s, input);
+    keep_rest(s, input);
     return SSE_MORE;
 }
 

@@ -38,7 +38,7 @@ struct loop {
 
 /* ---- timers ---- */
 
-static void place(struct loop *l, uint32_t at, struct timer *t)
+static void place_timer(struct loop *l, uint32_t at, struct timer *t)
 {
     assert(at < l->timer_capacity && t);
     l->heap[at] = t;
@@ -52,10 +52,10 @@ static void sift_up(struct loop *l, uint32_t at, struct timer *t)
         uint32_t parent = (at - 1) / 2;
         if (l->heap[parent]->deadline_ns <= t->deadline_ns)
             break;
-        place(l, at, l->heap[parent]);
+        place_timer(l, at, l->heap[parent]);
         at = parent;
     }
-    place(l, at, t);
+    place_timer(l, at, t);
 }
 
 static void sift_down(struct loop *l, uint32_t at, struct timer *t)
@@ -69,10 +69,10 @@ static void sift_down(struct loop *l, uint32_t at, struct timer *t)
             child++;
         if (t->deadline_ns <= l->heap[child]->deadline_ns)
             break;
-        place(l, at, l->heap[child]);
+        place_timer(l, at, l->heap[child]);
         at = child;
     }
-    place(l, at, t);
+    place_timer(l, at, t);
 }
 
 void loop_timer_set(struct loop *l, struct timer *t, int64_t deadline_ns)
@@ -153,7 +153,7 @@ static void on_wake(struct watch *w, uint32_t events)
         l->woken(l->woken_self);
 }
 
-static void on_tick(struct watch *w, uint32_t events)
+static void on_timer_tick(struct watch *w, uint32_t events)
 {
     (void)events;
     uint64_t count;
@@ -362,7 +362,7 @@ bool loop_open(struct loop **ret_loop, struct err *e)
     must(ret_loop);
     struct loop *l = mem_zero(1, sizeof *l);
     l->waker = (struct watch){.fd = -1, .ready = on_wake, .owner = l};
-    l->ticker = (struct watch){.fd = -1, .ready = on_tick, .owner = l};
+    l->ticker = (struct watch){.fd = -1, .ready = on_timer_tick, .owner = l};
     if (!open_descriptors(l, e)) {
         loop_close(l);
         return false;

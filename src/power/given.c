@@ -20,7 +20,7 @@ struct given_list {
     const char *part; /* the first entry that is a part of a GPU */
 };
 
-static const char *value_of(const char *const *environment, const char *name)
+static const char *environment_value(const char *const *environment, const char *name)
 {
     size_t n = strlen(name);
     for (; environment && *environment; environment++)
@@ -45,7 +45,7 @@ static bool next_entry(const char **list, char ret_entry[ENTRY_BYTES])
     return true;
 }
 
-static bool add(struct gpus_given *g, uint32_t gpu)
+static bool add_given(struct gpus_given *g, uint32_t gpu)
 {
     if (!device_is_given(g, gpu)) {
         must(g->count < DEVICE_GPUS_MAX);
@@ -67,7 +67,7 @@ static bool take_numbers(struct given_list *r, const char *entry)
         return false;
     for (int64_t i = first; i <= last && i - first < DEVICE_GPUS_MAX; i++) {
         if (i < (int64_t)r->d->gpu_count)
-            add(r->g, (uint32_t)i);
+            add_given(r->g, (uint32_t)i);
         else
             r->outside++;
     }
@@ -76,7 +76,7 @@ static bool take_numbers(struct given_list *r, const char *entry)
 }
 
 /* One entry; false: it ends the list. */
-static bool take_entry(struct given_list *r, const char *entry)
+static bool take_given_entry(struct given_list *r, const char *entry)
 {
     size_t before = r->outside;
     uint32_t gpu;
@@ -84,7 +84,7 @@ static bool take_entry(struct given_list *r, const char *entry)
         r->part = r->part ? r->part : arena_text(r->arena, entry);
     } else if (!take_numbers(r, entry)) {
         if (device_find(r->d, entry, &gpu))
-            add(r->g, gpu);
+            add_given(r->g, gpu);
         else
             r->outside++;
     }
@@ -95,7 +95,7 @@ static void take_all(struct gpus_given *g, const struct device *d)
 {
     g->count = 0;
     for (uint32_t i = 0; i < d->gpu_count; i++)
-        add(g, i);
+        add_given(g, i);
 }
 
 /* Numbers of a node, or of a host around a container, are not those of the GPUs that are here, where not all of them
@@ -112,7 +112,7 @@ static void take_the_visible(struct given_list *r)
 static const char *doubt_of(const struct given_list *r, const char *const *environment)
 {
     const struct field_pair *order = &r->d->kind->order;
-    const char *set = order->name ? value_of(environment, order->name) : NULL;
+    const char *set = order->name ? environment_value(environment, order->name) : NULL;
     bool alike = true;
     for (size_t i = 1; i < r->d->gpu_count; i++) {
         const char *first = r->d->gpus[0].info.name, *name = r->d->gpus[i].info.name;
@@ -127,7 +127,7 @@ static const char *doubt_of(const struct given_list *r, const char *const *envir
 }
 
 /* "none", "void" and a path (volumes) leave the choice to others; nothing does so of a container. */
-static bool says_nothing(enum given_form form, const char *value)
+static bool names_no_gpus(enum given_form form, const char *value)
 {
     return form != GIVEN_TO_PROCESS &&
            (!*value || *value == '/' || strcasecmp(value, "none") == 0 || strcasecmp(value, "void") == 0);
@@ -156,11 +156,11 @@ static const char *lack_of(const struct given_list *r)
     return NULL;
 }
 
-static void read_list(struct given_list *r)
+static void read_given(struct given_list *r)
 {
     const char *list = r->g->value;
     char entry[ENTRY_BYTES];
-    while (next_entry(&list, entry) && *entry && take_entry(r, entry))
+    while (next_entry(&list, entry) && *entry && take_given_entry(r, entry))
         continue;
     take_the_visible(r);
 }
@@ -172,7 +172,7 @@ void device_given(const struct device *d, const char *const *environment, struct
     const struct given_variable *v = d->kind->given;
     const char *value = NULL;
     for (; v && v->name; v++)
-        if ((value = value_of(environment, v->name)) && !says_nothing(v->form, value))
+        if ((value = environment_value(environment, v->name)) && !names_no_gpus(v->form, value))
             break;
     if (!v || !v->name || (v->form != GIVEN_TO_PROCESS && strcasecmp(value, "all") == 0)) {
         take_all(&g, d);
@@ -182,7 +182,7 @@ void device_given(const struct device *d, const char *const *environment, struct
     g.variable = v->name;
     g.value = arena_text(a, value);
     struct given_list r = {.d = d, .g = &g, .arena = a, .form = v->form};
-    read_list(&r);
+    read_given(&r);
     bool all_here = g.count == d->gpu_count;
     g.lack = lack_of(&r);
     if (g.lack && all_here && !r.part)
@@ -208,7 +208,7 @@ bool device_names_same(const struct device *d, const char *list, const uint32_t 
     while (next_entry(&list, entry)) {
         if (!device_find(d, entry, &gpu))
             return false;
-        add(&named, gpu);
+        add_given(&named, gpu);
     }
     for (size_t i = 0; i < gpu_count; i++)
         if (!device_is_given(&named, gpus[i]))

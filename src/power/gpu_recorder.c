@@ -51,7 +51,7 @@ static void notify(struct gpu_recorder *g, const char *name, enum check_outcome 
     g->o.sink->fact(g->o.sink->self, &fact);
 }
 
-static const char *last_fault(struct gpu_recorder *g)
+static const char *fault_of(struct gpu_recorder *g)
 {
     return g->device->ops->fault(g->device->self, g->device_gpu);
 }
@@ -63,16 +63,16 @@ static bool library_has(const struct gpu_recorder *g, enum gpu_sample sample)
 }
 
 /* True when the sample is good. What goes wrong for good is notified once. */
-static bool judge(struct gpu_recorder *g, enum gpu_sample sample, enum read_status status)
+static bool judge_sample(struct gpu_recorder *g, enum gpu_sample sample, enum read_status status)
 {
     static const char *const names[GPU_SAMPLE_COUNT] = {"power.instant", "power.counter", "power.buffer",
                                                         "gpu.processes"};
     if (status == READ_LOST && !atomic_exchange(&g->lost, true))
-        notify(g, "gpu.lost", CHECK_FAILED, "every GPU can be read to the end of the run", last_fault(g));
+        notify(g, "gpu.lost", CHECK_FAILED, "every GPU can be read to the end of the run", fault_of(g));
     if (status == READ_UNSUPPORTED && !g->notified[sample]) {
         g->notified[sample] = true;
         notify(g, names[sample], CHECK_NOT_RECORDED, "supported by the GPU and its driver",
-               library_has(g, sample) ? last_fault(g) : "The device library has no such instrument.");
+               library_has(g, sample) ? fault_of(g) : "The device library has no such instrument.");
     }
     return status == READ_OK;
 }
@@ -88,7 +88,8 @@ static void read_instant(struct gpu_recorder *g, const struct step *step)
 {
     int32_t mw = -1;
     int64_t begin_ns = now(g);
-    bool good = !g->lost && judge(g, GPU_SAMPLE_POWER, g->device->ops->power(g->device->self, g->device_gpu, &mw));
+    bool good =
+        !g->lost && judge_sample(g, GPU_SAMPLE_POWER, g->device->ops->power(g->device->self, g->device_gpu, &mw));
     int64_t end_ns = now(g), t_ns = begin_ns + (end_ns - begin_ns) / 2 - g->o.origin_ns;
     bool grid = step->tag == INSTANT_GRID;
     struct rec_instant r = {.t_ns = t_ns,
@@ -111,7 +112,7 @@ static void read_counter(struct gpu_recorder *g, const struct step *step)
                                   ? g->device->ops->energy(g->device->self, g->device_gpu, &mj)
                                   : READ_UNSUPPORTED;
     int64_t end_ns = now(g);
-    bool good = judge(g, GPU_SAMPLE_COUNTER, status);
+    bool good = judge_sample(g, GPU_SAMPLE_COUNTER, status);
     if (status == READ_UNSUPPORTED) {
         g->schedule.counter = false;
         return;
@@ -134,7 +135,7 @@ static void write_clock(struct gpu_recorder *g)
     g->o.sink->clock(g->o.sink->self, &r);
 }
 
-static void drain(struct gpu_recorder *g)
+static void drain_buffer(struct gpu_recorder *g)
 {
     struct rec_buffer samples[DEVICE_BUFFER_MAX];
     size_t n = 0;
@@ -144,7 +145,7 @@ static void drain(struct gpu_recorder *g)
     enum read_status status = library_has(g, GPU_SAMPLE_BUFFER) ? g->device->ops->buffer(g->device->self, g->device_gpu,
                                                                                          g->buffer_seen_us, samples, &n)
                                                                 : READ_UNSUPPORTED;
-    if (!judge(g, GPU_SAMPLE_BUFFER, status)) {
+    if (!judge_sample(g, GPU_SAMPLE_BUFFER, status)) {
         g->schedule.buffer = status != READ_UNSUPPORTED;
         return;
     }
@@ -157,13 +158,13 @@ static void drain(struct gpu_recorder *g)
 }
 
 /* Fills in what of `live` depends on the processes; returns their records. */
-static size_t read_processes(struct gpu_recorder *g, int64_t t_ns, struct rec_process *ret_records,
-                             struct sampler_live *live)
+static size_t sample_processes(struct gpu_recorder *g, int64_t t_ns, struct rec_process *ret_records,
+                               struct sampler_live *live)
 {
     struct device_process list[DEVICE_PROCESSES_MAX];
     size_t n = 0;
     live->processes = live->foreign = live->unknown = -1;
-    if (!judge(g, GPU_SAMPLE_PROCESSES, g->device->ops->processes(g->device->self, g->device_gpu, list, &n)))
+    if (!judge_sample(g, GPU_SAMPLE_PROCESSES, g->device->ops->processes(g->device->self, g->device_gpu, list, &n)))
         return 0;
     must(n <= DEVICE_PROCESSES_MAX);
     live->processes = (int32_t)n;
@@ -178,7 +179,7 @@ static size_t read_processes(struct gpu_recorder *g, int64_t t_ns, struct rec_pr
     return n;
 }
 
-static void read_state(struct gpu_recorder *g, struct sampler_live *live)
+static void sample_state(struct gpu_recorder *g, struct sampler_live *live)
 {
     struct rec_process records[DEVICE_PROCESSES_MAX];
     struct rec_gpu_state state = {.memory_used_bytes = ABSENT_I64,
@@ -191,7 +192,7 @@ static void read_state(struct gpu_recorder *g, struct sampler_live *live)
     state.t_ns = now(g) - g->o.origin_ns;
     if (!g->lost) {
         g->device->ops->state(g->device->self, g->device_gpu, &state);
-        n = read_processes(g, state.t_ns, records, live);
+        n = sample_processes(g, state.t_ns, records, live);
         state.processes = live->processes;
     }
     live->memory_used_bytes = state.memory_used_bytes;
@@ -203,8 +204,8 @@ static void tick_extras(struct gpu_recorder *g, const struct step *step)
 {
     struct sampler_live live = {.t_ns = g->grid_t_ns, .mw = g->grid_mw, .processes = -1, .foreign = -1, .unknown = -1};
     int64_t begin_ns = now(g);
-    drain(g);
-    read_state(g, &live);
+    drain_buffer(g);
+    sample_state(g, &live);
     schedule_done(&g->schedule, step, begin_ns, now(g), -1);
     pthread_mutex_lock(&g->mutex);
     live.sequence = ++g->live_count; /* from 1: 0 is what a reader has before the first */
@@ -217,7 +218,7 @@ static void tick_extras(struct gpu_recorder *g, const struct step *step)
 static void drain_alone(struct gpu_recorder *g, const struct step *step)
 {
     int64_t begin_ns = now(g);
-    drain(g);
+    drain_buffer(g);
     schedule_done(&g->schedule, step, begin_ns, now(g), -1);
 }
 
@@ -249,7 +250,7 @@ int64_t gpu_recorder_step(struct gpu_recorder *g, bool boundary)
 
 void gpu_recorder_finish(struct gpu_recorder *g)
 {
-    drain(g);
+    drain_buffer(g);
 }
 
 size_t gpu_recorder_grid_since(struct gpu_recorder *g, uint64_t after, struct sampler_live *ret_samples, size_t max)

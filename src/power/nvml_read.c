@@ -8,7 +8,7 @@
 /* No board draws more: a sample above is garbage that came with success. */
 enum { POWER_MAX_MW = 20000000, PID_MAX = 1 << 22, PROCESS_STRIDE_MAX = 32 };
 
-static enum read_status failed(struct nvml_session *n, uint32_t gpu, const char *what, int code)
+static enum read_status nvml_failed(struct nvml_session *n, uint32_t gpu, const char *what, int code)
 {
     assert(code != NVML_SUCCESS);
     n->gpus[gpu].what = what;
@@ -97,7 +97,7 @@ static enum read_status read_power(void *self, uint32_t gpu, int32_t *ret_mw)
     if (code == NVML_SUCCESS && !power_sane(mw))
         code = NVML_UNKNOWN;
     if (code != NVML_SUCCESS)
-        return failed(n, gpu, "power", code);
+        return nvml_failed(n, gpu, "power", code);
     *ret_mw = (int32_t)mw;
     return READ_OK;
 }
@@ -111,7 +111,7 @@ static enum read_status read_energy(void *self, uint32_t gpu, int64_t *ret_mj)
     if (code == NVML_SUCCESS && mj > INT64_MAX)
         code = NVML_UNKNOWN;
     if (code != NVML_SUCCESS)
-        return failed(n, gpu, "the energy counter", code);
+        return nvml_failed(n, gpu, "the energy counter", code);
     *ret_mj = (int64_t)mj;
     return READ_OK;
 }
@@ -133,7 +133,7 @@ static enum read_status read_buffer(void *self, uint32_t gpu, int64_t after_us, 
         return READ_OK;
     }
     if (code != NVML_SUCCESS)
-        return failed(n, gpu, "the power buffer", code);
+        return nvml_failed(n, gpu, "the power buffer", code);
     size_t kept = 0;
     for (unsigned i = 0; i < count && i < DEVICE_BUFFER_MAX; i++) {
         int64_t mw, us = (int64_t)samples[i].realtime_us;
@@ -274,7 +274,7 @@ static enum read_status read_processes(void *self, uint32_t gpu, struct device_p
         }
         code = NVML_UNKNOWN; /* in no layout that is known: an older form may still be right */
     }
-    return failed(n, gpu, "the list of compute processes", code == NVML_SUCCESS ? NVML_UNKNOWN : code);
+    return nvml_failed(n, gpu, "the list of compute processes", code == NVML_SUCCESS ? NVML_UNKNOWN : code);
 }
 
 static const char *last_fault(void *self, uint32_t gpu)

@@ -9,7 +9,7 @@ const struct device_kind *const device_kinds[] = {&nvml_kind};
 const size_t device_kind_count = sizeof device_kinds / sizeof *device_kinds;
 
 /* Whose library a path names. One that no row knows (a simulation, a copy under another name) is the first row's. */
-static const struct device_kind *kind_of(const struct device_kind *const *kinds, size_t n, const char *library)
+static const struct device_kind *kind_of_library(const struct device_kind *const *kinds, size_t n, const char *library)
 {
     const char *file = path_name(library);
     for (size_t i = 0; i < n; i++)
@@ -48,7 +48,7 @@ bool device_open_kinds(const struct device_kind *const *kinds, size_t kind_count
     must(kinds && kind_count > 0);
     must(power && ret_device);
     if (power->library && *power->library)
-        return open_kind(kind_of(kinds, kind_count, power->library), power->library, ret_device, e);
+        return open_kind(kind_of_library(kinds, kind_count, power->library), power->library, ret_device, e);
     struct buf why = {0};
     bool opened = false;
     for (size_t i = 0; i < kind_count && !opened; i++) {

@@ -108,7 +108,7 @@ bool child_own_outside(struct child *c, int64_t pid)
     return true;
 }
 
-static struct child_process describe(const struct proc *p, struct arena *a, struct buf *command)
+static struct child_process describe_process(const struct proc *p, struct arena *a, struct buf *command)
 {
     buf_clear(command);
     proc_command(p->pid, COMMAND_MAX, command);
@@ -137,7 +137,7 @@ bool child_list(struct child *c, struct arena *a, struct child_process **ret_lis
         if (p->pid == c->guardian_pid || !(proc_is_below(p, c->root) || outside_owns(&c->outside, p)))
             continue;
         known_add(&c->known, p);
-        list[kept++] = describe(p, a, &command);
+        list[kept++] = describe_process(p, a, &command);
     }
     buf_done(&command);
     free(all);
@@ -185,7 +185,7 @@ static void read_output(struct output *o, int reads)
 
 /* All that was written until now: at most what the pipe holds, in pieces of at least half a buffer when it is that
  * full. */
-static void drain(struct child *c)
+static void drain_output(struct child *c)
 {
     read_output(&c->out, 4 * PIPE_BYTES / LINES_MAX);
     read_output(&c->err, 4 * PIPE_BYTES / LINES_MAX);
@@ -228,7 +228,7 @@ static void set_timer(struct child *c)
         loop_timer_set(c->loop, &c->timer, deadline_ns);
 }
 
-static int64_t after(int64_t now_ns, int64_t pause_ns)
+static int64_t later_by(int64_t now_ns, int64_t pause_ns)
 {
     return pause_ns > INT64_MAX - now_ns ? INT64_MAX : now_ns + pause_ns;
 }
@@ -249,11 +249,11 @@ static void report_stuck(struct child *c)
     arena_done(&a);
 }
 
-static void enter(struct child *c, enum phase phase, int64_t now_ns)
+static void enter_phase(struct child *c, enum phase phase, int64_t now_ns)
 {
     assert(phase > c->phase);
     c->phase = phase;
-    c->phase_end_ns = phase == PHASE_STUCK ? INT64_MAX : after(now_ns, pause_of(c, phase));
+    c->phase_end_ns = phase == PHASE_STUCK ? INT64_MAX : later_by(now_ns, pause_of(c, phase));
     if (phase == PHASE_MAIN)
         send_order(c, ORDER_SIGNAL_MAIN, SIGTERM);
     else if (phase == PHASE_GROUP)
@@ -274,9 +274,9 @@ void child_stop(struct child *c, const struct child_stop_times *t)
     int64_t now_ns = clock_now_ns();
     c->times = *t;
     if (c->phase == PHASE_RUNNING)
-        enter(c, c->exit_status == ABSENT_I64 ? PHASE_MAIN : PHASE_GROUP, now_ns);
-    else if (c->phase != PHASE_STUCK && after(now_ns, pause_of(c, c->phase)) < c->phase_end_ns)
-        c->phase_end_ns = after(now_ns, pause_of(c, c->phase));
+        enter_phase(c, c->exit_status == ABSENT_I64 ? PHASE_MAIN : PHASE_GROUP, now_ns);
+    else if (c->phase != PHASE_STUCK && later_by(now_ns, pause_of(c, c->phase)) < c->phase_end_ns)
+        c->phase_end_ns = later_by(now_ns, pause_of(c, c->phase));
     set_timer(c);
 }
 
@@ -299,7 +299,7 @@ void child_kill(struct child *c)
         return;
     if (c->times.kill_ns <= 0)
         c->times.kill_ns = KILL_DEFAULT_NS;
-    enter(c, PHASE_KILL, clock_now_ns());
+    enter_phase(c, PHASE_KILL, clock_now_ns());
     set_timer(c);
 }
 
@@ -308,7 +308,7 @@ void child_kill(struct child *c)
 static void main_exited(struct child *c, int64_t t_ns, int status)
 {
     assert(c->exit_status == ABSENT_I64);
-    drain(c);
+    drain_output(c);
     c->exit_status = status;
     if (c->events.exited)
         c->events.exited(c->events.self, t_ns, status);
@@ -317,7 +317,7 @@ static void main_exited(struct child *c, int64_t t_ns, int status)
 static void all_gone(struct child *c, int64_t t_ns)
 {
     assert(!c->gone);
-    drain(c);
+    drain_output(c);
     close_output(&c->out);
     close_output(&c->err);
     c->gone = true;
@@ -391,12 +391,12 @@ static void take_over(struct child *c)
     remove_leftovers(c);
     outside_signal(&c->outside, SIGKILL);
     c->phase = PHASE_KILL;
-    c->phase_end_ns = after(clock_now_ns(), c->times.kill_ns > 0 ? c->times.kill_ns : KILL_DEFAULT_NS);
+    c->phase_end_ns = later_by(clock_now_ns(), c->times.kill_ns > 0 ? c->times.kill_ns : KILL_DEFAULT_NS);
     c->taken_next_ns = clock_now_ns();
     set_timer(c);
 }
 
-static void advance(struct child *c)
+static void advance_phase(struct child *c)
 {
     int64_t now_ns = clock_now_ns();
     if (!c->gone && now_ns >= c->taken_next_ns) {
@@ -407,7 +407,7 @@ static void advance(struct child *c)
     if (!c->gone && now_ns >= c->outside_next_ns)
         tree_gone(c, clock_now_ns());
     if (!c->gone && now_ns >= c->phase_end_ns)
-        enter(c, c->phase + 1, now_ns);
+        enter_phase(c, c->phase + 1, now_ns);
     set_timer(c);
 }
 
@@ -581,7 +581,7 @@ static void output_ready(struct watch *w, uint32_t events)
 
 static void timer_fired(struct timer *t)
 {
-    advance(t->owner);
+    advance_phase(t->owner);
 }
 
 bool child_attach(struct child *c, struct loop *l, struct err *e)

@@ -54,7 +54,7 @@ static bool takes(const uint32_t words[4], bool six, const struct sockaddr_stora
            memcmp(&in6addr_any, &v6->sin6_addr, sizeof v6->sin6_addr) == 0;
 }
 
-static unsigned port_of(const struct sockaddr_storage *to)
+static unsigned port_of_address(const struct sockaddr_storage *to)
 {
     return ntohs(to->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)to)->sin6_port
                                            : ((const struct sockaddr_in *)to)->sin_port);
@@ -71,7 +71,7 @@ static void find_inet(const struct sockaddr_storage *to, bool six, struct inodes
         uint32_t words[4] = {0};
         int n = sscanf(line, " %*d: %33[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*s %*s %*s %*s %*s %" SCNu64, digits, &port,
                        &state, &inode);
-        if (n != 4 || state != 0x0a || port != port_of(to))
+        if (n != 4 || state != 0x0a || port != port_of_address(to))
             continue;
         int read =
             sscanf(digits, "%8" SCNx32 "%8" SCNx32 "%8" SCNx32 "%8" SCNx32, &words[0], &words[1], &words[2], &words[3]);
@@ -116,7 +116,7 @@ static struct inodes find_sockets(const struct sockaddr_storage *addresses, size
 
 /* ---- processes ---- */
 
-static bool holds_one(int64_t pid, const struct inodes *list)
+static bool holds_socket(int64_t pid, const struct inodes *list)
 {
     char folder[64];
     snprintf(folder, sizeof folder, "/proc/%lld/fd", (long long)pid);
@@ -190,7 +190,7 @@ void serving_find(struct serving *s, const struct sockaddr_storage *addresses, s
     struct proc *all = NULL;
     size_t n = s->listens ? proc_all(&all) : 0;
     for (size_t i = 0; i < n; i++) {
-        if (!holds_one(all[i].pid, &sockets))
+        if (!holds_socket(all[i].pid, &sockets))
             continue;
         struct proc root = topmost(all[i], is_engine);
         if (s->root_count == 0)

@@ -4,7 +4,7 @@
 
 enum { STATE_COLUMN = 22, VALUE_COLUMN = 38 };
 
-static const char *finding(struct report *p, const struct result_identity *x)
+static const char *finding_words(struct report *p, const struct result_identity *x)
 {
     if (!x->seen)
         return arena_format(&p->arena, "%s by the plan", report_or(p, x->stated, "nothing"));
@@ -30,6 +30,6 @@ void full_identity(struct report *p)
         const char *state = (size_t)x->state < CHECK_OUTCOME_COUNT ? states[x->state] : NULL;
         buf_fmt(p->out, "  %-*s%-*s", STATE_COLUMN - 2, report_or(p, x->name, "?"), VALUE_COLUMN - STATE_COLUMN,
                 state ? state : "not known");
-        text_wrap(p->out, finding(p, x), VALUE_COLUMN, VALUE_COLUMN, REPORT_COLUMNS);
+        text_wrap(p->out, finding_words(p, x), VALUE_COLUMN, VALUE_COLUMN, REPORT_COLUMNS);
     }
 }

@@ -11,7 +11,7 @@ struct load_column {
     const struct quantity *(*of)(const struct result_point *p);
 };
 
-static const struct quantity *flight_of(const struct result_point *p)
+static const struct quantity *mean_flight_of(const struct result_point *p)
 {
     return &p->flight.mean;
 }
@@ -90,7 +90,7 @@ static void put_columns(struct report *p, const char *heading, const struct load
 static void put_curve(struct report *p)
 {
     static const struct load_column energy[] = {
-        {"in flight", 1, flight_of}, {"tok/s", 1, output_of}, {"W", 1, power_of}, {"J/token", 1, token_of}};
+        {"in flight", 1, mean_flight_of}, {"tok/s", 1, output_of}, {"W", 1, power_of}, {"J/token", 1, token_of}};
     static const struct load_column rates[] = {
         {"requests/s", 1, request_of}, {"input tok/s", 1, input_of}, {"tok/s of a user", 1, user_of}};
     static const struct load_column others[] = {{"J/request", 1, per_request_of},
@@ -146,7 +146,7 @@ static const char *joules_text(struct report *p, const struct quantity *j)
 }
 
 /* On a service that runs already. */
-static void put_others(struct report *p, const struct result_point *x)
+static void put_other_users(struct report *p, const struct result_point *x)
 {
     struct arena *a = &p->arena;
     const struct result_point_others *o = &x->others;
@@ -165,7 +165,7 @@ static void put_others(struct report *p, const struct result_point *x)
 }
 
 /* Each GPU's power in the window, where there are several. */
-static void put_gpus(struct report *p, const struct result_stage *window)
+static void put_each_gpu(struct report *p, const struct result_stage *window)
 {
     const char *text = NULL;
     for (size_t i = 0; i < window->gpu_count; i++)
@@ -183,7 +183,7 @@ static void put_window(struct report *p, const struct result_point *x)
                            full_seconds(p, (double)x->window.start_ns / 1e9),
                            full_seconds(p, (double)x->window.end_ns / 1e9),
                            number_text_instrument(a, &x->window.energy.headline)));
-    put_gpus(p, &x->window);
+    put_each_gpu(p, &x->window);
     full_item(p, "tokens",
               arena_format(a, "%s out and %s in; not counted: %s before the window (%s), %s after it (%s)",
                            number_text_i64(a, x->tokens.output), number_text_i64(a, x->tokens.input),
@@ -193,7 +193,7 @@ static void put_window(struct report *p, const struct result_point *x)
               arena_format(a, "%s in the middle third, %s in the last, %s at most%s", report_cell(p, &x->flight.middle),
                            report_cell(p, &x->flight.last), number_text_i64(a, x->flight.peak),
                            x->flight.overloaded ? ": OVERLOADED" : ""));
-    put_others(p, x);
+    put_other_users(p, x);
     full_item(p, "delivery",
               x->lag.measurable
                   ? arena_format(a, "GPUs idle while requests were outstanding: %s of the window%s",
@@ -204,7 +204,7 @@ static void put_window(struct report *p, const struct result_point *x)
         full_item(p, "J/token", report_or(p, x->j_per_token.why, "not recorded"));
 }
 
-static void put_load(struct report *p, const struct result_point *x)
+static void put_whole_load(struct report *p, const struct result_point *x)
 {
     report_heading(p, "Load %lld: %.120s", (long long)x->number, report_or(p, x->setting, ""));
     full_item(p, "requests", counts_text(p, x));
@@ -238,5 +238,5 @@ void full_loads(struct report *p)
     put_curve(p);
     put_idle(p);
     for (size_t i = 0; i < p->r->loads.point_count; i++)
-        put_load(p, &p->r->loads.points[i]);
+        put_whole_load(p, &p->r->loads.points[i]);
 }

@@ -21,7 +21,7 @@ static const char *series_cell(struct report *p, const struct result_stage *s, e
 }
 
 /* A stage with no energy by any series has its reason below the tables instead of a row. */
-static bool happened(const struct result_stage *s)
+static bool has_energy(const struct result_stage *s)
 {
     for (enum series_id k = 0; k < SERIES_COUNT; k++)
         if (quantity_has_value(series_of(s, k)))
@@ -37,7 +37,7 @@ static void series_table(struct report *p)
                                             "precise ", "W", NULL});
     for (size_t i = 0; i < p->r->stage_count; i++) {
         const struct result_stage *s = &p->r->stages[i];
-        if (!happened(s))
+        if (!has_energy(s))
             continue;
         table_cell(&t, words_stage(s->stage));
         table_cell(&t, full_seconds(p, s->duration_s));
@@ -56,7 +56,7 @@ static void stage_warnings(struct report *p)
 {
     for (size_t i = 0; i < p->r->stage_count; i++) {
         const struct result_stage *s = &p->r->stages[i];
-        if (happened(s) && s->contradiction)
+        if (has_energy(s) && s->contradiction)
             report_line(p, arena_format(&p->arena, "The instruments contradict each other in \"%s\": %s.",
                                         words_stage(s->stage), s->contradiction));
     }
@@ -70,7 +70,7 @@ static void headline_table(struct report *p)
                                             "at 20 ms/counter", "counts/precise", NULL});
     for (size_t i = 0; i < p->r->stage_count; i++) {
         const struct result_stage *s = &p->r->stages[i];
-        if (!happened(s))
+        if (!has_energy(s))
             continue;
         table_cell(&t, words_stage(s->stage));
         table_cell(&t, report_cell(p, &s->energy.headline));
@@ -135,7 +135,7 @@ static void stage_reasons(struct report *p)
         bool same = true;
         for (size_t i = 0; i < p->r->stage_count; i++) {
             const struct result_stage *s = &p->r->stages[i];
-            if (!happened(s))
+            if (!has_energy(s))
                 continue;
             all[n] = row == 0 ? &s->energy.headline : series_of(s, k);
             same = same && (n == first || same_reason(all[n], all[first]));
@@ -172,7 +172,7 @@ static void put_waits(struct report *p)
                         "%s. They are part of the stage; the share leaves out the silence before the requests.", text));
 }
 
-static void put_phases(struct report *p)
+static void full_phases(struct report *p)
 {
     static const char *const names[PHASE_COUNT] = {[PHASE_PROCESS] = "process, imports, to the first use of a GPU",
                                                    [PHASE_WEIGHTS] = "weights loaded",
@@ -221,11 +221,11 @@ void full_stages(struct report *p)
         const struct quantity *one = &absent;
         const char *name = words_stage(s->stage);
         absent.why = s->why ? s->why : absent.why;
-        if (!happened(s))
+        if (!has_energy(s))
             report_reasons(p, &one, &name, 1);
     }
     put_waits(p);
-    put_phases(p);
+    full_phases(p);
 }
 
 /* ---- GPUs, release ---- */

@@ -26,7 +26,7 @@ int number_places(double uncertainty)
     return 1 - exponent(uncertainty, 2);
 }
 
-static void put_grouped(struct buf *out, const char *text)
+static void put_in_thousands(struct buf *out, const char *text)
 {
     if (*text == '-') {
         buf_byte(out, '-');
@@ -54,7 +54,7 @@ void number_put(struct buf *out, double value, int places)
     snprintf(text, sizeof text, "%.*f", places, value);
     if (text[0] == '-' && strspn(text + 1, "0.") == strlen(text + 1))
         memmove(text, text + 1, strlen(text));
-    put_grouped(out, text);
+    put_in_thousands(out, text);
 }
 
 void number_put_digits(struct buf *out, double value, int digits)
@@ -76,7 +76,7 @@ void number_put_i64(struct buf *out, int64_t value)
     }
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)value);
-    put_grouped(out, text);
+    put_in_thousands(out, text);
 }
 
 void number_put_quantity(struct buf *out, const struct quantity *q)
@@ -101,7 +101,7 @@ void number_put_uncertainty(struct buf *out, double uncertainty)
         buf_byte(out, '0');
 }
 
-static const char *text_of(struct arena *a, struct buf *b)
+static const char *text_and_release(struct arena *a, struct buf *b)
 {
     const char *text = arena_copy(a, b->p, b->n);
     buf_done(b);
@@ -115,28 +115,28 @@ const char *number_text(struct arena *a, double value, int digits)
         buf_str(&b, "not recorded");
     else
         number_put_digits(&b, value, digits);
-    return text_of(a, &b);
+    return text_and_release(a, &b);
 }
 
 const char *number_text_i64(struct arena *a, int64_t value)
 {
     struct buf b = {0};
     number_put_i64(&b, value);
-    return text_of(a, &b);
+    return text_and_release(a, &b);
 }
 
 const char *number_text_quantity(struct arena *a, const struct quantity *q)
 {
     struct buf b = {0};
     number_put_quantity(&b, q);
-    return text_of(a, &b);
+    return text_and_release(a, &b);
 }
 
 const char *number_text_uncertainty(struct arena *a, double uncertainty)
 {
     struct buf b = {0};
     number_put_uncertainty(&b, uncertainty);
-    return text_of(a, &b);
+    return text_and_release(a, &b);
 }
 
 const char *number_text_instrument(struct arena *a, const struct quantity *q)

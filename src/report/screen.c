@@ -146,7 +146,7 @@ static void put_identity(struct screen *s)
 /* ---- latency ---- */
 
 /* "queue 77 %": a share of what the engine says of itself, where there is one to speak of and room beside the row. */
-static const char *share_text(struct screen *s, const char *name, const struct quantity *q, bool any)
+static const char *share_words(struct screen *s, const char *name, const struct quantity *q, bool any)
 {
     if (!screen_has(q) || !(any || q->value > 0))
         return "";
@@ -172,9 +172,9 @@ static struct screen_table latency_table(struct screen *s, bool beside)
 {
     const struct result_load *l = &s->r->load;
     const struct result_engine *x = &s->r->engine;
-    const char *const remarks[] = {share_text(s, "queue", &x->times.queue_share, true),
-                                   share_text(s, "drafts", &x->accepted_share, false),
-                                   share_text(s, "prefix", &x->prefix_hit_share, false)};
+    const char *const remarks[] = {share_words(s, "queue", &x->times.queue_share, true),
+                                   share_words(s, "drafts", &x->accepted_share, false),
+                                   share_words(s, "prefix", &x->prefix_hit_share, false)};
     bool any = beside && (remarks[0][0] || remarks[1][0] || remarks[2][0]);
     struct screen_table table;
     screen_table_init(s, &table, "ldddddl",
@@ -195,7 +195,7 @@ static void put_latency(struct screen *s)
 
 /* ---- requests ---- */
 
-static const char *counted(struct screen *s, int64_t n, const char *what)
+static const char *count_words(struct screen *s, int64_t n, const char *what)
 {
     if (n == ABSENT_I64)
         return arena_format(&s->p.arena, "%s not recorded", what);
@@ -208,9 +208,9 @@ static void put_requests(struct screen *s)
     const struct result_load *l = &s->r->load;
     struct arena *a = &s->p.arena;
     screen_line(s, LOOK_HEADING, sizeof head - 1,
-                arena_format(a, "%s  %s, %s, %s", head, counted(s, l->successful, "answered"),
-                             counted(s, l->prompt_tokens, "tokens in"), counted(s, l->output_tokens, "out")));
-    const char *failed = l->failed == 0 ? "none failed" : counted(s, l->failed, "failed");
+                arena_format(a, "%s  %s, %s, %s", head, count_words(s, l->successful, "answered"),
+                             count_words(s, l->prompt_tokens, "tokens in"), count_words(s, l->output_tokens, "out")));
+    const char *failed = l->failed == 0 ? "none failed" : count_words(s, l->failed, "failed");
     if (l->failure_count) {
         const struct result_failure *f = &l->failures[0];
         must(f->verdict < VERDICT_COUNT);
@@ -233,7 +233,7 @@ static void put_next(struct screen *s)
     screen_text(s, "jtok report RUN --full, --checks or --format svg; jtok verify RUN");
 }
 
-static void put_burst(struct screen *s)
+static void screen_burst(struct screen *s)
 {
     put_headline(s);
     screen_blank(s);
@@ -248,7 +248,7 @@ static void put_burst(struct screen *s)
     put_requests(s);
 }
 
-static void put_loads(struct screen *s)
+static void screen_curve(struct screen *s)
 {
     put_identity(s);
     screen_blank(s);
@@ -262,9 +262,9 @@ void report_screen(const struct result *r, const struct report_options *options,
     report_init(&s.p, r);
     put_verdict(&s);
     if (result_has_loads(r))
-        put_loads(&s);
+        screen_curve(&s);
     else
-        put_burst(&s);
+        screen_burst(&s);
     screen_blank(&s);
     screen_care(&s);
     screen_blank(&s);

@@ -8,7 +8,7 @@
 enum { LOADS_SHOWN = 8, MORE_SHOWN = 5, SETTING_COLUMNS = 22 };
 
 /* Of a watch without how its tokens were counted. */
-static const char *setting_of(struct screen *s, const struct result_point *p)
+static const char *setting_cell(struct screen *s, const struct result_point *p)
 {
     const char *text = report_or(&s->p, p->setting, "as it came");
     text = ENUM_ABSENT(p->kind) ? arena_copy(&s->p.arena, text, strcspn(text, ",")) : words_load(text, &s->p.arena);
@@ -16,7 +16,7 @@ static const char *setting_of(struct screen *s, const struct result_point *p)
 }
 
 /* A number of so many digits; an absence as a dash, since the reason stands below. */
-static void put_number(struct screen *s, struct screen_table *t, const struct quantity *q, double factor, int digits)
+static void put_scaled(struct screen *s, struct screen_table *t, const struct quantity *q, double factor, int digits)
 {
     screen_cell(t, screen_has(q) ? screen_rounded(s, factor * q->value, digits, 9) : "-");
 }
@@ -38,17 +38,17 @@ static void idle_row(struct screen *s, struct screen_table *t)
     screen_cell(t, "no request");
     screen_cell(t, "0");
     screen_cell(t, "0");
-    put_number(s, t, w, 1, 4);
+    put_scaled(s, t, w, 1, 4);
     screen_row_end(t, screen_has(w) && screen_out_of_use(s, w));
 }
 
 static void energy_row(struct screen *s, struct screen_table *t, const struct result_point *p)
 {
     const struct quantity *j = &p->j_per_token;
-    screen_cell(t, setting_of(s, p));
-    put_number(s, t, &p->flight.mean, 1, 3);
-    put_number(s, t, &p->rates.output_tok_s, 1, 4);
-    put_number(s, t, &p->window.average_w, 1, 4);
+    screen_cell(t, setting_cell(s, p));
+    put_scaled(s, t, &p->flight.mean, 1, 3);
+    put_scaled(s, t, &p->rates.output_tok_s, 1, 4);
+    put_scaled(s, t, &p->window.average_w, 1, 4);
     screen_cell(t, screen_has(j) ? screen_within(s, report_cell(&s->p, j), j->value, 10) : screen_absence(j));
     screen_cell(t, screen_has(j) ? screen_doubt(s, j->instrument) : "");
     screen_row_end(t, is_out_of_use(s, p));
@@ -71,18 +71,18 @@ static void put_energy(struct screen *s, size_t n)
 
 static void users_row(struct screen *s, struct screen_table *t, const struct result_point *p, bool good)
 {
-    screen_cell(t, setting_of(s, p));
-    put_number(s, t, &p->rates.request_s, 1, 3);
-    put_number(s, t, &p->times.ttft_s.p50, 1, 3);
-    put_number(s, t, &p->times.ttft_s.p99, 1, 3);
-    put_number(s, t, &p->times.tpot_s.p50, 1000, 3);
-    put_number(s, t, &p->times.tpot_s.p99, 1000, 3);
+    screen_cell(t, setting_cell(s, p));
+    put_scaled(s, t, &p->rates.request_s, 1, 3);
+    put_scaled(s, t, &p->times.ttft_s.p50, 1, 3);
+    put_scaled(s, t, &p->times.ttft_s.p99, 1, 3);
+    put_scaled(s, t, &p->times.tpot_s.p50, 1000, 3);
+    put_scaled(s, t, &p->times.tpot_s.p99, 1000, 3);
     if (good) {
-        put_number(s, t, &p->goodput_share, 100, 3);
-        put_number(s, t, &p->j_per_good_token, 1, 4);
+        put_scaled(s, t, &p->goodput_share, 100, 3);
+        put_scaled(s, t, &p->j_per_good_token, 1, 4);
     } else {
-        put_number(s, t, &p->rates.input_tok_s, 1, 4);
-        put_number(s, t, &p->rates.user_tok_s, 1, 3);
+        put_scaled(s, t, &p->rates.input_tok_s, 1, 4);
+        put_scaled(s, t, &p->rates.user_tok_s, 1, 3);
     }
     screen_row_end(t, p->reached && (result_latency_fault(s->r) || result_standing(s->r) == STANDING_EXCLUDED));
 }
@@ -103,13 +103,13 @@ static void put_users(struct screen *s, size_t n)
 
 static void more_row(struct screen *s, struct screen_table *t, const struct result_point *p)
 {
-    screen_cell(t, columns_cut(&s->p.arena, setting_of(s, p), SETTING_COLUMNS - 5));
-    put_number(s, t, &p->j_per_request, 1, 4);
-    put_number(s, t, &p->rates.total_tok_s, 1, 4);
-    put_number(s, t, &p->times.ttft_s.mean, 1, 3);
-    put_number(s, t, &p->times.tpot_s.mean, 1000, 3);
-    put_number(s, t, &p->engine.times.queue_share, 100, 2);
-    put_number(s, t, &p->engine.prefix_hit_share, 100, 2);
+    screen_cell(t, columns_cut(&s->p.arena, setting_cell(s, p), SETTING_COLUMNS - 5));
+    put_scaled(s, t, &p->j_per_request, 1, 4);
+    put_scaled(s, t, &p->rates.total_tok_s, 1, 4);
+    put_scaled(s, t, &p->times.ttft_s.mean, 1, 3);
+    put_scaled(s, t, &p->times.tpot_s.mean, 1000, 3);
+    put_scaled(s, t, &p->engine.times.queue_share, 100, 2);
+    put_scaled(s, t, &p->engine.prefix_hit_share, 100, 2);
     screen_row_end(t, is_out_of_use(s, p));
 }
 

@@ -36,7 +36,7 @@ static bool is_drawn(const struct result_point *p)
     return x_value(p) > 0 && y_value(p) > 0 && isfinite(x_value(p)) && isfinite(y_value(p));
 }
 
-static bool counts(const struct result_point *p)
+static bool is_on_curve(const struct result_point *p)
 {
     return is_drawn(p) && p->j_per_token.state == Q_MEASURED;
 }
@@ -53,10 +53,10 @@ bool svg_curve_is_pareto(const struct result *r, size_t point)
 {
     must(point < r->loads.point_count);
     const struct result_point *own = &r->loads.points[point];
-    bool best = counts(own);
+    bool best = is_on_curve(own);
     for (size_t i = 0; best && i < r->loads.point_count; i++) {
         const struct result_point *p = &r->loads.points[i];
-        best = !(counts(p) && x_value(p) <= x_value(own) && y_value(p) <= y_value(own) &&
+        best = !(is_on_curve(p) && x_value(p) <= x_value(own) && y_value(p) <= y_value(own) &&
                  (x_value(p) < x_value(own) || y_value(p) < y_value(own)));
     }
     return best;
@@ -88,7 +88,7 @@ struct axis {
     double low, high;
 };
 
-static void widen(struct axis *x, double value)
+static void widen_axis(struct axis *x, double value)
 {
     x->low = !(decade(value) >= x->low) ? decade(value) : x->low;
     x->high = !(decade(value) <= x->high) ? decade(value) : x->high;
@@ -100,7 +100,7 @@ static struct axis axis_of(const struct result *r, double (*value)(const struct 
     struct axis x = {(double)NAN, (double)NAN};
     for (size_t i = 0; i < r->loads.point_count; i++)
         if (is_drawn(&r->loads.points[i]))
-            widen(&x, value(&r->loads.points[i]));
+            widen_axis(&x, value(&r->loads.points[i]));
     double room = fmax(0.08 * (x.high - x.low), 0.1);
     return (struct axis){x.low - room, x.high + room};
 }
@@ -114,12 +114,12 @@ struct curve_frame {
     struct axis x, y;
 };
 
-static double x_of(const struct curve_frame *f, double ms)
+static double x_of_ms(const struct curve_frame *f, double ms)
 {
     return LEFT + PLOT_WIDTH * along(&f->x, ms);
 }
 
-static double y_of(const struct curve_frame *f, double j)
+static double y_of_j(const struct curve_frame *f, double j)
 {
     return BOTTOM - PLOT_HEIGHT * along(&f->y, j);
 }
@@ -146,7 +146,7 @@ static void put_ticks(struct buf *out, const struct axis *axis, bool vertical)
         }
 }
 
-static void put_axes(struct buf *out, const struct curve_frame *f)
+static void put_curve_axes(struct buf *out, const struct curve_frame *f)
 {
     put_ticks(out, &f->x, false);
     put_ticks(out, &f->y, true);
@@ -157,7 +157,7 @@ static void put_axes(struct buf *out, const struct curve_frame *f)
 
 /* ---- what is drawn ---- */
 
-static void put_head(struct buf *out, const struct result *r)
+static void put_curve_head(struct buf *out, const struct result *r)
 {
     buf_fmt(out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\" "
@@ -197,7 +197,7 @@ static void put_front(struct buf *out, const struct result *r, const struct curv
         }
         if (!next)
             break;
-        buf_fmt(out, "%c%.1f %.1f", verb, x_of(f, x_value(next)), y_of(f, y_value(next)));
+        buf_fmt(out, "%c%.1f %.1f", verb, x_of_ms(f, x_value(next)), y_of_j(f, y_value(next)));
         verb = 'L';
         last = x_value(next);
     }
@@ -207,11 +207,11 @@ static void put_front(struct buf *out, const struct result *r, const struct curv
 static void put_point(struct buf *out, const struct result *r, size_t i, const struct curve_frame *f)
 {
     const struct result_point *p = &r->loads.points[i];
-    double x = x_of(f, x_value(p)), y = y_of(f, y_value(p)), doubt = p->j_per_token.instrument;
+    double x = x_of_ms(f, x_value(p)), y = y_of_j(f, y_value(p)), doubt = p->j_per_token.instrument;
     if (doubt > 0 && doubt < y_value(p))
-        buf_fmt(out, "<path class=\"bar\" d=\"M%.1f %.1fV%.1f\"/>\n", x, y_of(f, y_value(p) - doubt),
-                y_of(f, y_value(p) + doubt));
-    if (!counts(p))
+        buf_fmt(out, "<path class=\"bar\" d=\"M%.1f %.1fV%.1f\"/>\n", x, y_of_j(f, y_value(p) - doubt),
+                y_of_j(f, y_value(p) + doubt));
+    if (!is_on_curve(p))
         buf_fmt(out, "<path class=\"out\" d=\"M%.1f %.1fl8 8m0 -8l-8 8\"/>\n", x - 4, y - 4);
     else
         buf_fmt(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>\n",
@@ -223,7 +223,7 @@ static void put_point(struct buf *out, const struct result *r, size_t i, const s
     arena_done(&a);
 }
 
-static void put_legend(struct buf *out, const struct result *r)
+static void put_curve_legend(struct buf *out, const struct result *r)
 {
     size_t drawn = 0;
     struct arena a = {0};
@@ -248,12 +248,12 @@ void svg_curve(const struct result *r, struct buf *out)
 {
     must(svg_curve_has_points(r));
     const struct curve_frame f = {axis_of(r, x_value), axis_of(r, y_value)};
-    put_head(out, r);
-    put_axes(out, &f);
+    put_curve_head(out, r);
+    put_curve_axes(out, &f);
     put_front(out, r, &f);
     for (size_t i = 0; i < r->loads.point_count; i++)
         if (is_drawn(&r->loads.points[i]))
             put_point(out, r, i, &f);
-    put_legend(out, r);
+    put_curve_legend(out, r);
     buf_str(out, "</svg>\n");
 }

@@ -3,7 +3,7 @@
 #include "base/must.h"
 #include "base/utf8.h"
 
-static void put_escaped(struct buf *out, const char *text)
+static void put_xml(struct buf *out, const char *text)
 {
     struct buf shown = {0};
     utf8_show(&shown, span_of(text), false);
@@ -27,7 +27,7 @@ void svg_label(struct buf *out, double x, double y, const char *class, const cha
 {
     must(class && text);
     buf_fmt(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class);
-    put_escaped(out, text);
+    put_xml(out, text);
     buf_str(out, "</text>\n");
 }
 

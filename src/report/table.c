@@ -50,7 +50,7 @@ static void put_spaces(struct buf *out, size_t n)
 }
 
 /* Columns of a cell from its decimal point on, or behind its last digit where it has none ("14 910*" has 1). */
-static bool is_number(const char *cell, size_t *ret_fraction)
+static bool starts_with_number(const char *cell, size_t *ret_fraction)
 {
     const char *digits = cell + (*cell == '-' || *cell == '+');
     if (*digits < '0' || *digits > '9')
@@ -73,7 +73,7 @@ static void measure(const struct table *t, struct column_width *ret_columns)
         size_t c = i % t->columns, n = columns_text(t->cells[i]), fraction;
         struct column_width *column = &ret_columns[c];
         column->width = n > column->width ? n : column->width;
-        if (t->align[c] != 'd' || !is_number(t->cells[i], &fraction))
+        if (t->align[c] != 'd' || !starts_with_number(t->cells[i], &fraction))
             continue;
         column->fraction = fraction > column->fraction ? fraction : column->fraction;
         whole[c] = n - fraction > whole[c] ? n - fraction : whole[c];
@@ -83,7 +83,8 @@ static void measure(const struct table *t, struct column_width *ret_columns)
             ret_columns[c].width = whole[c] + ret_columns[c].fraction;
 }
 
-static void put_row(const struct table *t, const char *const *row, const struct column_width *columns, struct buf *out)
+static void put_cells(const struct table *t, const char *const *row, const struct column_width *columns,
+                      struct buf *out)
 {
     size_t last = t->columns;
     while (last && !*row[last - 1])
@@ -92,7 +93,7 @@ static void put_row(const struct table *t, const char *const *row, const struct 
         size_t pad = columns[c].width - columns_text(row[c]), behind = 0, fraction;
         if (t->align[c] == 'l')
             behind = pad;
-        else if (t->align[c] == 'd' && is_number(row[c], &fraction))
+        else if (t->align[c] == 'd' && starts_with_number(row[c], &fraction))
             behind = columns[c].fraction - fraction;
         put_spaces(out, pad - behind);
         buf_str(out, row[c]);
@@ -108,7 +109,7 @@ void table_put(const struct table *t, struct buf *out, size_t indent)
     measure(t, columns);
     for (size_t i = 0; i + t->columns <= t->count; i += t->columns) {
         put_spaces(out, indent);
-        put_row(t, t->cells + i, columns, out);
+        put_cells(t, t->cells + i, columns, out);
         buf_byte(out, '\n');
     }
 }

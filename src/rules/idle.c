@@ -18,7 +18,7 @@ static double limit_w(double mean_w)
 }
 
 /* Power at t on the line from a to b. */
-static double between(const struct tick_sample *a, const struct tick_sample *b, int64_t t_ns)
+static double sample_between(const struct tick_sample *a, const struct tick_sample *b, int64_t t_ns)
 {
     assert(a->t_ns <= b->t_ns);
     if (b->t_ns == a->t_ns)
@@ -37,7 +37,7 @@ static double mean_w(const struct tick_sample *s, size_t n, int64_t from_ns, int
         int64_t a = s[i].t_ns > from_ns ? s[i].t_ns : from_ns;
         int64_t b = s[i + 1].t_ns < to_ns ? s[i + 1].t_ns : to_ns;
         if (a < b)
-            sum += (between(&s[i], &s[i + 1], a) + between(&s[i], &s[i + 1], b)) / 2 * (double)(b - a);
+            sum += (sample_between(&s[i], &s[i + 1], a) + sample_between(&s[i], &s[i + 1], b)) / 2 * (double)(b - a);
     }
     return sum / (double)(to_ns - from_ns);
 }
@@ -195,7 +195,7 @@ void idle_done(struct idle *i)
     i->starts_ns = NULL;
 }
 
-static void keep(struct idle *i, const struct tick *t)
+static void keep_tick(struct idle *i, const struct tick *t)
 {
     if (i->ticks == i->ticks_capacity) {
         i->ticks_capacity = i->ticks_capacity ? 2 * i->ticks_capacity : 64;
@@ -277,7 +277,7 @@ enum idle_state idle_feed(struct idle *i, uint32_t gpu, const struct tick_sample
         return i->state;
     tick_feed(&i->join, gpu, s);
     for (struct tick t; tick_next(&i->join, &t);)
-        keep(i, &t);
+        keep_tick(i, &t);
     slide(i);
     return i->state;
 }

@@ -48,7 +48,7 @@ static void break_row(struct release *r, int64_t t_ns)
     r->row_start_ns = r->row_end_ns = ABSENT_I64;
 }
 
-static void judge(struct release *r, const struct tick *t)
+static void judge_tick(struct release *r, const struct tick *t)
 {
     bool hole = false;
     r->out_of_band = r->lacking = 0;
@@ -90,14 +90,14 @@ bool release_feed(struct release *r, uint32_t gpu, const struct tick_sample *s)
     assert(gpu < r->join.gpus);
     tick_feed(&r->join, gpu, s);
     for (struct tick t; tick_next(&r->join, &t);)
-        judge(r, &t);
+        judge_tick(r, &t);
     return r->closed;
 }
 
 bool release_end(struct release *r)
 {
     for (struct tick t; tick_flush(&r->join, &t);)
-        judge(r, &t);
+        judge_tick(r, &t);
     return r->closed;
 }
 

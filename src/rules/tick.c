@@ -34,7 +34,7 @@ static int64_t number_of(struct tick_join *j, uint32_t gpu, int64_t t_ns)
     return floor_div(t_ns - j->gpu_origin_ns[gpu] + j->period_ns / 2, j->period_ns) + floor_div(phase, j->period_ns);
 }
 
-static void place(struct tick_join *j, uint32_t gpu, const struct tick_sample *s, int64_t number)
+static void place_sample(struct tick_join *j, uint32_t gpu, const struct tick_sample *s, int64_t number)
 {
     struct tick *t = &j->held[number % TICK_HELD];
     uint64_t bit = UINT64_C(1) << gpu;
@@ -58,7 +58,7 @@ void tick_feed(struct tick_join *j, uint32_t gpu, const struct tick_sample *s)
     if (number < j->next) {
         j->ignored++;
     } else if (number < j->next + TICK_HELD) {
-        place(j, gpu, s, number);
+        place_sample(j, gpu, s, number);
     } else {
         j->has_pending = true;
         j->pending = *s;
@@ -79,7 +79,7 @@ static void give(struct tick_join *j, struct tick *ret_tick)
         int64_t number = number_of(j, j->pending_gpu, j->pending.t_ns);
         if (number < j->next + TICK_HELD) {
             j->has_pending = false;
-            place(j, j->pending_gpu, &j->pending, number);
+            place_sample(j, j->pending_gpu, &j->pending, number);
         }
     }
 }

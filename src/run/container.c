@@ -41,7 +41,7 @@ static const char *client_text(const struct plan *p, struct arena *a)
 
 /* ---- the image ---- */
 
-static const char *first_line(const char *text, struct arena *a)
+static const char *first_words(const char *text, struct arena *a)
 {
     text += strspn(text, " \n");
     return arena_copy(a, text, strcspn(text, "\n"));
@@ -62,10 +62,10 @@ static bool refuse_image(const struct plan *p, const struct tool_answer *answer,
         return err_set(e, ERR_ENGINE,
                        "%s may not be used by this user: %s. Join the group that may (often: docker), or use podman, "
                        "which needs no daemon.",
-                       client, first_line(answer->err, a));
+                       client, first_words(answer->err, a));
     return err_set(e, ERR_ENGINE,
                    "%s could not say what the image %s is: %s. Check \"%s image inspect %s\" in a shell.", client,
-                   image, *answer->err ? first_line(answer->err, a) : "it ended without a word", client, image);
+                   image, *answer->err ? first_words(answer->err, a) : "it ended without a word", client, image);
 }
 
 static bool pin_image(struct preflight *f, struct plan *p, struct err *e)
@@ -119,7 +119,7 @@ static bool is_owned(const char *line)
 }
 
 /* Each line: a name, and labels as the runtime writes them. */
-static void look_for_leftovers(struct preflight *f, const struct plan *p)
+static void look_for_left_containers(struct preflight *f, const struct plan *p)
 {
     struct tool_answer answer;
     struct buf names = {0};
@@ -202,7 +202,7 @@ bool container_resolve(struct preflight *f, struct plan *p, struct err *e)
     make_mounts_absolute(p, f->arena);
     if (!gpus_have_names(f, p, e) || !pin_image(f, p, e) || !settle_name(f, p, e))
         return false;
-    look_for_leftovers(f, p);
+    look_for_left_containers(f, p);
     return true;
 }
 

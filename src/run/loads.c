@@ -65,7 +65,7 @@ static bool is_connected(void *self)
     return load_is_connected(self);
 }
 
-static bool is_caught_up(void *self)
+static bool loads_are_caught_up(void *self)
 {
     return scrape_is_caught_up(self);
 }
@@ -107,7 +107,7 @@ static bool be_silent(const struct going *g, struct load *l, size_t first, int64
         return wait_silence(g, l, since);
     scrape_start(g->asking->scrape, SCRAPE_NS);
     gpu_check(g->observer);
-    return stage_wait(m, is_caught_up, g->asking->scrape, INT64_MAX) &&
+    return stage_wait(m, loads_are_caught_up, g->asking->scrape, INT64_MAX) &&
            wait_silence(g, l, since + METHOD_SILENCE_FIRST_NS);
 }
 

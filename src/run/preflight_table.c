@@ -137,7 +137,7 @@ const struct preflight_row preflight_rows[] = {
 const size_t preflight_row_count = sizeof preflight_rows / sizeof *preflight_rows;
 
 /* The last fact of a row from number `from` on; the count: none. */
-static size_t fact_of(const struct preflight *p, const struct preflight_row *row, size_t from)
+static size_t place_of_fact(const struct preflight *p, const struct preflight_row *row, size_t from)
 {
     size_t at = p->fact_count;
     for (size_t i = from; i < p->fact_count; i++)
@@ -155,7 +155,7 @@ static const char *fact_name(const struct resolving *v, const struct preflight_r
 static void note_passed(struct resolving *v, const struct preflight_row *row, size_t from)
 {
     struct preflight *p = &v->r->preflight;
-    if (row->wanted && fact_of(p, row, from) == p->fact_count)
+    if (row->wanted && place_of_fact(p, row, from) == p->fact_count)
         preflight_fact(p, fact_name(v, row), CHECK_PASSED, row->wanted, row->wanted);
 }
 
@@ -163,7 +163,7 @@ static void note_passed(struct resolving *v, const struct preflight_row *row, si
 static void note_failed(struct resolving *v, const struct preflight_row *row, size_t from, const struct err *e)
 {
     struct preflight *p = &v->r->preflight;
-    size_t at = fact_of(p, row, from);
+    size_t at = place_of_fact(p, row, from);
     if (at == p->fact_count)
         preflight_fact(p, fact_name(v, row), CHECK_FAILED, row->wanted ? row->wanted : "passed", "no");
     p->facts[at].outcome = CHECK_FAILED;

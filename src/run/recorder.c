@@ -169,7 +169,7 @@ static void end_rows(struct recorder *r, struct record_file *f, size_t before, c
         ;
 }
 
-static void put_rows(struct recorder *r, enum csv_file t, uint32_t gpu, const void *records, size_t count)
+static void put_record_rows(struct recorder *r, enum csv_file t, uint32_t gpu, const void *records, size_t count)
 {
     assert(t < CSV_COUNT && t != CSV_GPUS);
     size_t before;
@@ -231,7 +231,7 @@ static void take_boundary(void *self, const struct rec_boundary *m)
 
 static void take_clock(void *self, const struct rec_clock *c)
 {
-    put_rows(self, CSV_CLOCK, 0, c, 1);
+    put_record_rows(self, CSV_CLOCK, 0, c, 1);
 }
 
 static void take_fact(void *self, const struct rec_fact *fact)
@@ -250,25 +250,25 @@ static void take_fact(void *self, const struct rec_fact *fact)
 
 static void take_instant(void *self, uint32_t gpu, const struct rec_instant *i)
 {
-    put_rows(self, CSV_INSTANT, gpu, i, 1);
+    put_record_rows(self, CSV_INSTANT, gpu, i, 1);
 }
 
 static void take_counter(void *self, uint32_t gpu, const struct rec_counter *c)
 {
-    put_rows(self, CSV_COUNTER, gpu, c, 1);
+    put_record_rows(self, CSV_COUNTER, gpu, c, 1);
 }
 
 static void take_buffer_samples(void *self, uint32_t gpu, const struct rec_buffer *b, size_t n)
 {
-    put_rows(self, CSV_BUFFER, gpu, b, n);
+    put_record_rows(self, CSV_BUFFER, gpu, b, n);
 }
 
 static void take_state(void *self, uint32_t gpu, const struct rec_gpu_state *state, const struct rec_process *p,
                        size_t n)
 {
-    put_rows(self, CSV_GPU_STATE, gpu, state, 1);
+    put_record_rows(self, CSV_GPU_STATE, gpu, state, 1);
     if (n)
-        put_rows(self, CSV_PROCESSES, gpu, p, n);
+        put_record_rows(self, CSV_PROCESSES, gpu, p, n);
 }
 
 static void take_request(void *self, const struct rec_request *request)
@@ -286,13 +286,13 @@ static void take_request(void *self, const struct rec_request *request)
 
 static void take_chunk(void *self, const struct rec_chunk *c, size_t n)
 {
-    put_rows(self, CSV_CHUNKS, 0, c, n);
+    put_record_rows(self, CSV_CHUNKS, 0, c, n);
 }
 
 static void take_metrics(void *self, const struct rec_metrics *m, struct span raw)
 {
     struct recorder *r = self;
-    put_rows(r, CSV_METRICS, 0, m, 1);
+    put_record_rows(r, CSV_METRICS, 0, m, 1);
     size_t before;
     struct record_file *f = begin_rows(r, FILE_PROM, &before);
     buf_fmt(&f->filling, "# scrape t_ns=%lld took_ns=", (long long)m->t_ns);

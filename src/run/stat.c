@@ -31,7 +31,7 @@ struct stat_run {
 
 /* ---- the command ---- */
 
-static void on_exited(void *self, int64_t t_ns, int status)
+static void on_command_exited(void *self, int64_t t_ns, int status)
 {
     (void)t_ns;
     struct stat_run *s = self;
@@ -46,7 +46,7 @@ static void on_group_gone(void *self, int64_t t_ns)
     stage_wake(&s->machine);
 }
 
-static void on_orphaned(void *self, const char *why)
+static void on_command_orphaned(void *self, const char *why)
 {
     (void)why;
     struct stat_run *s = self;
@@ -57,7 +57,7 @@ static void on_orphaned(void *self, const char *why)
 
 /* A terminal's Ctrl-C reaches jtok alone: the command has a session of its own. What is left of the group at the third
  * one does not heed them: shells start background jobs deaf to Ctrl-C. */
-static void on_signal(void *self, int number)
+static void on_stat_signal(void *self, int number)
 {
     struct stat_run *s = self;
     child_signal(s->child, s->machine.interrupts >= 3 ? SIGKILL : number);
@@ -83,8 +83,11 @@ static int64_t start_status(const struct child_spec *spec)
 
 static bool open_child(struct stat_run *s, struct err *e)
 {
-    struct child_events events = {
-        .self = s, .exited = on_exited, .group_gone = on_group_gone, .gone = on_group_gone, .orphaned = on_orphaned};
+    struct child_events events = {.self = s,
+                                  .exited = on_command_exited,
+                                  .group_gone = on_group_gone,
+                                  .gone = on_group_gone,
+                                  .orphaned = on_command_orphaned};
     return child_open(&s->child, &events, e) && child_attach(s->child, s->loop, e);
 }
 
@@ -129,7 +132,7 @@ void stat_close(struct stat_run *s)
 
 /* ---- the parts ---- */
 
-static void on_tick(struct timer *t)
+static void on_line_tick(struct timer *t)
 {
     struct stat_run *s = t->owner;
     struct err e;
@@ -138,7 +141,7 @@ static void on_tick(struct timer *t)
     loop_timer_set(s->loop, t, clock_now_ns() + TICK_NS);
 }
 
-static bool open_parts(struct stat_run *s, struct err *e)
+static bool stat_open_parts(struct stat_run *s, struct err *e)
 {
     const struct resolved *v = &s->resolved;
     struct folder_options o = {0};
@@ -146,11 +149,11 @@ static bool open_parts(struct stat_run *s, struct err *e)
         return false;
     stage_begin(&s->machine, recorder_sink(s->folder.recorder), s->folder.origin_ns);
     folder_note_resolved(&s->folder, &s->machine);
-    s->signals.heard = on_signal;
+    s->signals.heard = on_stat_signal;
     s->signals.self = s;
     if (!signals_watch(&s->signals, &s->machine, e))
         return false;
-    s->tick = (struct timer){.fire = on_tick, .owner = s};
+    s->tick = (struct timer){.fire = on_line_tick, .owner = s};
     loop_timer_set(s->loop, &s->tick, clock_now_ns() + TICK_NS);
     struct observer_options look = {.device = v->device,
                                     .gpus = v->gpus,
@@ -172,7 +175,7 @@ static bool look_is_over(void *self)
 
 /* What power was before. A machine that is not idle is looked at all the same; without a look only the sampler's lead
  * goes by. */
-static bool go_look(void *self)
+static bool stat_look(void *self)
 {
     struct stat_run *s = self;
     struct stage_machine *m = &s->machine;
@@ -236,7 +239,7 @@ static bool go_command(void *self)
     return m->interrupts == 0 && m->failure.kind == ERR_NONE;
 }
 
-static bool is_started(void *self)
+static bool command_is_started(void *self)
 {
     struct stat_run *s = self;
     return child_is_started(s->child);
@@ -306,11 +309,11 @@ static bool go_power_back(void *self)
     return true;
 }
 
-static const struct stage any_command[] = {{go_look, NULL}, {go_command, NULL}, {go_power_back, is_started}};
+static const struct stage any_command[] = {{stat_look, NULL}, {go_command, NULL}, {go_power_back, command_is_started}};
 
 /* ---- executing ---- */
 
-static void finish_records(struct stat_run *s)
+static void stat_finish_records(struct stat_run *s)
 {
     loop_timer_stop(s->loop, &s->tick);
     signals_unwatch(&s->signals, s->loop);
@@ -323,7 +326,7 @@ static void finish_records(struct stat_run *s)
 bool stat_execute(struct stat_run *s, struct stat_outcome *ret_outcome, struct err *e)
 {
     must(s->resolved.plan && !s->folder.path);
-    if (!open_parts(s, e)) {
+    if (!stat_open_parts(s, e)) {
         observer_close(&s->observer); /* its threads record */
         stage_finish(&s->machine);
         folder_done(&s->folder);
@@ -332,9 +335,9 @@ bool stat_execute(struct stat_run *s, struct stat_outcome *ret_outcome, struct e
     bool through;
     stage_run(&s->machine, any_command, sizeof any_command / sizeof *any_command, s, &through);
     stage_enter(&s->machine, RUN_DONE);
-    finish_records(s);
+    stat_finish_records(s);
     *ret_outcome = (struct stat_outcome){.folder = s->folder.path,
-                                         .started = is_started(s),
+                                         .started = command_is_started(s),
                                          .status = s->status,
                                          .interrupted = s->machine.interrupts > 0,
                                          .failure = s->machine.failure,

@@ -14,7 +14,7 @@ enum { FILE_MOST = 64 << 20 };
 /* ---- where the model lies ---- */
 
 /* As the engine will see it. */
-static const char *variable(const struct plan *p, const char *name)
+static const char *plan_variable(const struct plan *p, const char *name)
 {
     for (size_t i = 0; i < p->engine.env_count; i++)
         if (strcmp(p->engine.env[i].name, name) == 0)
@@ -25,10 +25,10 @@ static const char *variable(const struct plan *p, const char *name)
 
 static const char *hub_folder(const struct plan *p, struct arena *a)
 {
-    const char *hub = variable(p, "HF_HUB_CACHE"), *home = variable(p, "HF_HOME");
+    const char *hub = plan_variable(p, "HF_HUB_CACHE"), *home = plan_variable(p, "HF_HOME");
     if (!hub)
-        hub = variable(p, "HUGGINGFACE_HUB_CACHE"); /* its older name */
-    const char *cache = variable(p, "XDG_CACHE_HOME"), *user = variable(p, "HOME");
+        hub = plan_variable(p, "HUGGINGFACE_HUB_CACHE"); /* its older name */
+    const char *cache = plan_variable(p, "XDG_CACHE_HOME"), *user = plan_variable(p, "HOME");
     if (hub)
         return hub;
     if (home)
@@ -71,7 +71,7 @@ const char *vocabulary_folder(const struct plan *p, struct arena *a)
 
 /* ---- what it says ---- */
 
-static void read_file(struct model_vocabulary *v, const char *folder, const char *name, struct arena *a)
+static void read_model_file(struct model_vocabulary *v, const char *folder, const char *name, struct arena *a)
 {
     const char *path = arena_format(a, "%s/%s", folder, name);
     struct stat st;
@@ -85,7 +85,7 @@ static void read_file(struct model_vocabulary *v, const char *folder, const char
     free(text);
 }
 
-static bool choose(struct plan_random *r, const struct model_vocabulary *v, const char *folder, struct err *e)
+static bool choose_words(struct plan_random *r, const struct model_vocabulary *v, const char *folder, struct err *e)
 {
     if (r->vocabulary == ABSENT_I64 && v->size == ABSENT_I64)
         return err_set(
@@ -117,8 +117,8 @@ bool vocabulary_resolve(struct plan *p, struct arena *a, struct err *e)
     const char *folder = vocabulary_folder(p, a);
     struct model_vocabulary v = {.size = ABSENT_I64};
     for (size_t i = 0; folder && i < sizeof files / sizeof *files; i++)
-        read_file(&v, folder, files[i], a);
-    bool good = choose(&p->requests.random, &v, folder, e);
+        read_model_file(&v, folder, files[i], a);
+    bool good = choose_words(&p->requests.random, &v, folder, e);
     model_vocabulary_done(&v);
     return good;
 }

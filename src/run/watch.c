@@ -54,7 +54,7 @@ bool stage_look(struct watching *w, struct observer *v, struct scrape *c)
 
 /* ---- readings ---- */
 
-static bool is_good(const struct rec_metrics *m)
+static bool is_countable(const struct rec_metrics *m)
 {
     return m->took_ns != ABSENT_I64 && !isnan(m->generation_tokens);
 }
@@ -103,7 +103,7 @@ static void take_reading(void *self, const struct rec_metrics *m)
         end_window(w, "The service's process ended, or is another one now.");
         return;
     }
-    if (!is_good(m)) {
+    if (!is_countable(m)) {
         take_silence(w, m);
         return;
     }
@@ -151,7 +151,7 @@ static bool read_last(struct watching *w)
     return scrape_once(w->scrape);
 }
 
-static const char *reason_of(const struct watching *w)
+static const char *reason_of_end(const struct watching *w)
 {
     return w->ended ? w->ended : w->machine->asked ? "asked" : "time";
 }
@@ -178,7 +178,7 @@ bool stage_window(struct watching *w, struct observer *v, struct scrape *c)
     whole = whole && m->failure.kind == ERR_NONE && read_last(w);
     c->heard = NULL;
     observer_boundary(v);
-    stage_boundary(m, BOUNDARY_WINDOW_END, rec_metrics_arrival_ns(&w->last), reason_of(w));
+    stage_boundary(m, BOUNDARY_WINDOW_END, rec_metrics_arrival_ns(&w->last), reason_of_end(w));
     /* A boundary needs a sample behind it. */
     stage_wait(m, NULL, NULL, stage_now_ns(m) + 2 * v->o.grid_ns + SECOND_NS / 4);
     m->asks = false;

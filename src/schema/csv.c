@@ -229,12 +229,12 @@ bool schema_csv_get(const struct csv_columns *c, const struct span *fields, bool
 
 /* ---- values ---- */
 
-static void put_text(struct buf *b, const char *text, char separator)
+static void put_csv_text(struct buf *b, const char *text, char separator)
 {
     csv_put_shown(b, span_of(text ? text : ""), separator);
 }
 
-static void put_number(struct buf *b, double value, char separator)
+static void put_csv_number(struct buf *b, double value, char separator)
 {
     if (!isnan(value))
         num_put_f64(b, value);
@@ -253,20 +253,20 @@ static void put_state(struct buf *b, const struct quantity *q)
 static void put_quantity(struct buf *b, const struct quantity *q)
 {
     bool has = quantity_has_value(q);
-    put_number(b, has ? q->value : NAN, ',');
+    put_csv_number(b, has ? q->value : NAN, ',');
     put_state(b, q);
-    put_text(b, q->why, ',');
-    put_number(b, has ? q->instrument : NAN, ',');
-    put_number(b, has ? q->calibration : NAN, '\n');
+    put_csv_text(b, q->why, ',');
+    put_csv_number(b, has ? q->instrument : NAN, ',');
+    put_csv_number(b, has ? q->calibration : NAN, '\n');
 }
 
-static void put_value(void *self, const struct visit *v)
+static void put_csv_value(void *self, const struct visit *v)
 {
     struct buf *b = self, text = {0};
     if (visit_is_left_out(v))
         return;
-    put_text(b, v->path, ',');
-    put_text(b, v->unit, ',');
+    put_csv_text(b, v->path, ',');
+    put_csv_text(b, v->unit, ',');
     if (v->slot.type == FIELD_QUANTITY) {
         put_quantity(b, slot_quantity(&v->slot));
         return;
@@ -285,5 +285,5 @@ void schema_csv_values_header(struct buf *b)
 void schema_csv_values(const struct schema *s, const void *object, const char *prefix, struct buf *b)
 {
     must(object && prefix);
-    schema_visit(s, object, prefix, &(struct visitor){.self = b, .value = put_value, .named_items = true});
+    schema_visit(s, object, prefix, &(struct visitor){.self = b, .value = put_csv_value, .named_items = true});
 }

@@ -10,7 +10,7 @@ static void put_f64(struct json_writer *w, double value)
     json_put_f64(w, isfinite(value) ? value : NAN);
 }
 
-static void put_quantity(struct json_writer *w, const struct quantity *q)
+static void put_quantity_object(struct json_writer *w, const struct quantity *q)
 {
     json_put_object(w);
     json_put_key(w, "value");
@@ -34,7 +34,7 @@ static void put_hex(struct json_writer *w, const struct slot *s)
     buf_done(&text);
 }
 
-static void put_value(struct json_writer *w, const struct slot *s)
+static void put_slot(struct json_writer *w, const struct slot *s)
 {
     switch (s->type) {
     case FIELD_BOOL:
@@ -57,7 +57,7 @@ static void put_value(struct json_writer *w, const struct slot *s)
         put_hex(w, s);
         break;
     case FIELD_QUANTITY:
-        put_quantity(w, slot_quantity(s));
+        put_quantity_object(w, slot_quantity(s));
         break;
     case FIELD_OBJECT:
     case FIELD_LIST:
@@ -67,7 +67,7 @@ static void put_value(struct json_writer *w, const struct slot *s)
 }
 
 /* The key, where there is one; false: the value is left out. */
-static bool put_key(struct json_writer *w, const struct visit *v)
+static bool put_member_key(struct json_writer *w, const struct visit *v)
 {
     if (visit_is_left_out(v))
         return false;
@@ -78,7 +78,7 @@ static bool put_key(struct json_writer *w, const struct visit *v)
 
 static bool enter(void *self, const struct visit *v)
 {
-    if (!put_key(self, v))
+    if (!put_member_key(self, v))
         return false;
     if (v->slot.type == FIELD_LIST)
         json_put_array(self);
@@ -97,8 +97,8 @@ static void leave(void *self, const struct visit *v)
 
 static void value(void *self, const struct visit *v)
 {
-    if (put_key(self, v))
-        put_value(self, &v->slot);
+    if (put_member_key(self, v))
+        put_slot(self, &v->slot);
 }
 
 void schema_json_put(const struct schema *s, const void *object, struct json_writer *w)
@@ -127,7 +127,7 @@ struct json_reader {
     struct err *e;
 };
 
-static bool fault(struct json_reader *r, const struct field *f, enum field_type type)
+static bool type_fault(struct json_reader *r, const struct field *f, enum field_type type)
 {
     struct buf allowed = {0};
     if (r->j.kind == JSON_ERROR)
@@ -166,7 +166,7 @@ static bool read_quantity(struct json_reader *r, const struct field *f, struct q
     struct quantity q = quantity_absent(Q_NOT_RECORDED, NULL);
     enum json_kind k;
     if (r->j.kind != JSON_OBJECT)
-        return fault(r, f, FIELD_QUANTITY);
+        return type_fault(r, f, FIELD_QUANTITY);
     while ((k = json_next(&r->j)) == JSON_KEY) {
         double *number = quantity_number(&r->j, &q);
         bool state = json_is(&r->j, "state"), why = json_is(&r->j, "why");
@@ -175,22 +175,22 @@ static bool read_quantity(struct json_reader *r, const struct field *f, struct q
             break;
         if (number && k == JSON_NUMBER) {
             if (!json_f64(&r->j, number))
-                return fault(r, f, FIELD_QUANTITY);
+                return type_fault(r, f, FIELD_QUANTITY);
         } else if (state && k == JSON_STRING) {
             int i = name_index(q_state_names, r->j.raw);
             if (i < 0)
-                return fault(r, f, FIELD_QUANTITY);
+                return type_fault(r, f, FIELD_QUANTITY);
             q.state = (enum q_state)i;
         } else if (why && k == JSON_STRING) {
             q.why = take_text(r);
         } else if ((number || state || why) && k != JSON_NULL) {
-            return fault(r, f, FIELD_QUANTITY);
+            return type_fault(r, f, FIELD_QUANTITY);
         } else if (k == JSON_OBJECT || k == JSON_ARRAY) {
             json_skip(&r->j);
         }
     }
     if (k != JSON_OBJECT_END)
-        return fault(r, f, FIELD_QUANTITY);
+        return type_fault(r, f, FIELD_QUANTITY);
     *ret = q;
     return true;
 }
@@ -246,13 +246,13 @@ static bool read_value(struct json_reader *r, const struct slot *s)
     case FIELD_QUANTITY:
         return read_quantity(r, s->field, slot_quantity(s));
     case FIELD_OBJECT:
-        return k == JSON_OBJECT ? read_object(r, s->field->sub, slot_object(s)) : fault(r, s->field, s->type);
+        return k == JSON_OBJECT ? read_object(r, s->field->sub, slot_object(s)) : type_fault(r, s->field, s->type);
     case FIELD_HEX:
     case FIELD_LIST:
     case FIELD_MAP:
         break;
     }
-    return good || fault(r, s->field, s->type);
+    return good || type_fault(r, s->field, s->type);
 }
 
 static bool read_list(struct json_reader *r, const struct slot *list)
@@ -261,13 +261,13 @@ static bool read_list(struct json_reader *r, const struct slot *list)
     size_t n = r->path.n, count = 0;
     void *items = NULL;
     if (r->j.kind != JSON_ARRAY)
-        return fault(r, f, f->type);
+        return type_fault(r, f, f->type);
     for (;;) {
         enum json_kind k = json_next(&r->j);
         if (k == JSON_ARRAY_END)
             break;
         if (k == JSON_ERROR)
-            return fault(r, f, f->type);
+            return type_fault(r, f, f->type);
         buf_fmt(&r->path, ".%zu", count);
         const struct slot item = {f, f->item, list_push(r->arena, &items, &count, field_item_size(f)), NULL};
         if (k == JSON_NULL && field_may_be_absent(f, f->item))
@@ -287,17 +287,17 @@ static bool read_map(struct json_reader *r, const struct slot *map)
     size_t count = 0;
     enum json_kind k;
     if (r->j.kind != JSON_OBJECT)
-        return fault(r, f, f->type);
+        return type_fault(r, f, f->type);
     while ((k = json_next(&r->j)) == JSON_KEY) {
         struct field_pair *pair = list_push(r->arena, &items, &count, sizeof *pair);
         pair->name = take_text(r);
         k = json_next(&r->j);
         if (k != JSON_STRING && k != JSON_NULL)
-            return fault(r, f, f->type);
+            return type_fault(r, f, f->type);
         pair->value = k == JSON_NULL ? NULL : take_text(r);
     }
     if (k != JSON_OBJECT_END)
-        return fault(r, f, f->type);
+        return type_fault(r, f, f->type);
     slot_set_items(map, items, count);
     return true;
 }
@@ -314,7 +314,7 @@ static const struct field *find_key(const struct schema *s, const struct json *j
 static bool read_field(struct json_reader *r, const struct slot *s)
 {
     if (r->j.kind == JSON_NULL)
-        return s->type != FIELD_BOOL || fault(r, s->field, s->type);
+        return s->type != FIELD_BOOL || type_fault(r, s->field, s->type);
     if (s->type == FIELD_LIST)
         return read_list(r, s);
     return s->type == FIELD_MAP ? read_map(r, s) : read_value(r, s);
@@ -342,7 +342,7 @@ static bool read_object(struct json_reader *r, const struct schema *s, void *obj
             return false;
         r->path.n = n;
     }
-    return r->j.kind == JSON_OBJECT_END || fault(r, &(struct field){.sub = s}, FIELD_OBJECT);
+    return r->j.kind == JSON_OBJECT_END || type_fault(r, &(struct field){.sub = s}, FIELD_OBJECT);
 }
 
 bool schema_json_read(const struct schema *s, void *object, const char *source, struct span text, struct arena *a,
@@ -353,9 +353,9 @@ bool schema_json_read(const struct schema *s, void *object, const char *source, 
     const struct field root = {.sub = s};
     json_init(&r.j, text);
     buf_str(&r.path, "");
-    bool good = json_next(&r.j) == JSON_OBJECT ? read_object(&r, s, object) : fault(&r, &root, FIELD_OBJECT);
+    bool good = json_next(&r.j) == JSON_OBJECT ? read_object(&r, s, object) : type_fault(&r, &root, FIELD_OBJECT);
     if (good && json_next(&r.j) != JSON_END)
-        good = fault(&r, &root, FIELD_OBJECT);
+        good = type_fault(&r, &root, FIELD_OBJECT);
     buf_done(&r.path);
     buf_done(&r.text);
     return good;

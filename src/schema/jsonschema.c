@@ -26,13 +26,13 @@ static void put_any_scalar(struct json_writer *w)
     json_put_array_end(w);
 }
 
-static void put_number(struct json_writer *w, const char *key, double value)
+static void put_bound(struct json_writer *w, const char *key, double value)
 {
     json_put_key(w, key);
     json_put_f64(w, value);
 }
 
-static void put_object(struct json_writer *w, const struct schema *s, bool for_user);
+static void put_struct(struct json_writer *w, const struct schema *s, bool for_user);
 static void put_values(struct json_writer *w, const struct field *f, enum field_type type, bool for_user);
 
 static void put_names(struct json_writer *w, const char *const *names, bool nullable)
@@ -80,8 +80,8 @@ static void put_values(struct json_writer *w, const struct field *f, enum field_
     case FIELD_F64:
         put_type(w, type == FIELD_I64 ? "integer" : "number", true);
         if (f->min < f->max) {
-            put_number(w, "minimum", f->min);
-            put_number(w, "maximum", f->max);
+            put_bound(w, "minimum", f->min);
+            put_bound(w, "maximum", f->max);
         }
         break;
     case FIELD_TEXT:
@@ -99,7 +99,7 @@ static void put_values(struct json_writer *w, const struct field *f, enum field_
         json_put_text(w, "#/$defs/quantity");
         break;
     case FIELD_OBJECT:
-        put_object(w, f->sub, for_user);
+        put_struct(w, f->sub, for_user);
         break;
     case FIELD_LIST:
         put_list(w, f, for_user);
@@ -153,7 +153,7 @@ static void put_field(struct json_writer *w, const struct field *f, bool for_use
 
 /* Members of an object's schema, into an object that is open. Required here: what a document always holds; of a user's,
  * no key, since jtok reads a missing one off the command or says so itself. */
-static void put_object(struct json_writer *w, const struct schema *s, bool for_user)
+static void put_struct(struct json_writer *w, const struct schema *s, bool for_user)
 {
     put_type(w, "object", for_user);
     json_put_key(w, "properties");
@@ -237,7 +237,7 @@ void schema_jsonschema(const struct schema *s, bool for_user, struct buf *b)
         json_put_key(&w, "description");
         json_put_text(&w, s->doc);
     }
-    put_object(&w, s, for_user);
+    put_struct(&w, s, for_user);
     if (has_quantity(s))
         put_quantity_definition(&w);
     json_put_object_end(&w);

@@ -109,7 +109,7 @@ bool schema_set_or_err(const struct schema *s, void *object, const char *argumen
     return problems_none(&p, ERR_USAGE, e);
 }
 
-static void check_required(void *self, const struct visit *v)
+static void check_required_slot(void *self, const struct visit *v)
 {
     if ((v->slot.field->flags & FIELD_REQUIRED) && slot_is_absent(&v->slot))
         problems_add(self, v->path, "Required, but missing: %s", v->slot.field->doc);
@@ -119,12 +119,12 @@ static bool enter_required(void *self, const struct visit *v)
 {
     if (v->slot.type == FIELD_OBJECT)
         return true;
-    check_required(self, v);
+    check_required_slot(self, v);
     return false;
 }
 
 void schema_check_required(const struct schema *s, const void *object, struct problems *p)
 {
     must(p && p->arena);
-    schema_visit(s, object, "", &(struct visitor){.self = p, .enter = enter_required, .value = check_required});
+    schema_visit(s, object, "", &(struct visitor){.self = p, .enter = enter_required, .value = check_required_slot});
 }

@@ -101,7 +101,7 @@ static yaml_event_type_t next(struct yaml_reader *r)
     return YAML_NO_EVENT;
 }
 
-static struct span scalar_text(const struct yaml_reader *r)
+static struct span event_text(const struct yaml_reader *r)
 {
     return (struct span){(const char *)r->event.data.scalar.value, r->event.data.scalar.length};
 }
@@ -113,7 +113,7 @@ static bool scalar_is_plain(const struct yaml_reader *r)
 
 static bool scalar_is_null(const struct yaml_reader *r)
 {
-    struct span s = scalar_text(r);
+    struct span s = event_text(r);
     return scalar_is_plain(r) && (s.n == 0 || span_is(s, "null") || span_is(s, "~"));
 }
 
@@ -144,9 +144,9 @@ static void wrong_shape(struct yaml_reader *r, const struct field *f, enum field
     skip_value(r);
 }
 
-static void read_object(struct yaml_reader *r, const struct schema *s, void *object);
+static void read_yaml_object(struct yaml_reader *r, const struct schema *s, void *object);
 
-static void read_list(struct yaml_reader *r, const struct slot *list)
+static void read_sequence(struct yaml_reader *r, const struct slot *list)
 {
     const struct field *f = list->field;
     size_t n = r->path.n, count = 0;
@@ -158,9 +158,9 @@ static void read_list(struct yaml_reader *r, const struct slot *list)
         const struct slot item = {f, f->item, list_push(r->p->arena, &items, &count, field_item_size(f)), NULL};
         if (f->item == FIELD_OBJECT && type == YAML_MAPPING_START_EVENT) {
             schema_defaults(f->sub, slot_object(&item));
-            read_object(r, f->sub, slot_object(&item));
+            read_yaml_object(r, f->sub, slot_object(&item));
         } else if (f->item != FIELD_OBJECT && type == YAML_SCALAR_EVENT) {
-            parse_value(&item, scalar_text(r), false, &at, r->p);
+            parse_value(&item, event_text(r), false, &at, r->p);
         } else {
             wrong_shape(r, f, f->item);
         }
@@ -172,7 +172,7 @@ static void read_list(struct yaml_reader *r, const struct slot *list)
 /* The name of a map's entry, just read; the value is still to come. */
 static struct field_pair *read_name(struct yaml_reader *r, void **items, size_t *count)
 {
-    struct span name = scalar_text(r);
+    struct span name = event_text(r);
     buf_byte(&r->path, '.');
     buf_add(&r->path, name.p, name.n);
     struct spot at = spot_here(r);
@@ -189,7 +189,7 @@ static struct field_pair *read_name(struct yaml_reader *r, void **items, size_t 
     return pair;
 }
 
-static void read_map(struct yaml_reader *r, const struct slot *map)
+static void read_named_items(struct yaml_reader *r, const struct slot *map)
 {
     size_t n = r->path.n, count = 0;
     void *items = NULL;
@@ -198,7 +198,7 @@ static void read_map(struct yaml_reader *r, const struct slot *map)
         struct field_pair *pair = read_name(r, &items, &count);
         if (next(r) == YAML_SCALAR_EVENT) {
             struct spot at = spot_here(r);
-            parse_text(&pair->value, scalar_text(r), &at, r->p);
+            parse_text(&pair->value, event_text(r), &at, r->p);
         } else if (!r->dead) {
             wrong_shape(r, map->field, FIELD_TEXT);
         }
@@ -216,22 +216,22 @@ static void read_words(struct yaml_reader *r, const struct slot *list)
     struct spot at = spot_here(r);
     const char **words;
     size_t count;
-    if (parse_words(scalar_text(r), &words, &count, &at, r->p))
+    if (parse_words(event_text(r), &words, &count, &at, r->p))
         slot_set_items(list, words, count);
 }
 
 /* The value whose first event was just read. */
-static void read_value(struct yaml_reader *r, const struct slot *s)
+static void read_node(struct yaml_reader *r, const struct slot *s)
 {
     yaml_event_type_t type = r->event.type;
     bool scalar = type == YAML_SCALAR_EVENT, none = scalar && scalar_is_null(r);
     struct spot at = spot_here(r);
     if (s->type == FIELD_OBJECT && type == YAML_MAPPING_START_EVENT) {
-        read_object(r, s->field->sub, slot_object(s));
+        read_yaml_object(r, s->field->sub, slot_object(s));
     } else if (s->type == FIELD_LIST && type == YAML_SEQUENCE_START_EVENT) {
-        read_list(r, s);
+        read_sequence(r, s);
     } else if (s->type == FIELD_MAP && type == YAML_MAPPING_START_EVENT) {
-        read_map(r, s);
+        read_named_items(r, s);
     } else if (s->type == FIELD_OBJECT || s->type == FIELD_MAP || s->type == FIELD_LIST) {
         if (none && s->type != FIELD_OBJECT)
             slot_set_absent(s);
@@ -240,16 +240,16 @@ static void read_value(struct yaml_reader *r, const struct slot *s)
         else if (!none)
             wrong_shape(r, s->field, s->type);
     } else if (scalar) {
-        parse_value(s, scalar_text(r), scalar_is_plain(r), &at, r->p);
+        parse_value(s, event_text(r), scalar_is_plain(r), &at, r->p);
     } else {
         wrong_shape(r, s->field, s->type);
     }
 }
 
 /* One key, just read, and its value. */
-static void read_key(struct yaml_reader *r, const struct schema *s, void *object, size_t *seen_lines)
+static void read_yaml_key(struct yaml_reader *r, const struct schema *s, void *object, size_t *seen_lines)
 {
-    struct span key = scalar_text(r);
+    struct span key = event_text(r);
     struct slot slot;
     const struct field *f = slot_find(s, object, key, &slot) ? slot.field : NULL;
     if (r->path.n)
@@ -272,19 +272,19 @@ static void read_key(struct yaml_reader *r, const struct schema *s, void *object
     if (next(r) == YAML_NO_EVENT)
         return;
     if (f)
-        read_value(r, &slot);
+        read_node(r, &slot);
     else
         skip_value(r);
 }
 
 /* A mapping whose start was just read. */
-static void read_object(struct yaml_reader *r, const struct schema *s, void *object)
+static void read_yaml_object(struct yaml_reader *r, const struct schema *s, void *object)
 {
     size_t seen_lines[KEYS_MAX] = {0}, n = r->path.n;
     yaml_event_type_t type;
     must(s->count <= KEYS_MAX);
     while ((type = next(r)) == YAML_SCALAR_EVENT) {
-        read_key(r, s, object, seen_lines);
+        read_yaml_key(r, s, object, seen_lines);
         r->path.n = n;
     }
     if (type != YAML_MAPPING_END_EVENT && !r->dead) {
@@ -331,7 +331,7 @@ bool schema_yaml_read(const struct schema *s, void *object, const char *source, 
     reader_open(&r, source, text);
     if (!r.dead && next(&r) == YAML_DOCUMENT_START_EVENT) {
         if (next(&r) == YAML_MAPPING_START_EVENT) {
-            read_object(&r, s, object);
+            read_yaml_object(&r, s, object);
         } else if (!r.dead && !(r.event.type == YAML_SCALAR_EVENT && scalar_is_null(&r))) {
             struct spot at = spot_here(&r);
             struct buf allowed = {0};
@@ -355,7 +355,7 @@ bool yaml_read_value(const struct schema *root, const struct slot *s, const stru
     buf_str(&r.path, at->path);
     reader_open(&r, at->source, text);
     if (!r.dead && next(&r) == YAML_DOCUMENT_START_EVENT && next(&r) != YAML_NO_EVENT) {
-        read_value(&r, s);
+        read_node(&r, s);
         expect_end(&r);
     }
     reader_close(&r);

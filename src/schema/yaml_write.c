@@ -4,7 +4,7 @@
 #include "schema/yaml.h"
 
 /* Letters, digits and a few marks that mean nothing to YAML, with no mark of a number or null's own. */
-static bool is_plain(struct span s)
+static bool needs_no_quotes(struct span s)
 {
     if (s.n == 0 || span_is(s, "null") || span_is(s, "~"))
         return false;
@@ -33,7 +33,7 @@ static void put_ascii(struct buf *b, char c)
 
 /* Bytes that are no UTF-8, which YAML can't hold, become U+FFFD; what YAML's readers take for a line end, a byte order
  * mark or no character at all is escaped, as is all else that is unsafe to show. */
-static void put_quoted(struct buf *b, struct span s)
+static void write_quoted(struct buf *b, struct span s)
 {
     buf_byte(b, '"');
     while (s.n) {
@@ -53,20 +53,20 @@ static void put_quoted(struct buf *b, struct span s)
     buf_byte(b, '"');
 }
 
-static void put_text(struct buf *b, const char *text)
+static void write_text(struct buf *b, const char *text)
 {
     if (!text)
         buf_str(b, "null");
-    else if (is_plain(span_of(text)))
+    else if (needs_no_quotes(span_of(text)))
         buf_str(b, text);
     else
-        put_quoted(b, span_of(text));
+        write_quoted(b, span_of(text));
 }
 
 static void put_scalar(struct buf *b, const struct slot *s)
 {
     if (s->type == FIELD_TEXT || s->type == FIELD_ENUM)
-        put_text(b, slot_text(s));
+        write_text(b, slot_text(s));
     else if (slot_is_absent(s))
         buf_str(b, "null");
     else
@@ -94,7 +94,7 @@ static void put_doc(struct buf *b, const struct field *f, size_t level)
 }
 
 /* All in front of a value: "key:", "name:" or "-". False: the value is left out. */
-static bool put_key(struct writer *w, const struct visit *v)
+static bool write_key(struct writer *w, const struct visit *v)
 {
     const struct field *f = v->slot.field;
     bool resolved = f->flags & FIELD_RESOLVED;
@@ -108,16 +108,16 @@ static bool put_key(struct writer *w, const struct visit *v)
     if (!v->item)
         buf_str(w->b, f->key);
     else if (v->key)
-        put_text(w->b, v->key);
+        write_text(w->b, v->key);
     buf_byte(w->b, v->key ? ':' : '-');
     return true;
 }
 
-static bool enter(void *self, const struct visit *v)
+static bool enter_slot(void *self, const struct visit *v)
 {
     struct writer *w = self;
     bool many = v->slot.type == FIELD_LIST || v->slot.type == FIELD_MAP;
-    if (!put_key(w, v))
+    if (!write_key(w, v))
         return false;
     if (many && slot_count(&v->slot) == 0)
         buf_str(w->b, v->slot.type == FIELD_MAP ? " {}" : " []");
@@ -125,10 +125,10 @@ static bool enter(void *self, const struct visit *v)
     return true;
 }
 
-static void value(void *self, const struct visit *v)
+static void write_value(void *self, const struct visit *v)
 {
     struct writer *w = self;
-    if (!put_key(w, v))
+    if (!write_key(w, v))
         return;
     buf_byte(w->b, ' ');
     put_scalar(w->b, &v->slot);
@@ -139,5 +139,5 @@ void schema_yaml_write(const struct schema *s, const void *object, bool docs, st
 {
     must(object);
     struct writer w = {b, docs};
-    schema_visit(s, object, "", &(struct visitor){.self = &w, .enter = enter, .value = value});
+    schema_visit(s, object, "", &(struct visitor){.self = &w, .enter = enter_slot, .value = write_value});
 }

@@ -86,7 +86,7 @@ struct verifier {
     struct buf text, records_text;
 };
 
-static void note_bad(struct verifier *v, struct span name, const char *what)
+static void note_bad_file(struct verifier *v, struct span name, const char *what)
 {
     v->check.bad++;
     buf_fmt(&v->text, "%.*s %s\n", SPAN_ARG(name), what);
@@ -107,15 +107,15 @@ static void check_sum(struct verifier *v, struct span hex, struct span name)
     struct err e;
     v->check.files++;
     if (!mode)
-        note_bad(v, name, "is missing");
+        note_bad_file(v, name, "is missing");
     else if (!S_ISREG(mode))
-        note_bad(v, name, arena_format(v->arena, "is %s, but a regular file was sealed", file_kind(mode)));
+        note_bad_file(v, name, arena_format(v->arena, "is %s, but a regular file was sealed", file_kind(mode)));
     else if (stat(path.text, &st) == 0 && (uint64_t)st.st_size > archive_most_bytes(file))
-        note_bad(v, name, "is too large for such a file");
+        note_bad_file(v, name, "is too large for such a file");
     else if (!digest_file(path.text, now, NULL, &e))
-        note_bad(v, name, "can't be read");
+        note_bad_file(v, name, "can't be read");
     else if (!span_is(hex, now))
-        note_bad(v, name, "differs from its hash in SHA256SUMS");
+        note_bad_file(v, name, "differs from its hash in SHA256SUMS");
 }
 
 static void check_sums(struct verifier *v, struct span sums, const struct file_names *files)
@@ -124,7 +124,7 @@ static void check_sums(struct verifier *v, struct span sums, const struct file_n
     struct span hex, name;
     while (next_sum(&sums, &hex, &name)) {
         if (!name.n) {
-            note_bad(v, span_of(SUMS_NAME), "has a line that is not a hash and a name");
+            note_bad_file(v, span_of(SUMS_NAME), "has a line that is not a hash and a name");
             continue;
         }
         for (size_t i = 0; i < files->count; i++)
@@ -133,7 +133,7 @@ static void check_sums(struct verifier *v, struct span sums, const struct file_n
     }
     for (size_t i = 0; i < files->count; i++)
         if (!listed[i])
-            note_bad(v, span_of(files->items[i]), "is not in SHA256SUMS: it came after the seal");
+            note_bad_file(v, span_of(files->items[i]), "is not in SHA256SUMS: it came after the seal");
 }
 
 bool archive_verify(const char *folder, struct arena *a, struct archive_check *ret_check, struct err *e)

@@ -10,7 +10,7 @@
 
 /* ---- the files of a run ---- */
 
-static int compare_names(const void *a, const void *b)
+static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -38,15 +38,15 @@ bool archive_files(const char *folder, struct arena *a, struct file_names *ret_n
     }
     closedir(d);
     if (names.count)
-        qsort(names.items, names.count, sizeof *names.items, compare_names);
+        qsort(names.items, names.count, sizeof *names.items, by_name);
     *ret_names = names;
     return true;
 }
 
 /* ---- the runs of a folder ---- */
 
-static bool read_document(const struct schema *s, void *object, const char *folder, const char *name, struct arena *a,
-                          struct err *e)
+static bool read_stored_document(const struct schema *s, void *object, const char *folder, const char *name,
+                                 struct arena *a, struct err *e)
 {
     struct path path = path_in(folder, name);
     struct buf text = {0};
@@ -63,11 +63,11 @@ static struct archive_entry read_entry(const char *folder, struct arena *a)
                                   .sealed = archive_is_sealed(folder),
                                   .has_result = path_exists(folder, "result.json")};
     struct err e;
-    if (!read_document(&plan_schema, &entry.plan, folder, "plan.json", a, &e)) {
+    if (!read_stored_document(&plan_schema, &entry.plan, folder, "plan.json", a, &e)) {
         schema_absent(&plan_schema, &entry.plan);
         entry.fault = arena_text(a, e.text);
     }
-    if (!read_document(&rec_run_schema, &entry.run, folder, "run.json", a, &e)) {
+    if (!read_stored_document(&rec_run_schema, &entry.run, folder, "run.json", a, &e)) {
         schema_absent(&rec_run_schema, &entry.run);
         entry.fault = arena_text(a, e.text);
     }

@@ -23,7 +23,7 @@ static bool only_files(const char *folder, const struct file_names *files, struc
 }
 
 /* Does the open file hold exactly these bytes? */
-static bool holds(int fd, struct span text)
+static bool holds_text(int fd, struct span text)
 {
     enum { BLOCK = 1 << 20 };
     char *block = mem_alloc(BLOCK);
@@ -46,7 +46,7 @@ static bool packed_equals(const char *packed, const char *plain, bool *ret_equal
         return false;
     struct buf text = {0};
     struct err unreadable;
-    *ret_equal = file_read(packed, 0, &text, &unreadable) && holds(fd, buf_span(&text));
+    *ret_equal = file_read(packed, 0, &text, &unreadable) && holds_text(fd, buf_span(&text));
     close(fd);
     buf_done(&text);
     return true;

@@ -10,7 +10,7 @@ const char csv_chunks_header[] = "t_ns,request,kind,bytes,running,stamp\n";
 enum { LINE_BYTES = 128 };
 
 /* Up to `most` digits and the byte behind them, which must be `stop`; null otherwise. */
-static inline const char *digits(const char *p, int most, char stop, uint64_t *ret_value)
+static inline const char *read_digits(const char *p, int most, char stop, uint64_t *ret_value)
 {
     uint64_t value = 0;
     const char *start = p;
@@ -58,11 +58,11 @@ size_t csv_chunks_read(struct span *rest, struct rec_chunk *out, size_t *cells)
         const char *at;
         bool has_running;
 
-        if (!(at = digits(p, 18, ',', &t_ns)) || !(at = digits(at, 9, ',', &request)) ||
-            !(at = name(at, chunk_kind_names, ',', &kind)) || !(at = digits(at, 9, ',', &bytes)))
+        if (!(at = read_digits(p, 18, ',', &t_ns)) || !(at = read_digits(at, 9, ',', &request)) ||
+            !(at = name(at, chunk_kind_names, ',', &kind)) || !(at = read_digits(at, 9, ',', &bytes)))
             break;
         has_running = *at != ',';
-        at = has_running ? digits(at, 9, ',', &running) : at + 1;
+        at = has_running ? read_digits(at, 9, ',', &running) : at + 1;
         if (!at || !(at = name(at, chunk_stamp_names, '\n', &stamp)))
             break;
         if (t_ns > RECORD_TIME_MAX)

@@ -117,7 +117,7 @@ struct records_reader {
 };
 
 /* One line, split into n fields. */
-static void take_line(struct records_reader *r, const struct span *fields, size_t n)
+static void take_row(struct records_reader *r, const struct span *fields, size_t n)
 {
     struct csv_records *found = &r->found;
     must(found->count < r->most);
@@ -160,7 +160,7 @@ static void take_lines(struct records_reader *r, bool usual)
         size_t n = csv_next(&r->csv, fields, CSV_COLUMNS_MAX);
         if (n == 0)
             return;
-        take_line(r, fields, n);
+        take_row(r, fields, n);
     }
 }
 

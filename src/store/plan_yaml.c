@@ -15,7 +15,7 @@ bool plan_yaml_read(struct plan *plan, const char *source, struct span text, str
 }
 
 /* Not file_read: a plan is small and plain, and a pipe or a device is refused before it is read. */
-static bool load(const char *path, struct arena *a, struct span *ret_text, struct err *e)
+static bool load_file(const char *path, struct arena *a, struct span *ret_text, struct err *e)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -46,7 +46,7 @@ bool plan_yaml_load(struct plan *plan, const char *path, struct span *ret_text, 
     must(path && p && p->arena);
     struct span text;
     struct err e;
-    if (!load(path, p->arena, &text, &e)) {
+    if (!load_file(path, p->arena, &text, &e)) {
         problems_add_at(p, path, 0, 0, NULL, "%s", e.text);
         return false;
     }

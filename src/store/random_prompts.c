@@ -63,7 +63,7 @@ static void check_present(const struct plan_random *r, struct problems *p)
 }
 
 /* Keys that mean nothing where the prompts are a file's. */
-static void check_unused(const struct plan_random *r, struct problems *p)
+static void check_unused_random(const struct plan_random *r, struct problems *p)
 {
     static const char text[] =
         "Only random prompts have it. Set requests.random.input (--input-tokens), or leave it out.";
@@ -80,7 +80,7 @@ void random_prompts_check(const struct plan *plan, struct problems *p)
     const struct plan_requests *q = &plan->requests;
     check_present(&q->random, p);
     if (!plan_is_random(plan)) {
-        check_unused(&q->random, p);
+        check_unused_random(&q->random, p);
         if (!q->file)
             problems_add(p, "requests.file",
                          "Required, but missing: a file with requests (--requests FILE), or random prompts in its "

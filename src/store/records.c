@@ -79,7 +79,7 @@ static void check_series(struct records_loader *l, enum csv_file t, const struct
         }
 }
 
-static struct csv_records load(struct records_loader *l, enum csv_file t)
+static struct csv_records load_rows(struct records_loader *l, enum csv_file t)
 {
     struct buf text = {0};
     struct csv_records rows = {0};
@@ -129,7 +129,7 @@ static bool before_request(const void *a, const void *b)
 
 static void load_series(struct records_loader *l, enum csv_file t, void *ret_items, size_t *ret_count)
 {
-    struct csv_records rows = load(l, t);
+    struct csv_records rows = load_rows(l, t);
     sort_stable(rows.records, rows.count, csv_records_size(t), before_i64);
     *(void **)ret_items = rows.records;
     *ret_count = rows.count;
@@ -159,7 +159,7 @@ static void set_series(struct rec_gpu *g, enum csv_file file, void *items, size_
 /* Deals the rows of one file out to their GPUs, each in order of time. */
 static void deal(struct records_loader *l, enum csv_file file)
 {
-    const struct csv_records rows = load(l, file);
+    const struct csv_records rows = load_rows(l, file);
     size_t size = csv_records_size(file), gpus = l->r->gpu_count;
     size_t *counts = arena_array(l->a, gpus, sizeof *counts), *dealt = arena_array(l->a, gpus, sizeof *dealt);
     char **items = arena_array(l->a, gpus, sizeof *items);
@@ -182,7 +182,7 @@ static void deal(struct records_loader *l, enum csv_file file)
 /* The series go by the lines of gpus.csv: with one of them wrong none can be dealt out. */
 static void load_gpus(struct records_loader *l)
 {
-    struct csv_records gpus = load(l, CSV_GPUS);
+    struct csv_records gpus = load_rows(l, CSV_GPUS);
     l->r->gpus = gpus.records;
     l->r->gpu_count = gpus.bad_count ? 0 : gpus.count;
     check_gpus(l->r, &l->damage);
@@ -192,9 +192,9 @@ static void load_gpus(struct records_loader *l)
 }
 
 /* True when no request was left out. */
-static bool load_requests(struct records_loader *l)
+static bool load_request_rows(struct records_loader *l)
 {
-    struct csv_records rows = load(l, CSV_REQUESTS), chunks = load(l, CSV_CHUNKS);
+    struct csv_records rows = load_rows(l, CSV_REQUESTS), chunks = load_rows(l, CSV_CHUNKS);
     struct rec_request *all = rows.records;
     struct records *r = l->r;
     size_t others = 0;
@@ -277,7 +277,7 @@ bool records_read(const struct record_files *files, const char *folder, const st
     if (r.run.began_realtime_ns == ABSENT_I64 && r.clock_count)
         r.run.began_realtime_ns = r.clocks[0].offset_ns;
     load_gpus(&l);
-    bool whole = load_requests(&l);
+    bool whole = load_request_rows(&l);
     load_client(&l);
     check_sequence(&r, whole, &l.damage);
     if (l.damage.lines.n)

@@ -115,7 +115,7 @@ static bool order_fault(const struct rec_request *q, struct buf *fault)
     return false;
 }
 
-static void put_value(struct buf *b, int64_t value)
+static void put_number_or_none(struct buf *b, int64_t value)
 {
     if (value == ABSENT_I64)
         buf_str(b, "empty");
@@ -145,9 +145,9 @@ static bool chunks_fault(const struct rec_request *q, const struct chunk_sums *s
         if (sums[i].own == sums[i].chunks || (sums[i].own == ABSENT_I64 && !sums[i].time))
             continue;
         buf_fmt(fault, "%s is ", sums[i].name);
-        put_value(fault, sums[i].own);
+        put_number_or_none(fault, sums[i].own);
         buf_str(fault, ", by chunks.csv ");
-        put_value(fault, sums[i].chunks);
+        put_number_or_none(fault, sums[i].chunks);
         return true;
     }
     if (!stepped && s->events && q->submit_ns != ABSENT_I64 && s->first_ns < q->submit_ns - METHOD_CLOCK_STEP_NS)
@@ -223,7 +223,7 @@ static bool clock_was_set(const struct records *r)
 }
 
 /* Ids are below this; ABSENT_I64: not known, as loads go through the set again and again, or through a part of it. */
-static int64_t planned_requests(const struct plan *p)
+static int64_t requests_of_plan(const struct plan *p)
 {
     return p->load_count > 0 ? ABSENT_I64 : p->requests.count;
 }
@@ -234,7 +234,7 @@ struct left_out {
     char first[300];
 };
 
-static void leave_out(struct left_out *l, const struct rec_request *q, const char *why)
+static void leave_out_request(struct left_out *l, const struct rec_request *q, const char *why)
 {
     if (l->count++ == 0)
         snprintf(l->first, sizeof l->first, "%s request %u: %s", request_stage_names[q->stage], (unsigned)q->id, why);
@@ -254,7 +254,7 @@ static void check_warmups(struct records *r, bool stepped, struct left_out *out)
     for (size_t i = 0; i < r->warmup_count; i++) {
         buf_clear(&fault);
         if (!stepped && order_fault(&r->warmups[i], &fault))
-            leave_out(out, &r->warmups[i], buf_text(&fault));
+            leave_out_request(out, &r->warmups[i], buf_text(&fault));
         else
             r->warmups[kept++] = r->warmups[i];
     }
@@ -268,7 +268,7 @@ void check_requests(struct records *r, const struct rec_chunk *chunks, size_t co
     struct arena scratch = {0};
     struct buf fault = {0};
     struct left_out out = {0};
-    int64_t planned = planned_requests(&r->plan), limit = planned == ABSENT_I64 ? REQUESTS_MAX : planned;
+    int64_t planned = requests_of_plan(&r->plan), limit = planned == ABSENT_I64 ? REQUESTS_MAX : planned;
     struct ledger l = make_ledger(r->requests, r->request_count, limit, &scratch);
     bool stepped = clock_was_set(r);
     size_t kept = 0;
@@ -278,11 +278,11 @@ void check_requests(struct records *r, const struct rec_chunk *chunks, size_t co
         const struct rec_request *q = &r->requests[i];
         buf_clear(&fault);
         if (q->id >= limit)
-            leave_out(&out, q, "the plan has no such request");
+            leave_out_request(&out, q, "the plan has no such request");
         else if (l.row_of[q->id] != i)
-            leave_out(&out, q, "it is there twice");
+            leave_out_request(&out, q, "it is there twice");
         else if (chunks_fault(q, &l.sums[i], stepped, &fault) || (!stepped && order_fault(q, &fault)))
-            leave_out(&out, q, buf_text(&fault));
+            leave_out_request(&out, q, buf_text(&fault));
         else
             r->requests[kept++] = *q;
     }
@@ -331,7 +331,7 @@ static void check_boundaries(const struct records *r, bool whole, struct damage 
                          power = records_boundary(r, BOUNDARY_POWER_RECOVERED);
     size_t count;
     span_requests(r->requests, r->request_count, REQUEST_FORMAL, &first, &last, &count);
-    int64_t planned = planned_requests(&r->plan);
+    int64_t planned = requests_of_plan(&r->plan);
     if (whole && count && (planned == ABSENT_I64 || (int64_t)count == planned)) {
         if (r->plan.load_count == 0) /* a load starts with a time, to which its first request may be late */
             check_boundary(r, BOUNDARY_FORMAL_START, first, "by requests.csv the first formal request was submitted",

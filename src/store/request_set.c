@@ -305,7 +305,7 @@ static struct line_member *member_place(struct set_loader *l, struct span name)
 }
 
 /* Reads all members of the object into the loader; false when the line is at fault. */
-static bool read_members(struct set_loader *l, struct json *j, size_t line)
+static bool read_request_members(struct set_loader *l, struct json *j, size_t line)
 {
     l->member_count = 0;
     buf_clear(&l->names);
@@ -334,7 +334,7 @@ static const struct line_member *find_member(const struct set_loader *l, const c
     return NULL;
 }
 
-static enum json_kind kind_of(struct span value, struct json *j)
+static enum json_kind value_kind(struct span value, struct json *j)
 {
     json_init(j, value);
     return json_next(j);
@@ -364,7 +364,7 @@ static bool read_length(struct set_loader *l, struct request_row *row, const str
         count_unsent(l, m->name, UNSENT_LENGTH, row->line);
         return true;
     }
-    kind_of(m->value, &j);
+    value_kind(m->value, &j);
     if (!json_i64(&j, &tokens) || tokens < 1 || tokens > OUTPUT_TOKENS_MAX)
         return fault(l, row->line, column_of(l, m->value.p), name,
                      arena_format(l->p->arena, "Expected a whole number of tokens from 1 to %lld, but found %.*s.",
@@ -382,7 +382,7 @@ static bool read_length(struct set_loader *l, struct request_row *row, const str
 static void read_own(struct set_loader *l, const struct request_row *row, const struct line_member *m)
 {
     struct json j;
-    enum json_kind k = kind_of(m->value, &j);
+    enum json_kind k = value_kind(m->value, &j);
     const char *model = l->plan->engine.served_model;
     bool same = span_is(m->name, "stream")  ? k == JSON_TRUE
                 : span_is(m->name, "model") ? model && k == JSON_STRING && json_is(&j, model)
@@ -396,7 +396,7 @@ static bool read_single(struct set_loader *l, const struct request_row *row, con
 {
     struct json j;
     int64_t n;
-    kind_of(m->value, &j);
+    value_kind(m->value, &j);
     if (json_i64(&j, &n) && n == 1)
         return true;
     return fault(
@@ -424,7 +424,7 @@ static bool read_rest(struct set_loader *l, struct request_row *row)
     for (size_t i = 0; i < l->member_count && good; i++) {
         const struct line_member *m = &l->members[i];
         struct json j;
-        enum json_kind k = kind_of(m->value, &j);
+        enum json_kind k = value_kind(m->value, &j);
         const char *name;
         if (span_is(m->name, "prompt") || span_is(m->name, "messages") || k == JSON_NULL)
             continue;
@@ -466,7 +466,7 @@ static bool read_asked(struct set_loader *l, struct request_row *row)
     }
     if (prompt && messages)
         return fault(l, row->line, 0, NULL, "There are both \"prompt\" and \"messages\" here. Keep one of them.");
-    if (kind_of(asked->value, &j) != (prompt ? JSON_STRING : JSON_ARRAY))
+    if (value_kind(asked->value, &j) != (prompt ? JSON_STRING : JSON_ARRAY))
         return wrong_kind(l, row->line, name, j.kind, prompt ? "a text" : "a list");
     if (messages && l->plan->requests.api == API_COMPLETIONS)
         return fault(l, row->line, 0, "messages",
@@ -506,7 +506,7 @@ static void read_line(struct set_loader *l, struct span text, size_t line)
         wrong_kind(l, line, NULL, k, "an object");
         return;
     }
-    if (!read_members(l, &j, line) || !read_asked(l, &row))
+    if (!read_request_members(l, &j, line) || !read_asked(l, &row))
         return;
     if (l->ill_formed < text.n) { /* in a member that is not sent: the file is not what it seems all the same */
         ill_formed(l, line, NULL);
@@ -683,7 +683,7 @@ struct request_ask request_set_ask(const struct request_set *s, size_t i, struct
 /* ---- random prompts ---- */
 
 /* The context must hold what is asked: an engine refuses the request else. */
-static bool fits(const struct request_set *s, const struct plan *plan, struct problems *p)
+static bool fits_plan(const struct request_set *s, const struct plan *plan, struct problems *p)
 {
     int64_t context = plan->engine.context_length;
     for (size_t i = 0; context != ABSENT_I64 && i < s->count; i++) {
@@ -706,7 +706,7 @@ static bool make_random(struct request_set *s, const struct plan *plan, struct p
     struct request_set made = {.random = q->random, .lengths = q->lengths};
     made.count = q->count == ABSENT_I64 ? RANDOM_COUNT : (size_t)q->count;
     set_lengths(&made, &q->lengths);
-    if (!fits(&made, plan, p)) {
+    if (!fits_plan(&made, plan, p)) {
         request_set_done(&made);
         return false;
     }

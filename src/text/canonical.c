@@ -36,7 +36,7 @@ void canonical_put_f64(struct buf *out, double value)
         num_put_f64(out, value);
 }
 
-static void put_number(struct buf *out, const struct json *j)
+static void put_plain_number(struct buf *out, const struct json *j)
 {
     int64_t integer;
     double value;
@@ -48,7 +48,7 @@ static void put_number(struct buf *out, const struct json *j)
         buf_add(out, j->raw.p, j->raw.n);
 }
 
-static bool put_value(struct buf *out, struct json *j);
+static bool put_canonical(struct buf *out, struct json *j);
 
 /* A member in `bytes`: its name, decoded, then its value in its canonical spelling. */
 struct member {
@@ -56,15 +56,15 @@ struct member {
     const struct buf *bytes;
 };
 
-static struct span name_of(const struct member *m)
+static struct span member_name(const struct member *m)
 {
     return (struct span){m->bytes->p + m->at, m->name_n};
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_members(const void *a, const void *b)
 {
     const struct member *x = a, *y = b;
-    struct span p = name_of(x), q = name_of(y);
+    struct span p = member_name(x), q = member_name(y);
     size_t n = p.n < q.n ? p.n : q.n;
     int c = n ? memcmp(p.p, q.p, n) : 0;
     if (c)
@@ -82,7 +82,7 @@ static bool read_member(struct json *j, struct buf *bytes, struct member *ret)
     buf_add(bytes, name.p, name.n);
     m.name_n = name.n;
     buf_done(&name);
-    bool good = json_next(j) != JSON_ERROR && put_value(bytes, j);
+    bool good = json_next(j) != JSON_ERROR && put_canonical(bytes, j);
     m.value_n = bytes->n - m.at - m.name_n;
     *ret = m;
     return good;
@@ -91,13 +91,13 @@ static bool read_member(struct json *j, struct buf *bytes, struct member *ret)
 static void put_members(struct buf *out, struct member *members, size_t count)
 {
     if (count)
-        qsort(members, count, sizeof *members, compare_names);
+        qsort(members, count, sizeof *members, compare_members);
     buf_byte(out, '{');
     bool first = true;
     for (size_t i = 0; i < count; i++) {
-        struct span name = name_of(&members[i]);
+        struct span name = member_name(&members[i]);
         bool again = i + 1 < count && members[i + 1].name_n == name.n &&
-                     (name.n == 0 || memcmp(name_of(&members[i + 1]).p, name.p, name.n) == 0);
+                     (name.n == 0 || memcmp(member_name(&members[i + 1]).p, name.p, name.n) == 0);
         if (again)
             continue;
         if (!first)
@@ -139,7 +139,7 @@ static bool put_array(struct buf *out, struct json *j)
     for (bool first = true; json_next(j) != JSON_ARRAY_END; first = false) {
         if (!first)
             buf_byte(out, ',');
-        if (j->kind == JSON_ERROR || !put_value(out, j))
+        if (j->kind == JSON_ERROR || !put_canonical(out, j))
             return false;
     }
     buf_byte(out, ']');
@@ -147,7 +147,7 @@ static bool put_array(struct buf *out, struct json *j)
 }
 
 /* The value whose first token was just read. */
-static bool put_value(struct buf *out, struct json *j)
+static bool put_canonical(struct buf *out, struct json *j)
 {
     switch (j->kind) {
     case JSON_OBJECT:
@@ -162,7 +162,7 @@ static bool put_value(struct buf *out, struct json *j)
         return true;
     }
     case JSON_NUMBER:
-        put_number(out, j);
+        put_plain_number(out, j);
         return true;
     case JSON_TRUE:
     case JSON_FALSE:
@@ -186,7 +186,7 @@ bool canonical_put(struct buf *out, struct span json)
     struct json j;
     size_t before = out->n;
     json_init(&j, json);
-    bool good = json_next(&j) != JSON_ERROR && put_value(out, &j) && json_next(&j) == JSON_END;
+    bool good = json_next(&j) != JSON_ERROR && put_canonical(out, &j) && json_next(&j) == JSON_END;
     if (!good)
         out->n = before;
     return good;

@@ -32,7 +32,7 @@ void digest_add(struct digest *d, struct span bytes)
         SHA256_Update(&d->state, bytes.p, bytes.n);
 }
 
-static void finish(SHA256_CTX *state, char ret_hex[DIGEST_HEX])
+static void finish_digest(SHA256_CTX *state, char ret_hex[DIGEST_HEX])
 {
     uint8_t raw[SHA256_DIGEST_LENGTH];
     SHA256_Final(raw, state);
@@ -46,7 +46,7 @@ static void finish(SHA256_CTX *state, char ret_hex[DIGEST_HEX])
 void digest_close(struct digest *d, char ret_hex[DIGEST_HEX])
 {
     if (d && ret_hex)
-        finish(&d->state, ret_hex);
+        finish_digest(&d->state, ret_hex);
     free(d);
 }
 

@@ -27,7 +27,7 @@ void json_init(struct json *j, struct span text)
     *j = (struct json){.start = start, .at = start, .end = start + text.n, .kind = JSON_END, .expect = EXPECT_VALUE};
 }
 
-static enum json_kind failed(struct json *j, const char *at, const char *fault)
+static enum json_kind json_failed(struct json *j, const char *at, const char *fault)
 {
     j->at = at;
     j->fault = fault;
@@ -57,7 +57,7 @@ static enum json_kind value_done(struct json *j, enum json_kind kind, const char
 static enum json_kind open_container(struct json *j, const char *p, bool object)
 {
     if (j->depth == JSON_DEPTH_MAX)
-        return failed(j, p, "nested more than 64 deep");
+        return json_failed(j, p, "nested more than 64 deep");
     uint64_t bit = UINT64_C(1) << j->depth++;
     j->is_object = object ? j->is_object | bit : j->is_object & ~bit;
     j->expect = object ? EXPECT_KEY_OR_END : EXPECT_VALUE_OR_END;
@@ -120,7 +120,7 @@ static const char *read_string(struct json *j, const char *p)
     for (const char *q = from;;) {
         q = json_plain_end(q, j->end);
         if (q == j->end) {
-            failed(j, p, "a string without its closing quote");
+            json_failed(j, p, "a string without its closing quote");
             return NULL;
         }
         if (*q == '"') {
@@ -129,7 +129,7 @@ static const char *read_string(struct json *j, const char *p)
         }
         size_t n = *q == '\\' ? escape_length(q, j->end) : 0;
         if (n == 0) {
-            failed(j, q, *q == '\\' ? "an escape that JSON does not have" : "a control character inside a string");
+            json_failed(j, q, *q == '\\' ? "an escape that JSON does not have" : "a control character inside a string");
             return NULL;
         }
         j->escaped = true;
@@ -137,14 +137,14 @@ static const char *read_string(struct json *j, const char *p)
     }
 }
 
-static enum json_kind read_key(struct json *j, const char *p)
+static enum json_kind scan_key(struct json *j, const char *p)
 {
     const char *q = read_string(j, p);
     if (!q)
         return JSON_ERROR;
     q = skip_space(q, j->end);
     if (q == j->end || *q != ':')
-        return failed(j, q, "a key without its colon");
+        return json_failed(j, q, "a key without its colon");
     j->at = q + 1;
     j->expect = EXPECT_VALUE;
     return j->kind = JSON_KEY;
@@ -157,19 +157,19 @@ static const char *skip_digits(const char *p, const char *end)
     return p;
 }
 
-static enum json_kind read_number(struct json *j, const char *p)
+static enum json_kind scan_number(struct json *j, const char *p)
 {
     const char *digits = p + (*p == '-');
     const char *q = skip_digits(digits, j->end);
     if (q == digits)
-        return failed(j, p, "a minus without a number");
+        return json_failed(j, p, "a minus without a number");
     if (*digits == '0' && q > digits + 1)
-        return failed(j, p, "a number with a leading zero");
+        return json_failed(j, p, "a number with a leading zero");
     if (q < j->end && *q == '.') {
         digits = q + 1;
         q = skip_digits(digits, j->end);
         if (q == digits)
-            return failed(j, p, "a number without digits behind its point");
+            return json_failed(j, p, "a number without digits behind its point");
     }
     if (q < j->end && (*q == 'e' || *q == 'E')) {
         digits = q + 1;
@@ -177,7 +177,7 @@ static enum json_kind read_number(struct json *j, const char *p)
             digits++;
         q = skip_digits(digits, j->end);
         if (q == digits)
-            return failed(j, p, "a number without digits in its exponent");
+            return json_failed(j, p, "a number without digits in its exponent");
     }
     j->raw = (struct span){p, (size_t)(q - p)};
     return value_done(j, JSON_NUMBER, q);
@@ -186,11 +186,11 @@ static enum json_kind read_number(struct json *j, const char *p)
 static inline enum json_kind read_word(struct json *j, const char *p, const char *word, size_t n, enum json_kind kind)
 {
     if ((size_t)(j->end - p) < n || memcmp(p, word, n) != 0)
-        return failed(j, p, "a word that is not true, false or null");
+        return json_failed(j, p, "a word that is not true, false or null");
     return value_done(j, kind, p + n);
 }
 
-static enum json_kind read_value(struct json *j, const char *p)
+static enum json_kind scan_value(struct json *j, const char *p)
 {
     switch (*p) {
     case '"':;
@@ -208,7 +208,7 @@ static enum json_kind read_value(struct json *j, const char *p)
         return read_word(j, p, "null", 4, JSON_NULL);
     case '-':
     case '0' ... '9':
-        return read_number(j, p);
+        return scan_number(j, p);
     case ']':
         if (j->expect == EXPECT_VALUE_OR_END)
             return close_container(j, p);
@@ -216,7 +216,7 @@ static enum json_kind read_value(struct json *j, const char *p)
     default:
         break;
     }
-    return failed(j, p, "no value where one must come");
+    return json_failed(j, p, "no value where one must come");
 }
 
 enum json_kind json_next(struct json *j)
@@ -226,7 +226,7 @@ enum json_kind json_next(struct json *j)
     const char *p = skip_space(j->at, j->end);
     if (j->expect == EXPECT_NOTHING) {
         if (p < j->end)
-            return failed(j, p, "something behind the end of the value");
+            return json_failed(j, p, "something behind the end of the value");
         j->at = p;
         return j->kind = JSON_END;
     }
@@ -234,19 +234,19 @@ enum json_kind json_next(struct json *j)
         if (*p == (in_object(j) ? '}' : ']'))
             return close_container(j, p);
         if (*p != ',')
-            return failed(j, p, "neither a comma nor the end of the container behind a value");
+            return json_failed(j, p, "neither a comma nor the end of the container behind a value");
         j->expect = in_object(j) ? EXPECT_KEY : EXPECT_VALUE;
         p = skip_space(p + 1, j->end);
     }
     if (p == j->end)
-        return failed(j, p, "the text ends inside the value");
+        return json_failed(j, p, "the text ends inside the value");
     if (j->expect != EXPECT_KEY && j->expect != EXPECT_KEY_OR_END)
-        return read_value(j, p);
+        return scan_value(j, p);
     if (*p == '"')
-        return read_key(j, p);
+        return scan_key(j, p);
     if (*p == '}' && j->expect == EXPECT_KEY_OR_END)
         return close_container(j, p);
-    return failed(j, p, "no key where one must come");
+    return json_failed(j, p, "no key where one must come");
 }
 
 enum json_kind json_skip(struct json *j)

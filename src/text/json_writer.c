@@ -45,7 +45,7 @@ static void before_value(struct json_writer *w)
     w->complete = true;
 }
 
-static void open_container(struct json_writer *w, bool object)
+static void write_open(struct json_writer *w, bool object)
 {
     before_value(w);
     assert(w->depth < JSON_DEPTH_MAX);
@@ -55,7 +55,7 @@ static void open_container(struct json_writer *w, bool object)
     w->is_object = object ? w->is_object | level_bit(w) : w->is_object & ~level_bit(w);
 }
 
-static void close_container(struct json_writer *w, bool object)
+static void write_close(struct json_writer *w, bool object)
 {
     assert(!w->after_key && "a key without its value");
     assert(!!(w->is_object & level_bit(w)) == object);
@@ -68,22 +68,22 @@ static void close_container(struct json_writer *w, bool object)
 
 void json_put_object(struct json_writer *w)
 {
-    open_container(w, true);
+    write_open(w, true);
 }
 
 void json_put_object_end(struct json_writer *w)
 {
-    close_container(w, true);
+    write_close(w, true);
 }
 
 void json_put_array(struct json_writer *w)
 {
-    open_container(w, false);
+    write_open(w, false);
 }
 
 void json_put_array_end(struct json_writer *w)
 {
-    close_container(w, false);
+    write_close(w, false);
 }
 
 static void put_control(struct buf *b, unsigned char c)
@@ -99,7 +99,7 @@ static void put_control(struct buf *b, unsigned char c)
 
 /* Characters that a reader's terminal could obey, or that it would not show: the same text, harmless where it is shown.
  */
-static void put_escaped(struct buf *b, uint32_t code)
+static void put_escape_code(struct buf *b, uint32_t code)
 {
     if (code > 0xffff)
         buf_fmt(b, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
@@ -107,7 +107,7 @@ static void put_escaped(struct buf *b, uint32_t code)
         buf_fmt(b, "\\u%04x", code);
 }
 
-static void put_quoted(struct buf *b, struct span text)
+static void put_string(struct buf *b, struct span text)
 {
     const unsigned char *p = (const unsigned char *)text.p;
     buf_byte(b, '"');
@@ -128,7 +128,7 @@ static void put_quoted(struct buf *b, struct span text)
             if (code == UTF8_ILL_FORMED)
                 buf_str(b, "\xef\xbf\xbd");
             else if (utf8_is_unsafe(code))
-                put_escaped(b, code);
+                put_escape_code(b, code);
             else
                 buf_add(b, p + i, n);
             i += n;
@@ -145,7 +145,7 @@ void json_show(struct buf *out, struct span document)
         if (code == UTF8_ILL_FORMED)
             buf_str(out, "\xef\xbf\xbd");
         else if (utf8_is_unsafe(code) && !space)
-            put_escaped(out, code);
+            put_escape_code(out, code);
         else
             buf_add(out, document.p, n);
     }
@@ -156,7 +156,7 @@ void json_put_key(struct json_writer *w, const char *key)
     assert(!w->after_key && "a key where a value belongs");
     assert(w->is_object & level_bit(w));
     next_member(w);
-    put_quoted(w->out, span_of(key));
+    put_string(w->out, span_of(key));
     buf_str(w->out, w->indent ? ": " : ":");
     w->after_key = true;
 }
@@ -164,7 +164,7 @@ void json_put_key(struct json_writer *w, const char *key)
 void json_put_string(struct json_writer *w, struct span text)
 {
     before_value(w);
-    put_quoted(w->out, text);
+    put_string(w->out, text);
 }
 
 void json_put_text(struct json_writer *w, const char *text)

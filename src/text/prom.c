@@ -21,7 +21,7 @@ static void skip_blanks(struct span *s)
         skip(s, 1);
 }
 
-static bool take_name(struct span *s, struct span *ret_name)
+static bool take_metric_name(struct span *s, struct span *ret_name)
 {
     size_t n = 0;
     while (n < s->n && is_name_byte(s->p[n], n == 0))
@@ -44,7 +44,7 @@ static bool take_byte(struct span *s, char c)
 static bool take_label(struct span *s, struct span *ret_name, struct span *ret_value)
 {
     skip_blanks(s);
-    if (!take_name(s, ret_name) || !take_byte(s, '=') || !take_byte(s, '"'))
+    if (!take_metric_name(s, ret_name) || !take_byte(s, '=') || !take_byte(s, '"'))
         return false;
     size_t n = 0;
     while (n < s->n && s->p[n] != '"')
@@ -58,7 +58,7 @@ static bool take_label(struct span *s, struct span *ret_name, struct span *ret_v
 }
 
 /* A number as Go's ParseFloat takes it, without its hexadecimal forms and underscores. */
-static bool read_value(struct span s, double *ret_value)
+static bool read_sample_value(struct span s, double *ret_value)
 {
     char text[64];
     if (s.n == 0 || s.n >= sizeof text)
@@ -91,7 +91,7 @@ static struct span take_word(struct span *s)
 static bool read_sample(struct span line, struct prom_sample *ret_sample)
 {
     struct prom_sample sample = {0};
-    if (!take_name(&line, &sample.name))
+    if (!take_metric_name(&line, &sample.name))
         return false;
     if (take_byte(&line, '{')) {
         const char *from = line.p;
@@ -102,17 +102,17 @@ static bool read_sample(struct span line, struct prom_sample *ret_sample)
         }
         sample.labels = (struct span){from, (size_t)(line.p - 1 - from)};
     }
-    if (!read_value(take_word(&line), &sample.value))
+    if (!read_sample_value(take_word(&line), &sample.value))
         return false;
     double timestamp;
     struct span word = take_word(&line);
-    if ((word.n && !read_value(word, &timestamp)) || take_word(&line).n)
+    if ((word.n && !read_sample_value(word, &timestamp)) || take_word(&line).n)
         return false;
     *ret_sample = sample;
     return true;
 }
 
-static struct span take_line(struct span *text)
+static struct span take_text_line(struct span *text)
 {
     const char *lf = memchr(text->p, '\n', text->n);
     struct span line = {text->p, lf ? (size_t)(lf - text->p) : text->n};
@@ -125,7 +125,7 @@ static struct span take_line(struct span *text)
 bool prom_next(struct span *text, struct prom_sample *ret_sample, unsigned *bad)
 {
     while (text->n) {
-        struct span line = take_line(text);
+        struct span line = take_text_line(text);
         if (line.n == 0 || *line.p == '#')
             continue;
         if (read_sample(line, ret_sample))
