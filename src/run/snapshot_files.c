@@ -81,7 +81,7 @@ static void weigh(struct weighing *w, const char *file)
 
 /* ---- all of them ---- */
 
-static bool ends_in(const char *name, const char *ending)
+static bool name_ends_in(const char *name, const char *ending)
 {
     size_t n = strlen(name), m = strlen(ending);
     return n >= m && strcmp(name + n - m, ending) == 0;
@@ -123,13 +123,13 @@ static void weigh_folder(struct weighing *w, bool has_index, bool *ret_other)
     DIR *d = opendir(w->folder);
     *ret_other = false;
     for (struct dirent *f; d && (f = readdir(d));) {
-        if (ends_in(f->d_name, ".safetensors")) {
+        if (name_ends_in(f->d_name, ".safetensors")) {
             if (!has_index)
                 weigh(w, f->d_name);
             *ret_other = *ret_other || strncmp(f->d_name, "consolidated", 12) == 0;
         }
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            *ret_other = *ret_other || ends_in(f->d_name, others[i]);
+            *ret_other = *ret_other || name_ends_in(f->d_name, others[i]);
     }
     if (d)
         closedir(d);
@@ -143,7 +143,7 @@ static size_t count_incomplete(const char *folder, struct arena *a)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         DIR *d = opendir(arena_format(a, "%s/%s", folder, places[i]));
         for (struct dirent *f; d && (f = readdir(d));)
-            n += ends_in(f->d_name, ".incomplete");
+            n += name_ends_in(f->d_name, ".incomplete");
         if (d)
             closedir(d);
     }
@@ -204,7 +204,7 @@ void preflight_tokenizer(struct preflight *p, const char *folder)
             found = names[i];
     DIR *d = found ? NULL : opendir(folder);
     for (struct dirent *f; d && !found && (f = readdir(d));)
-        if (ends_in(f->d_name, ".tiktoken") || strstr(f->d_name, "tokenizer.model"))
+        if (name_ends_in(f->d_name, ".tiktoken") || strstr(f->d_name, "tokenizer.model"))
             found = arena_text(p->arena, f->d_name);
     if (d)
         closedir(d);
