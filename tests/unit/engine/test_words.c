@@ -485,7 +485,7 @@ static void a_model_of_the_hub_is_known(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
-        struct plan p = plan_of(cases[i].words);
+        struct plan p = words_plan(cases[i].words);
         const char *fetch = NULL;
         p.model.revision = cases[i].revision;
         const char *model = engine_hub_model(&p, &a, &fetch);
