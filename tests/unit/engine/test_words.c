@@ -107,7 +107,7 @@ static void a_shells_text_is_read_as_a_shell_does(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct err e = {0};
-        struct plan p = plan_of(cases[i].words);
+        struct plan p = words_plan(cases[i].words);
         assert_ok(engine_complete_plan(&p, &a, &e), e);
         if (p.engine.port != cases[i].port || p.engine.tensor_parallel != cases[i].tensor ||
             strcmp(p.engine.served_model, cases[i].served) != 0)
@@ -130,7 +130,7 @@ static void open_formats_state_nothing(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
         struct err e = {0};
-        struct plan p = plan_of(cases[i]);
+        struct plan p = words_plan(cases[i]);
         assert_ok(engine_complete_plan(&p, &a, &e), e);
         assert_null(p.model.precision);
         arena_done(&a);
@@ -149,7 +149,7 @@ static void a_model_is_not_guessed(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena a = {0};
-        struct plan p = plan_of(cases[i]);
+        struct plan p = words_plan(cases[i]);
         assert_null(command_read(&p, &a).model);
         arena_done(&a);
     }
