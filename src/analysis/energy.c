@@ -362,6 +362,13 @@ void energy_widen(struct energy_set *e, double edge_j)
         e->headline.instrument += edge_j;
 }
 
+struct counter_doubt energy_between_jumps(const struct energy_set *e)
+{
+    if (quantity_has_value(&e->precise) && quantity_has_value(&e->counter))
+        return (struct counter_doubt){e->counter.value - e->precise.value, e->precise.instrument};
+    return (struct counter_doubt){0, M_SQRT2 * e->counter.instrument};
+}
+
 double meters_ends_j(const struct meters *m, int64_t from_ns, int64_t to_ns)
 {
     double squares = 0;

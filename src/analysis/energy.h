@@ -51,6 +51,14 @@ struct energy_set meters_energy(const struct meters *m, const struct measure *wh
  * the doubts of buffer, precise and grids, and to the headline's where that is none of the counter's. */
 void energy_widen(struct energy_set *e, double edge_j);
 
+/* The counter's doubt in a window that begins and ends in a jump of power (METHOD section 11): what it does not see of
+ * them is lost at both ends alike, and adds. Known: its difference from `precise`, with its sign; rest: the doubt of
+ * `precise`. Without that, the two ends linearly, which are at most the root of 2 times their root. */
+struct counter_doubt {
+    double known, rest;
+};
+struct counter_doubt energy_between_jumps(const struct energy_set *e);
+
 /* What the buffers may miss of them on all GPUs together: the root of the squares. */
 double meters_ends_j(const struct meters *m, int64_t from_ns, int64_t to_ns);
 

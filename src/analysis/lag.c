@@ -147,6 +147,22 @@ static struct stretches join(struct stretches idle, const struct run_series *s, 
     return joined;
 }
 
+/* A stretch in which somebody waits begins with a request on its way to the GPU, seen in steps of the buffer: that
+ * idleness, or the first second of it as in a burst, is no late delivery. */
+static struct stretches reached_the_gpu(const struct lag_span *span, const struct stretches *idle, struct arena *a)
+{
+    struct stretches owed = {.x = arena_array(a, span->owed_count, sizeof *owed.x), .n = span->owed_count};
+    for (size_t i = 0, j = 0; i < owed.n; i++) {
+        owed.x[i] = span->owed[i];
+        int64_t *from = &owed.x[i].from_ns;
+        while (j < idle->n && idle->x[j].to_ns <= *from)
+            j++;
+        if (j < idle->n && idle->x[j].from_ns <= *from)
+            *from = time_sooner(idle->x[j].to_ns, *from + METHOD_LAG_SKIP_NS);
+    }
+    return owed;
+}
+
 /* Where all GPUs that draw power when ready are below their limits at once, from shortly after the submissions. */
 static struct stretches idle_stretches(const struct run_series *s, const struct gpu_level *levels,
                                        const struct lag_span *span, struct arena *a)
@@ -161,10 +177,7 @@ static struct stretches idle_stretches(const struct run_series *s, const struct 
     idle = join(idle, s, levels, a);
     if (!span->owed)
         return idle;
-    struct stretches owed = {.x = arena_array(a, span->owed_count, sizeof *owed.x), .n = span->owed_count};
-    for (size_t i = 0; i < owed.n; i++)
-        owed.x[i] = span->owed[i];
-    return both(idle, owed, a);
+    return both(idle, reached_the_gpu(span, &idle, a), a);
 }
 
 struct result_lag lag_judge(const struct token_chains *c, const struct run_series *s, const struct levels *levels,

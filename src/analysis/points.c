@@ -451,27 +451,37 @@ static struct quantity energy_drawn(const struct point_inputs *k, int64_t from_n
 }
 
 /* A load begins with a jump of power, which all GPUs have at once: what their counters do not see of it adds, in full
- * and not in a root. */
-static void add_in_full(const struct point_inputs *k, struct result_stage *s)
+ * and not in a root. A burst's window also ends in one. */
+static void doubt_jumps(const struct point_inputs *k, bool burst, struct result_stage *s)
 {
+    const bool headline = headline_series(k->m->headline, STAGE_WINDOW) == SERIES_COUNTER;
     double sum = 0;
-    for (size_t i = 0; i < s->gpu_count; i++)
-        sum += quantity_has_value(&s->gpus[i].energy.counter) ? s->gpus[i].energy.counter.instrument : (double)NAN;
-    if (isnan(sum) || !quantity_has_value(&s->energy.counter) || s->gpu_count < 2)
+    for (size_t i = 0; i < s->gpu_count; i++) {
+        struct energy_set *e = &s->gpus[i].energy;
+        const struct counter_doubt d = energy_between_jumps(e);
+        if (burst)
+            e->counter.instrument = fabs(d.known) + d.rest;
+        if (headline) {
+            e->headline.instrument = e->counter.instrument;
+            s->gpus[i].average_w.instrument = e->counter.instrument / s->duration_s;
+        }
+        sum += quantity_has_value(&e->counter) ? e->counter.instrument : (double)NAN;
+    }
+    if (isnan(sum) || !quantity_has_value(&s->energy.counter))
         return;
     s->energy.counter.instrument = sum;
-    if (headline_series(k->m->headline, STAGE_WINDOW) != SERIES_COUNTER)
+    if (!headline)
         return;
     s->energy.headline.instrument = sum;
     s->average_w.instrument = sum / s->duration_s;
 }
 
-static struct result_stage measure_point(const struct point_inputs *k, const struct point_window *w)
+static struct result_stage measure_point(const struct point_inputs *k, const struct point_window *w, bool burst)
 {
     const struct bounds b = {w->from_ns, w->to_ns, w->why};
     const struct stage_rules rules = {k->m->headline, NULL};
     struct result_stage s = stage_measure(k->meters, STAGE_WINDOW, &b, &rules, k->r, k->a);
-    add_in_full(k, &s);
+    doubt_jumps(k, burst, &s);
     return s;
 }
 
@@ -563,7 +573,7 @@ static bool fill_point(const struct point_inputs *k, const struct point_parts *x
     p->tokens.input = input_tokens(x->own, w);
     if (plan_slo_is_set(slo) && !good_tokens(x->own, k->m, &good, &p->tokens.good, e))
         return false;
-    p->window = measure_point(k, w);
+    p->window = measure_point(k, w, l->plan->kind == LOAD_BURST);
     p->before_j = energy_drawn(k, l->start_ns, w->from_ns);
     p->after_j = energy_drawn(k, w->to_ns, l->end_ns);
     p->flight = flight_in(l, &f, w);
@@ -735,7 +745,7 @@ static struct points watched(const struct point_inputs *k)
 {
     const struct bounds b = watch_bounds(k->r);
     const struct point_window w = {b.from_ns, b.to_ns, b.why};
-    const struct result_stage window = measure_point(k, &w);
+    const struct result_stage window = measure_point(k, &w, false);
     struct points x = {.items = arena_array(k->a, 1, sizeof *x.items), .n = 1};
     x.items[0] = watch_point(k->r, &window, k->a);
     return x;

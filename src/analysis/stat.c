@@ -81,8 +81,7 @@ static struct meters fitted(const struct run_series *series, const struct record
 
 /* ---- doubts ---- */
 
-/* What is known of one GPU's counter against `precise`, and what is left: with both, in full; without the better one,
- * the two ends of the counter linearly, which are at most the root of 2 times their root. */
+/* Of all GPUs: what is known of their counters against `precise`, and the squares of what is left. */
 struct edge_sum {
     double known, counter_squares, precise_squares, edge_squares;
 };
@@ -90,15 +89,11 @@ struct edge_sum {
 static void widen_gpu(struct energy_set *e, double edge_j, struct edge_sum *sum)
 {
     energy_widen(e, edge_j);
-    double known = 0, rest = M_SQRT2 * e->counter.instrument;
-    if (quantity_has_value(&e->precise) && quantity_has_value(&e->counter)) {
-        known = e->counter.value - e->precise.value;
-        rest = e->precise.instrument;
-    }
-    e->counter.instrument = fabs(known) + rest;
+    const struct counter_doubt d = energy_between_jumps(e);
+    e->counter.instrument = fabs(d.known) + d.rest;
     e->headline.instrument = e->counter.instrument;
-    sum->known += known;
-    sum->counter_squares += rest * rest;
+    sum->known += d.known;
+    sum->counter_squares += d.rest * d.rest;
     sum->precise_squares += e->precise.instrument * e->precise.instrument;
     sum->edge_squares += edge_j * edge_j;
 }

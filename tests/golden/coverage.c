@@ -373,11 +373,11 @@ void coverage_synthetic(struct coverage *c, const char *label, const struct reco
 
 /* ---- windows of loads ---- */
 
-enum { LIFE_MS = 60000, LOAD_MS = 15000, BUFFER_MS = 20 };
+enum { LIFE_MS = 60000, LOAD_MS = 15000, BUFFER_MS = 20, COUNTER_MS = 100 };
 
-/* A life's power, each millisecond: idle, and from LOAD_MS on for `ms` a load whose steps last 5 to 60 ms at powers of
- * their own. The load's first and last step are as high as any other. */
-static struct curve make_life(int ms, uint64_t *state, struct arena *a)
+/* A life's power, each millisecond: idle, and from `from_ms` on for `ms` a load whose steps last 5 to 60 ms at powers
+ * of their own. The load's first and last step are as high as any other. */
+static struct curve make_life(int from_ms, int ms, uint64_t *state, struct arena *a)
 {
     struct curve c = {.t_ns = arena_array(a, LIFE_MS, sizeof *c.t_ns),
                       .w = arena_array(a, LIFE_MS, sizeof *c.w),
@@ -386,7 +386,7 @@ static struct curve make_life(int ms, uint64_t *state, struct arena *a)
     double level = 250 + 400 * draw(state), w = level;
     int left = 0;
     for (int i = 0; i < LIFE_MS; i++) {
-        bool loaded = i >= LOAD_MS && i < LOAD_MS + ms;
+        bool loaded = i >= from_ms && i < from_ms + ms;
         if (left-- == 0) {
             left = 5 + (int)(55 * draw(state));
             w = level * (0.8 + 0.4 * draw(state));
@@ -414,12 +414,13 @@ static struct curve thin(const struct curve *x, int phase, struct arena *a)
 }
 
 /* A request is sent up to 10 ms before the GPU works on it, and its answer's end comes up to 5 ms after that. */
-static void judge_window(struct coverage *c, const struct meters *m, const struct curve *truth, int ms, uint64_t *state)
+static void judge_window(struct coverage *c, const struct meters *m, const struct curve *truth, int from_ms, int ms,
+                         uint64_t *state)
 {
-    int64_t begin = LOAD_MS * MS - (int64_t)(draw(state) * 1e7),
-            end = (LOAD_MS + ms) * MS + (int64_t)(draw(state) * 5e6);
-    int64_t early = LOAD_MS * MS + ms * MS / 4 + (int64_t)(draw(state) * 1e8);
-    int64_t late = (LOAD_MS + ms) * MS - ms * MS / 10 - (int64_t)(draw(state) * 1e8);
+    int64_t begin = from_ms * MS - (int64_t)(draw(state) * 1e7),
+            end = (from_ms + ms) * MS + (int64_t)(draw(state) * 5e6);
+    int64_t early = from_ms * MS + ms * MS / 4 + (int64_t)(draw(state) * 1e8);
+    int64_t late = (from_ms + ms) * MS - ms * MS / 10 - (int64_t)(draw(state) * 1e8);
     const struct {
         const char *kind;
         int64_t from_ns, to_ns;
@@ -431,6 +432,10 @@ static void judge_window(struct coverage *c, const struct meters *m, const struc
         struct result_stage_gpu row;
         struct energy_set e = meters_energy(m, &what, &row, &a);
         meters_widen(m, what.from_ns, what.to_ns, &row, &e);
+        if (windows[i].to_ns == end) { /* a burst */
+            const struct counter_doubt d = energy_between_jumps(&e);
+            e.counter.instrument = fabs(d.known) + d.rest;
+        }
         add(c, &e.counter, drawn, "window of %s, %g s, counter", windows[i].kind, ms / 1e3);
         add(c, &e.precise, drawn, "window of %s, %g s, precise", windows[i].kind, ms / 1e3);
         arena_done(&a);
@@ -448,14 +453,15 @@ void coverage_windows(struct coverage *c, int runs)
                               .lag_s = draw(&state) * 0.005,
                               .locked = true,
                               .seed = (uint64_t)i * 1000 + 1};
-        const struct curve truth = make_life(lengths_ms[i % 4], &state, &a);
+        const int from_ms = LOAD_MS + (int)(draw(&state) * COUNTER_MS); /* at any phase of the counter's steps */
+        const struct curve truth = make_life(from_ms, lengths_ms[i % 4], &state, &a);
         const struct curve thinned = thin(&truth, (int)(draw(&state) * BUFFER_MS), &a);
         struct gpu_series s = {.buffer = make_buffer(&thinned, &x, &a), .counter = make_counter(&truth, &x, &a)};
         s.grid = draw_grid(&truth, (int64_t)(draw(&state) * 1e9), &a);
         const struct bench b = {.n = 1, .stages = {.life_from_ns = SECOND, .life_to_ns = LIFE_MS * MS - SECOND}};
         struct fit fit = fit_make(&s, b.stages.life_from_ns, b.stages.life_to_ns, &a);
         const struct meters m = meters_of(&b, &s, &fit);
-        judge_window(c, &m, &truth, lengths_ms[i % 4], &state);
+        judge_window(c, &m, &truth, from_ms, lengths_ms[i % 4], &state);
         arena_done(&a);
     }
 }

@@ -260,23 +260,33 @@ static void an_overload_is_no_property_of_the_rate(void **state)
 
 /* ---- delivery lag ---- */
 
-/* The buffer, each 20 ms, with the GPU idle from 45 to 47 s. */
-static void idle_for_two_seconds(struct made *m)
+/* The buffer, each 20 ms, with the GPU idle between two times. */
+static void idle_between(struct made *m, double from_s, double to_s)
 {
     for (int i = 0; i <= 3000; i++) {
         double t = i * 0.02;
-        made_buffer(m, 0, t, t >= 45 && t < 47 ? 100 : drawn_w(t));
+        made_buffer(m, 0, t, t >= from_s && t < to_s ? 100 : drawn_w(t));
     }
 }
 
-/* Two requests are outstanding all the time, so 2 of the window's 8 s are idle while owed. Without those of 43 to 46 s
- * nobody waits from 44 to 47 s, and nothing is owed. */
+/* Without those of 43 to 46 s, nobody waits from 44 to 47 s. */
+static void nobody_waits_for_three_seconds(struct made *m)
+{
+    for (size_t i = 7; i < 10; i++) {
+        m->r.requests[i] = m->r.requests[i + 4];
+        m->r.requests[i].id = (uint32_t)i;
+    }
+    m->r.request_count = 10;
+}
+
+/* Two requests are outstanding all the time, so 2 of the window's 8 s are idle while owed. Where nobody waits, nothing
+ * is owed. */
 static void idle_is_lag_where_somebody_waits(void **state)
 {
     (void)state;
     struct made m;
     make(&m, 2);
-    idle_for_two_seconds(&m);
+    idle_between(&m, 45, 47);
     struct result r = analyse(&m);
     const struct result_lag *lag = &r.loads.points[1].lag;
     assert_true(lag->measurable);
@@ -288,17 +298,43 @@ static void idle_is_lag_where_somebody_waits(void **state)
     assert_int_equal(r.flags[FLAG_DELIVERY_LAG].outcome, CHECK_FAILED);
     made_done(&m);
     make(&m, 2);
-    idle_for_two_seconds(&m);
-    for (size_t i = 7; i < 10; i++) {
-        m.r.requests[i] = m.r.requests[i + 4];
-        m.r.requests[i].id = (uint32_t)i;
-    }
-    m.r.request_count = 10;
+    idle_between(&m, 45, 47);
+    nobody_waits_for_three_seconds(&m);
     r = analyse(&m);
     lag = &r.loads.points[1].lag;
     assert_true(lag->measurable);
     assert_close(lag->idle_owed_s.value, 0, 0.021);
     assert_false(lag->delivery_lag);
+    made_done(&m);
+}
+
+/* The first of several that wait finds the GPU idle, for as long as it takes to reach it and the buffer to show it.
+ * That is no late delivery, of which a low rate would otherwise have much; but from its second second on it is. */
+static void the_way_to_the_gpu_is_no_lag(void **state)
+{
+    (void)state;
+    static const struct {
+        double idle_until_s, owed_s;
+    } rows[] = {{47.02, 0}, {47.2, 0}, {47.9, 0}, {48.2, 0.2}, {48.5, 0.5}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct made m;
+        make(&m, 2);
+        idle_between(&m, 46.5, rows[i].idle_until_s);
+        nobody_waits_for_three_seconds(&m);
+        const struct result r = analyse(&m);
+        const struct result_lag *lag = &r.loads.points[1].lag;
+        assert_true(lag->measurable);
+        assert_close(lag->idle_owed_s.value, rows[i].owed_s, rows[i].owed_s > 0 ? 0.021 : 1e-9);
+        assert_int_equal(lag->delivery_lag, rows[i].owed_s > 0);
+        made_done(&m);
+    }
+    /* At its end it is at once. */
+    struct made m;
+    make(&m, 2);
+    idle_between(&m, 43.6, 46.5);
+    nobody_waits_for_three_seconds(&m);
+    const struct result r = analyse(&m);
+    assert_true(r.loads.points[1].lag.idle_owed_s.value > 0.3);
     made_done(&m);
 }
 
@@ -622,6 +658,7 @@ int main(void)
                                        cmocka_unit_test(an_overload_is_no_property_of_the_rate),
                                        cmocka_unit_test(limits_are_kept_or_not),
                                        cmocka_unit_test(idle_is_lag_where_somebody_waits),
+                                       cmocka_unit_test(the_way_to_the_gpu_is_no_lag),
                                        cmocka_unit_test(a_failure_in_the_window),
                                        cmocka_unit_test(windows_close),
                                        cmocka_unit_test(load_0),
