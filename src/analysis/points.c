@@ -226,8 +226,8 @@ static struct point_window window_of_open_loop(const struct point_load *l, struc
     if (!(p95_ns <= METHOD_SETTLE_SHARE * whole_ns))
         return without_window(
             arena_format(a,
-                         "load not reached: it lasted %.3g s, less than twice the %.3g s that a request "
-                         "takes (P95), so it never settled; let it last longer",
+                         "load not reached: it lasted %.3g s, under twice the %.3g s of a request (P95), so "
+                         "it never settled; let it last longer",
                          whole_ns / 1e9, p95_ns / 1e9));
     return (struct point_window){l->start_ns + (int64_t)(p95_ns + 0.5), l->last_ns, NULL};
 }

@@ -5,8 +5,8 @@
 #include "base/utf8.h"
 
 const struct exit_row exit_rows[] = {
-    {EXIT_OK, "Success. A run or a result is formal; a gate passed."},
-    {EXIT_EXCLUDED, "The records are complete, but the run is excluded from the formal results, for the reasons "
+    {EXIT_OK, "Success. A run or a result is formal, or valid where it has another load or object; a gate passed."},
+    {EXIT_EXCLUDED, "The records are complete, but the run is excluded, neither formal nor valid, for the reasons "
                     "printed; or none of the models can be ranked."},
     {EXIT_USAGE, "The command line is wrong."},
     {EXIT_PLAN, "The plan, the request file or another input is wrong."},

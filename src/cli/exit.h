@@ -1,6 +1,6 @@
 /* What jtok tells its caller: one exit code for each kind of ending, the same in every command.
  *
- * A run that is whole but not formal is not a failure of the program: it has a code of its own (1), so that a script
+ * A run that is whole but excluded is not a failure of the program: it has a code of its own (1), so that a script
  * can tell "excluded" from "nothing was measured". */
 #ifndef JTOK_CLI_EXIT_H
 #define JTOK_CLI_EXIT_H

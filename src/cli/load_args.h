@@ -30,7 +30,7 @@ struct load_choices {
                    .offset = OFFSET_OF_TYPE(options, load.arrivals, enum arrival_kind),                                \
                    .width = ENUM_WIDTH(arrival_kind),                                                                  \
                    .names = arrival_kind_names,                                                                        \
-                   .doc = "With --rate: how requests come: constant, poisson (the default) or gamma."}},               \
+                   .doc = "With --rate: how requests come; poisson unless given."}},                                   \
         {"--burstiness", 0, "B",                                                                                       \
          .field = F64_AS("burstiness", options, load.burstiness,                                                       \
                          "With --rate: gamma arrivals of shape B; below 1 is burstier than Poisson, above 1 is more "  \

@@ -51,6 +51,12 @@ void progress_break(struct progress *p)
     p->line_open = false;
 }
 
+/* All requests of these stages are over: power and rate of the moment after would stay on the screen as theirs. */
+static bool has_ended(const struct run_view *v)
+{
+    return (v->stage == RUN_FORMAL || v->stage == RUN_LOAD) && v->running == 0 && v->done + v->failed > 0;
+}
+
 void progress_line(const struct run_view *v, size_t columns, struct buf *b)
 {
     must((unsigned)v->stage < RUN_COUNT);
@@ -58,7 +64,7 @@ void progress_line(const struct run_view *v, size_t columns, struct buf *b)
     buf_fmt(b, "%6.1f s  %s", (double)v->elapsed_ns / 1e9, stage_texts[v->stage]);
     if (v->load > 0 && (v->stage == RUN_LOAD || v->stage == RUN_SILENCE))
         buf_fmt(b, " %lld of %lld", (long long)v->load, (long long)v->loads);
-    if (isfinite(v->watts))
+    if (isfinite(v->watts) && !has_ended(v))
         buf_fmt(b, "  %.0f W", v->watts);
     if (v->requests > 0)
         buf_fmt(b, "  %lld/%lld done, %lld running, %lld failed", (long long)v->done, (long long)v->requests,
@@ -66,7 +72,7 @@ void progress_line(const struct run_view *v, size_t columns, struct buf *b)
     else if (v->load > 0 && v->stage == RUN_LOAD)
         buf_fmt(b, "  %.0f s, %lld done, %lld running, %lld failed", (double)v->stage_elapsed_ns / 1e9,
                 (long long)v->done, (long long)v->running, (long long)v->failed);
-    if (isfinite(v->chunks_per_s) && (v->stage == RUN_FORMAL || v->stage == RUN_LOAD))
+    if (isfinite(v->chunks_per_s) && (v->stage == RUN_FORMAL || v->stage == RUN_LOAD) && !has_ended(v))
         buf_fmt(b, "  %.0f chunks/s", v->chunks_per_s);
     if (v->note && v->stage == RUN_START) {
         buf_str(b, "  ");

@@ -71,7 +71,7 @@ void show_item(const char *text, struct buf *out)
 {
     must(text);
     buf_str(out, "  - ");
-    text_wrap(out, text, 4, 4, REPORT_COLUMNS);
+    text_wrap(out, text, 4, 4, SCREEN_COLUMNS);
 }
 
 bool show_is_terminal(int fd)

@@ -1,12 +1,13 @@
 #include "cli/texts.h"
 
 #include <math.h>
+#include <string.h>
 #include "base/must.h"
 #include "cli/show.h"
 #include "report/number.h"
 #include "report/table.h"
 
-enum { SHORT_S = 1, UUID_SHOWN = 12 }; /* METHOD section 11: below, the doubt stands first */
+enum { SHORT_S = 1 }; /* METHOD section 11: below, the doubt stands first */
 
 static void put_stat_row(struct table *t, const char *name, const char *value, const char *more)
 {
@@ -49,11 +50,11 @@ static void put_gpu_rows(const struct stat_once *o, struct table *t, struct aren
     for (size_t i = 0; i < o->gpu_count; i++) {
         const struct stat_gpu *g = &o->gpus[i];
         put_stat_row(t, arena_format(a, "GPU %lld", (long long)g->index), with_unit(&g->energy.headline, "J", a),
-                     arena_format(a, "%s%s, %s, %.*s", with_unit(&g->average_w, "W", a),
+                     arena_format(a, "%s%s, %s", with_unit(&g->average_w, "W", a),
                                   quantity_has_value(&g->idle_w)
                                       ? arena_format(a, " (before %s W)", number_text_quantity(a, &g->idle_w))
                                       : "",
-                                  g->name ? g->name : "no name", UUID_SHOWN, g->uuid ? g->uuid : ""));
+                                  g->name ? g->name : "no name"));
     }
 }
 
@@ -79,14 +80,14 @@ static void put_once(const struct stat_result *x, struct arena *a, struct buf *o
     struct table t;
     table_init(&t, a, "lll");
     if (o->duration_s < SHORT_S && quantity_has_value(e))
-        put_stat_row(&t, "doubt", arena_format(a, "%s J", number_text_uncertainty(a, e->instrument)),
-                     arena_format(a, "%.0f %% of the energy: too short a run for the counter's 0.1 s steps",
-                                  100 * e->instrument / e->value));
+        put_stat_row(
+            &t, "doubt", arena_format(a, "%s J", number_text_uncertainty(a, e->instrument)),
+            arena_format(a, "%.0f %% of it: short beside the counter's 0.1 s steps", 100 * e->instrument / e->value));
     put_stat_row(&t, "energy", with_unit(e, "J", a), beside(&o->energy, a));
     put_stat_row(&t, "time", seconds(o->duration_s, a), "");
     put_stat_row(&t, "power", with_unit(&o->average_w, "W", a), before(&o->idle_w, a));
-    put_gpu_rows(o, &t, a);
-    put_stat_row(&t, "power back", power_back_text(o, a),
+    put_gpus(o, &t, a);
+    put_stat_row(&t, "power back", power_back(o, a),
                  quantity_has_value(&o->power_back_s) ? "after the end, and stayed so for 5 s" : "");
     put_stat_row(&t, "exit", exit_text(o->exit_status, a), "");
     table_put(&t, out, 2);
@@ -130,29 +131,87 @@ static void put_runs(const struct stat_result *x, struct arena *a, struct buf *o
 
 /* ---- what a reader must know ---- */
 
-static void put_note(const struct stat_result *x, size_t run, const char *text, struct arena *a, struct buf *out)
+enum { NOTES_MAX = 64 }; /* beyond, the JSON has them */
+
+/* A sentence, and the first, the last and the number of the runs that it is of. */
+struct notes {
+    struct note {
+        const char *text;
+        size_t first, last, runs;
+    } list[NOTES_MAX];
+    size_t n;
+};
+
+static void add_note(struct notes *s, size_t run, const char *text)
 {
-    show_item(x->run_count > 1 ? arena_format(a, "Run %zu: %s", run + 1, text) : text, out);
+    size_t i = 0;
+    while (i < s->n && strcmp(s->list[i].text, text) != 0)
+        i++;
+    if (i == NOTES_MAX)
+        return;
+    if (i == s->n)
+        s->list[s->n++] = (struct note){text, run, run, 0};
+    s->list[i].last = run;
+    s->list[i].runs++;
+}
+
+static void add_notes_of(struct notes *s, const struct stat_once *o, size_t run, struct arena *a)
+{
+    if (o->idle == CHECK_FAILED)
+        add_note(s, run,
+                 arena_format(a, "The GPUs were not idle before, so the power before is not an idle level: %s.",
+                              o->idle_why));
+    if (o->left_running)
+        add_note(s, run, arena_format(a, "The command left behind, still running: %s.", o->left_running));
+    if (o->power_back_s.state == Q_NOT_REACHED)
+        add_note(s, run, arena_format(a, "Power did not come back: %s.", o->power_back_s.why));
+    for (size_t k = 0; k < o->check_count; k++)
+        if (check_excludes(o->checks[k].outcome))
+            add_note(s, run, arena_format(a, "%s: %s", check_code_names[o->checks[k].code], o->checks[k].why));
+}
+
+/* "Run 2: ", "Runs 1 to 3: ", "Run 1 and 2 more: ". */
+static const char *runs_text(const struct note *n, struct arena *a)
+{
+    if (n->runs == 1)
+        return arena_format(a, "Run %zu: ", n->first + 1);
+    return n->last - n->first + 1 == n->runs ? arena_format(a, "Runs %zu to %zu: ", n->first + 1, n->last + 1)
+                                             : arena_format(a, "Run %zu and %zu more: ", n->first + 1, n->runs - 1);
+}
+
+/* What an interval between runs does not tell: runs that failed are in it, and each reading's own doubt is not. */
+static void put_sample_notes(const struct stat_result *x, struct arena *a, struct buf *out)
+{
+    size_t failed = 0;
+    double doubt = 0;
+    for (size_t i = 0; i < x->run_count; i++) {
+        const struct stat_once *o = &x->runs[i];
+        failed += o->exit_status != 0 && o->exit_status != ABSENT_I64;
+        if (quantity_has_value(&o->energy.headline))
+            doubt = fmax(doubt, o->energy.headline.instrument);
+    }
+    if (failed)
+        show_item(arena_format(a, "%zu of %zu runs ended with another exit status than 0, and are in the mean.", failed,
+                               x->run_count),
+                  out);
+    if (x->energy_j.n > 1 && doubt > (x->energy_j.high - x->energy_j.low) / 2)
+        show_item(arena_format(a,
+                               "A single run may be read wrong by %s J, more than the mean's interval says: that only "
+                               "tells how the runs differ. Let the command run longer.",
+                               number_text_uncertainty(a, doubt)),
+                  out);
 }
 
 static void put_notes(const struct stat_result *x, struct arena *a, struct buf *out)
 {
-    for (size_t i = 0; i < x->run_count; i++) {
-        const struct stat_once *o = &x->runs[i];
-        if (o->idle == CHECK_FAILED)
-            put_note(x, i,
-                     arena_format(a, "The GPUs were not idle before, so the power before is not an idle level: %s.",
-                                  o->idle_why),
-                     a, out);
-        if (o->left_running)
-            put_note(x, i, arena_format(a, "The command left behind, still running: %s.", o->left_running), a, out);
-        if (o->power_back_s.state == Q_NOT_REACHED)
-            put_note(x, i, arena_format(a, "Power did not come back: %s.", o->power_back_s.why), a, out);
-        for (size_t k = 0; k < o->check_count; k++)
-            if (check_excludes(o->checks[k].outcome))
-                put_note(x, i, arena_format(a, "%s: %s", check_code_names[o->checks[k].code], o->checks[k].why), a,
-                         out);
-    }
+    struct notes s = {.n = 0};
+    for (size_t i = 0; i < x->run_count; i++)
+        add_notes_of(&s, &x->runs[i], i, a);
+    for (size_t i = 0; i < s.n; i++)
+        show_item(x->run_count > 1 ? arena_format(a, "%s%s", runs_text(&s.list[i], a), s.list[i].text) : s.list[i].text,
+                  out);
+    if (x->run_count > 1)
+        put_sample_notes(x, a, out);
 }
 
 /* The assumed limit of the sensors: the same for all runs, so of the first. */

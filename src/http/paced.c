@@ -11,7 +11,8 @@ enum {
     SLOT_BLOCK = 64,
     SPARES_MAX = 64, /* connections opened in advance of the requests of a closed loop */
     REFUSED_MAX =
-        64, /* connections in a row that could not be opened: a closed loop ends, it would only go on failing */
+        64,   /* connections in a row that could not be opened: a closed loop ends, it would only go on failing */
+    FEW = 16, /* in flight: a batch holds one event, so a pause costs a wakeup more and saves none */
 };
 /* After a slice of sending, that much for reading. Between connections, where some could not be opened, at most this. A
  * closed loop waits for ends, so the loop pauses for less than METHOD section 4 allows. */
@@ -475,8 +476,8 @@ bool client_open_paced(struct loop *l, const struct client_options *o, const str
     p->open = (struct timer){.fire = on_open, .owner = c};
     p->send = (struct timer){.fire = on_send, .owner = c};
     p->stop = (struct timer){.fire = on_stop, .owner = c};
-    if (pace->in_flight > 0 && c->o.pause_ns > CLOSED_PAUSE_NS)
-        c->o.pause_ns = CLOSED_PAUSE_NS;
+    if (pace->in_flight > 0)
+        c->o.pause_ns = pace->in_flight > FEW ? time_sooner(c->o.pause_ns, CLOSED_PAUSE_NS) : 0;
     c->pacing = p;
     *ret_client = c;
     return true;

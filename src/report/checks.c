@@ -21,7 +21,7 @@ static void put_excluded(struct report *p)
     const struct result *r = p->r;
     buf_str(p->out, "  ");
     report_look(p, LOOK_BAD, "EXCLUDED");
-    buf_fmt(p->out, "  not a formal run: %s\n", result_checks_text(r, &p->arena));
+    buf_fmt(p->out, "  not a %s run: %s\n", result_has_loads(r) ? "valid" : "formal", result_checks_text(r, &p->arena));
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < r->check_count; i++) {
             const struct result_check *c = &r->checks[i];

@@ -24,7 +24,9 @@ static void put_verdict(struct screen *s)
         why = "Every check passed, after a shortened baseline or warm-up.";
     if (!stands)
         why = !n ? "The result gives no reason."
-                 : arena_format(a, "%s%s", screen_phrase(s, list[0]), n > 1 ? ", and more below." : ".");
+              : screen_no_window(s)
+                  ? "Nothing was measured: no load was reached, see below."
+                  : arena_format(a, "%s%s", screen_phrase(s, list[0]), n > 1 ? ", and more below." : ".");
     const char *lead = arena_format(a, "%s%s%s", s->options->unsealed ? "NOT SEALED, " : "",
                                     s->r->about.simulated ? "SIMULATED, " : "", verdict);
     enum report_look look = stands && !s->r->about.simulated && !s->options->unsealed ? LOOK_GOOD : LOOK_BAD;
@@ -130,10 +132,11 @@ static void put_identity(struct screen *s)
         return;
     }
     const char *what = arena_format(
-        a, "  %s, %s requests of ", columns_cut(a, report_or(p, result_gpus_text(r, a), "GPUs not recorded"), 30),
+        a, "  %s, %s request%s of ", columns_cut(a, report_or(p, result_gpus_text(r, a), "GPUs not recorded"), 30),
         r->load.requests == ABSENT_I64
             ? "the"
-            : screen_within(s, number_text_i64(&s->p.arena, r->load.requests), (double)r->load.requests, 9));
+            : screen_within(s, number_text_i64(&s->p.arena, r->load.requests), (double)r->load.requests, 9),
+        r->load.requests == 1 ? "" : "s");
     const char *how = r->loads.object == OBJECT_ATTACH ? ", attached"
                       : result_has_loads(r)            ? ", by load"
                                                        : ", all at once";

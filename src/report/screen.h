@@ -79,6 +79,9 @@ size_t screen_excluding(const struct screen *s, const struct check_words **ret_l
 /* What one of them says. */
 const char *screen_phrase(const struct screen *s, const struct check_words *w);
 
+/* Has no load its window, while no check failed? Then nothing was measured, and that is the reason to tell. */
+bool screen_no_window(const struct screen *s);
+
 /* ---- sections in files of their own ---- */
 
 void screen_loads(struct screen *s);

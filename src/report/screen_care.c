@@ -30,6 +30,17 @@ const char *screen_phrase(const struct screen *s, const struct check_words *w)
     return s->r->checks[w->code].outcome == CHECK_FAILED ? w->failed : w->unknown;
 }
 
+bool screen_no_window(const struct screen *s)
+{
+    for (size_t i = 0; i < s->r->loads.point_count; i++)
+        if (s->r->loads.points[i].reached)
+            return false;
+    for (size_t i = 0; i < CODE_COUNT; i++)
+        if (s->r->checks[i].outcome == CHECK_FAILED)
+            return false;
+    return s->r->loads.point_count > 0;
+}
+
 struct care {
     const char *name, *text;
     enum report_look look;
@@ -151,18 +162,28 @@ static void care_others(struct screen *s, struct cares *c)
 {
     const struct result_loads *l = &s->r->loads;
     const struct result_point *first = NULL;
-    bool known = false, reached = false;
+    const char *unknown = NULL;
+    bool known = false;
     for (size_t i = 0; i < l->point_count; i++) {
         const struct result_point *p = &l->points[i];
-        reached |= p->reached;
+        if (p->reached && !unknown)
+            unknown = report_or(&s->p, p->others.token_share.why, "no reason is known");
         known |= quantity_has_value(&p->others.token_share) || quantity_has_value(&p->others.requests);
         first = !first && p->others.seen ? p : first;
     }
     if (first)
         care_add(c, LOOK_MARK, "others", others_text(s, first));
-    else if (reached && !known)
-        care_add(c, LOOK_MARK, "others", "The service does not count, so requests of others can't be seen.");
+    else if (unknown && !known)
+        care_add(c, LOOK_MARK, "others", arena_format(&s->p.arena, "Requests of others can't be seen: %s.", unknown));
     care_silence(s, c);
+}
+
+/* Without what the item's name says already. */
+static const char *why_lost(struct screen *s, const struct result_point *p)
+{
+    static const char name[] = "load not reached: ";
+    const char *why = report_or(&s->p, p->why, "no reason is known");
+    return strncmp(why, name, sizeof name - 1) == 0 ? why + sizeof name - 1 : why;
 }
 
 /* What must not be read off the curve. */
@@ -175,7 +196,7 @@ static void care_loads(struct screen *s, struct cares *c)
         const struct result_point *p = &l->points[i];
         const char *text = arena_format(&s->p.arena, "%lld", (long long)p->number);
         if (!p->reached && !lost)
-            lost = arena_format(&s->p.arena, "Load %s: %s.", text, report_or(&s->p, p->why, "no reason is known"));
+            lost = arena_format(&s->p.arena, "Load %s: %s.", text, why_lost(s, p));
         if (ENUM_ABSENT(p->kind))
             care_watch(c, p);
         doubtful |= p->flight.overloaded && p->requests.sent < METHOD_OVERLOADED_SURE;
@@ -227,9 +248,13 @@ void screen_care(struct screen *s)
 {
     static const char head[] = "Read with care";
     struct cares c = {.n = 0};
+    const bool nothing = screen_no_window(s); /* then the checks have nothing to judge, and the loads say why */
+    if (nothing)
+        care_loads(s, &c);
     care_checks(s, &c);
     if (result_has_loads(s->r)) {
-        care_loads(s, &c);
+        if (!nothing)
+            care_loads(s, &c);
     } else {
         care_headline(s, &c, "serving", &s->r->metrics.formal_j_per_token);
         care_headline(s, &c, "with start and stop", &s->r->metrics.lifecycle_j_per_token);

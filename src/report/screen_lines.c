@@ -6,6 +6,8 @@
 #include "base/utf8.h"
 #include "report/screen.h"
 
+enum { NAME_LEAST = 5 }; /* columns of a row's name that are left in any case */
+
 /* ---- lines ---- */
 
 void screen_line(struct screen *s, enum report_look look, size_t led, const char *text)
@@ -100,11 +102,38 @@ size_t screen_table_columns(const struct screen_table *table)
     return widest + 2 * SCREEN_INDENT;
 }
 
+/* Cuts the names in the first column by so many columns: a number that is cut is another number. */
+static void cut_names(struct screen *s, const struct screen_table *table, size_t excess)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < table->t.count; i += table->t.columns) {
+        size_t n = columns_text(table->t.cells[i]);
+        longest = n > longest ? n : longest;
+    }
+    const size_t room = longest > excess + NAME_LEAST ? longest - excess : NAME_LEAST;
+    for (size_t i = 0; i < table->t.count; i += table->t.columns)
+        table->t.cells[i] = columns_cut(&s->p.arena, table->t.cells[i], room);
+}
+
+static bool has_brackets(const struct screen_table *table)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (table->bracket[i])
+            return true;
+    return false;
+}
+
 void screen_table_put(struct screen *s, const struct screen_table *table, const char *heading, const char *strong)
 {
     struct buf b = {0};
     struct span list[ROWS_MAX];
     size_t n, widest = table_rows(table, &b, list, &n);
+    const size_t room = SCREEN_COLUMNS - SCREEN_INDENT - has_brackets(table); /* of which the last is for "]" */
+    if (widest > room && table->t.align[0] == 'l') {
+        cut_names(s, table, widest - room);
+        buf_clear(&b);
+        widest = table_rows(table, &b, list, &n);
+    }
     for (size_t i = 0; i < n; i++)
         if (i == 0 && heading)
             put_heading(s, list[i], heading);

@@ -18,7 +18,7 @@ static const char *setting_cell(struct screen *s, const struct result_point *p)
 /* A number of so many digits; an absence as a dash, since the reason stands below. */
 static void put_scaled(struct screen *s, struct screen_table *t, const struct quantity *q, double factor, int digits)
 {
-    screen_cell(t, screen_has(q) ? screen_rounded(s, factor * q->value, digits, 9) : "-");
+    screen_cell(t, screen_has(q) ? screen_rounded(s, factor * q->value, digits, 8) : "-");
 }
 
 static bool is_out_of_use(const struct screen *s, const struct result_point *p)
@@ -49,7 +49,9 @@ static void energy_row(struct screen *s, struct screen_table *t, const struct re
     put_scaled(s, t, &p->flight.mean, 1, 3);
     put_scaled(s, t, &p->rates.output_tok_s, 1, 4);
     put_scaled(s, t, &p->window.average_w, 1, 4);
-    screen_cell(t, screen_has(j) ? screen_within(s, report_cell(&s->p, j), j->value, 10) : screen_absence(j));
+    screen_cell(t, screen_has(j) ? screen_within(s, report_cell(&s->p, j), j->value, 10)
+                   : p->reached  ? screen_absence(j)
+                                 : "not reached");
     screen_cell(t, screen_has(j) ? screen_doubt(s, j->instrument) : "");
     screen_row_end(t, is_out_of_use(s, p));
 }

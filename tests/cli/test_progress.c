@@ -32,6 +32,9 @@ static void what_is_known_is_shown(void **state)
     v.chunks_per_s = 1234.5;
     assert_string_equal(line(&v, 0, &b),
                         "  12.3 s  formal requests  623 W  4/9 done, 3 running, 2 failed  1234 chunks/s");
+    v.done = 7; /* what stays on the screen has no power of the moment after */
+    v.running = 0;
+    assert_string_equal(line(&v, 0, &b), "  12.3 s  formal requests  7/9 done, 0 running, 2 failed");
     buf_done(&b);
 }
 

@@ -128,6 +128,61 @@ static void it_fits_the_screen(void **state)
     arena_done(&a);
 }
 
+/* What does not fit is a load's name: a number that is cut is another number. */
+static void numbers_are_never_cut(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {"burst", "concurrency 1000000", "rate 0.000001/s, gamma of burstiness 0.5",
+                                           "rate 4/s, poisson"};
+    static const double factors[] = {1e-9, 1, 123456.789, 9e9};
+    struct arena a = {0};
+    for (int i = 0; i < 4 * 4 * 2; i++) {
+        struct result r = a_curve(&a, 2);
+        struct result_point *p = &r.loads.points[1];
+        double x = factors[i / 4 % 4];
+        p->setting = settings[i % 4];
+        if (i >= 16)
+            r.loads.standing = STANDING_EXCLUDED;
+        struct quantity *const all[] = {&p->rates.input_tok_s,  &p->rates.total_tok_s, &p->rates.user_tok_s,
+                                        &p->j_per_request,      &p->rates.request_s,   &p->times.ttft_s.p50,
+                                        &p->rates.output_tok_s, &p->times.ttft_s.mean, &p->times.tpot_s.p50,
+                                        &p->times.tpot_s.p99,   &p->times.tpot_s.mean, &p->window.average_w};
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            *all[k] = quantity_of(1.2345678 * x);
+        const char *text = screen_of(&r, &a), *care = strstr(text, "Read with care");
+        fits(text);
+        assert_non_null(care);
+        for (const char *at = text; (at = strstr(at, "\n")) && at < care; at++) {
+            const char *end = strchr(at + 1, '\n'), *cut = strstr(at + 1, "\xe2\x80\xa6");
+            if (cut && cut < end && cut - at > 30)
+                fail_msg("a number was cut:\n%.*s", (int)(end - at), at);
+        }
+    }
+    arena_done(&a);
+}
+
+/* Then the checks have nothing to judge, which is not why. */
+static void no_load_reached_is_told_first(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct result r = a_curve(&a, 1);
+    result_point_absent(&r.loads.points[0], "load not reached: it lasted 1 s, and settled in none");
+    r.loads.points[0].number = 0;
+    r.loads.points[0].setting = "rate 4/s, poisson, for 1 s";
+    r.loads.standing = STANDING_EXCLUDED;
+    r.checks[CODE_COUNTER_VOID].outcome = r.checks[CODE_COUNTER_DISAGREES].outcome = CHECK_NOT_RECORDED;
+    const char *text = screen_of(&r, &a), *why = strstr(text, "Load 0: it lasted 1 s, and settled in none.\n"),
+               *check = strstr(text, "counter_disagrees");
+    assert_non_null(strstr(text, "EXCLUDED  Nothing was measured: no load was reached, see below."));
+    assert_non_null(strstr(text, "not reached\n"));
+    if (!why || !check || why > check)
+        fail_msg("%s", text);
+    r.checks[CODE_INTERRUPTED].outcome = CHECK_FAILED; /* what failed is why */
+    assert_null(strstr(screen_of(&r, &a), "Nothing was measured"));
+    arena_done(&a);
+}
+
 static void the_whole_report_has_each_load(void **state)
 {
     (void)state;
@@ -242,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_curve_is_a_table),           cmocka_unit_test(it_fits_the_screen),
+        cmocka_unit_test(numbers_are_never_cut),          cmocka_unit_test(no_load_reached_is_told_first),
         cmocka_unit_test(the_whole_report_has_each_load), cmocka_unit_test(it_comes_back_the_same),
         cmocka_unit_test(a_burst_is_as_before),           cmocka_unit_test(the_front_is_marked),
     };
