@@ -39,6 +39,7 @@ static struct gauge_sums gauge_over(const struct records *r, int64_t from_ns, in
 
 struct quantity others_in_silence(const struct records *r, int64_t from_ns, int64_t to_ns)
 {
+    must(from_ns <= to_ns);
     const struct gauge_sums g = gauge_over(r, from_ns, to_ns);
     return g.n > 0 ? quantity_of(g.sum / g.n) : quantity_absent(Q_NOT_RECORDED, NO_GAUGE);
 }

@@ -115,7 +115,7 @@ static bool take_value(const struct parsing *p, size_t place, const char *value,
 }
 
 /* Takes argv[*at], an option, and its value if it has one in argv[*at + 1]. */
-static bool take_option(const struct parsing *p, int *at, struct err *e)
+static bool take_word_option(const struct parsing *p, int *at, struct err *e)
 {
     const char *word = p->argv[*at], *equals = strchr(word, '='), *value = NULL;
     struct span name = span_of(word);
@@ -174,7 +174,7 @@ static bool take_words(const struct parsing *p, struct err *e)
                 break;
             }
         } else if (!options_over && word[0] == '-' && word[1]) {
-            if (!take_option(p, &i, e))
+            if (!take_word_option(p, &i, e))
                 return false;
         } else if (a->operand_count == ARGS_OPERANDS_MAX) {
             return err_set(e, ERR_USAGE, "%s: There are more than %d arguments.", p->command->name, ARGS_OPERANDS_MAX);

@@ -12,6 +12,7 @@ bool container_is_used(const struct plan *p)
 
 const char *container_option(const struct plan *p, const char *name, size_t *i)
 {
+    must(name && i);
     size_t n = strlen(name);
     for (; *i < p->engine.container.arg_count; ++*i) {
         const char *word = p->engine.container.args[*i];
@@ -382,6 +383,7 @@ static const char *translate(const struct plan *p, const char *path, bool inward
 
 bool container_mounts(const struct plan *p, const char *inner)
 {
+    must(inner);
     struct mount m;
     for (size_t i = 0; mount_at(p, &i, &m);)
         if (span_is(span_without_slash(m.inner), inner))

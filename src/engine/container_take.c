@@ -111,7 +111,7 @@ static struct run_option short_option(struct words *w, const struct manner *m, c
 }
 
 /* The next option; false: the next word is none, or there is no more. */
-static bool next_option(struct words *w, const struct manner *m, struct run_option *ret_option)
+static bool next_run_option(struct words *w, const struct manner *m, struct run_option *ret_option)
 {
     if (w->cluster) {
         *ret_option = short_option(w, m, w->cluster);
@@ -337,7 +337,7 @@ static bool settle_gpus(struct taking *t, bool is_count)
 static bool skip_client(struct words *w)
 {
     struct run_option o;
-    while (next_option(w, &of_client, &o))
+    while (next_run_option(w, &of_client, &o))
         ;
     const char *verb = next_word(w);
     if (verb && strcmp(verb, "container") == 0)
@@ -350,7 +350,7 @@ static bool is_on_this_machine(struct words w, struct err *e)
 {
     struct run_option o;
     w.at = 1;
-    while (next_option(&w, &of_client, &o))
+    while (next_run_option(&w, &of_client, &o))
         if ((strcmp(o.name, "--host") == 0 || strcmp(o.name, "--url") == 0) && o.value &&
             strncmp(o.value, "unix:", 5) != 0)
             return err_set(
@@ -371,7 +371,7 @@ static bool take_options(struct taking *t, struct words *w)
     if (before)
         memcpy(t->env, t->plan->engine.env, before * sizeof *t->env);
     t->env_count = before;
-    while (next_option(w, &of_run, &o)) {
+    while (next_run_option(w, &of_run, &o)) {
         is_count = is_count || (strcmp(o.name, "--gpus") == 0 && o.value && !strstr(o.value, "device="));
         if (!take_run_option(t, &o))
             return false;

@@ -63,6 +63,7 @@ static bool long_enough(const char *name)
 
 bool device_is_part(const struct device *d, const char *name)
 {
+    must(name);
     const char *part = d->kind->partition;
     size_t n = part ? strlen(part) : 0;
     return n && strncasecmp(name, part, n) == 0 && (name[n] == '-' || name[n] == ':');

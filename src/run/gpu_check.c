@@ -10,16 +10,16 @@ const char *gpu_label(const struct rec_gpu *gpu, struct arena *a)
 }
 
 /* What the processes on one GPU hold: the engine's own, those of others, and those that can't be told apart. */
-struct holders {
+struct gpu_holders {
     bool listed; /* the list could be read, and each process told apart */
     int64_t own_bytes;
     size_t own, others;
     struct buf text; /* of the others: "pid 12 (512 MiB), pid 14" */
 };
 
-static struct holders holders_of(const struct observer *v, uint32_t place)
+static struct gpu_holders holders_of(const struct observer *v, uint32_t place)
 {
-    struct holders h = {.listed = true};
+    struct gpu_holders h = {.listed = true};
     struct device_process list[DEVICE_PROCESSES_MAX];
     size_t n = 0;
     if (v->o.device->ops->processes(v->o.device->self, place, list, &n) != READ_OK) {
@@ -56,7 +56,7 @@ static void check_own(const struct observer *v, size_t g)
     struct arena *a = v->machine->arena;
     uint32_t place = v->o.gpus[g];
     long long index = (long long)v->o.device->gpus[place].info.index;
-    struct holders h = holders_of(v, place);
+    struct gpu_holders h = holders_of(v, place);
     int64_t before = v->memory_before[g], now = v->live[g].memory_used_bytes;
     if (h.listed)
         stage_fact(
@@ -74,7 +74,7 @@ static void check_own(const struct observer *v, size_t g)
 static void check_other(const struct observer *v, uint32_t place)
 {
     struct arena *a = v->machine->arena;
-    struct holders h = holders_of(v, place);
+    struct gpu_holders h = holders_of(v, place);
     enum check_outcome outcome = h.own ? CHECK_FAILED : h.listed ? CHECK_PASSED : CHECK_NOT_JUDGED;
     const char *engine = h.own      ? arena_format(a, "%zu of its processes", h.own)
                          : h.listed ? "none"
