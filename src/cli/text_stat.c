@@ -86,8 +86,8 @@ static void put_once(const struct stat_result *x, struct arena *a, struct buf *o
     put_stat_row(&t, "energy", with_unit(e, "J", a), beside(&o->energy, a));
     put_stat_row(&t, "time", seconds(o->duration_s, a), "");
     put_stat_row(&t, "power", with_unit(&o->average_w, "W", a), before(&o->idle_w, a));
-    put_gpus(o, &t, a);
-    put_stat_row(&t, "power back", power_back(o, a),
+    put_gpu_rows(o, &t, a);
+    put_stat_row(&t, "power back", power_back_text(o, a),
                  quantity_has_value(&o->power_back_s) ? "after the end, and stayed so for 5 s" : "");
     put_stat_row(&t, "exit", exit_text(o->exit_status, a), "");
     table_put(&t, out, 2);
