@@ -15,7 +15,7 @@ while getopts n: option; do
     esac
 done
 shift $((OPTIND - 1))
-[ $# -gt 0 ] || set -- http1 sse csv json event response
+[ $# -gt 0 ] || set -- http1 sse csv json event response identity
 cd "$(dirname "$0")/.."
 cmake --preset fuzz >/dev/null
 for target; do

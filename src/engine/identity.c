@@ -55,6 +55,7 @@ struct span log_setting(struct span text, const char *name)
     struct span value = {at.p + skipped, at.n - skipped};
     const char *stop = memchr(value.p, end, value.n);
     value.n = stop ? (size_t)(stop - value.p) : value.n;
+    value.n -= !stop && value.n && value.p[value.n - 1] == ')'; /* the end of the list */
     return end == ',' && span_is(value, "None") ? (struct span){0} : value;
 }
 
@@ -117,15 +118,20 @@ struct models {
 
 enum { MODELS_LISTED = 16 };
 
+static const char *join_names(const char *list, const char *name, struct arena *a)
+{
+    return list ? arena_format(a, "%s, %s", list, name) : name;
+}
+
 /* A LoRA adapter is an entry of its own; the one that requests name counts. */
 static void take_model(const struct plan *p, struct engine_identity *id, const struct model_entry *m,
                        struct models *all)
 {
-    if (!m->id)
+    if (!m->id || span_trim(span_of(m->id)).n == 0)
         return;
     bool wanted = p->engine.served_model && strcmp(m->id, p->engine.served_model) == 0;
     if (all->count < MODELS_LISTED)
-        id->models = id->models ? arena_format(id->arena, "%s, %s", id->models, m->id) : m->id;
+        id->models = join_names(id->models, body_beginning(span_of(m->id), SHOWN, id->arena), id->arena);
     if (all->count++ == 0 || (wanted && !all->wanted))
         all->entry = *m;
     all->wanted = all->wanted || wanted;
@@ -175,6 +181,7 @@ bool engine_read_models(const struct plan *p, struct engine_identity *id, int st
     struct json j;
     json_init(&j, body);
     struct models all = {.count = 0};
+    const char *before = id->models;
     bool found = false, ok = json_next(&j) == JSON_OBJECT;
     while (ok && json_next(&j) == JSON_KEY) {
         if (json_is(&j, "data"))
@@ -182,11 +189,13 @@ bool engine_read_models(const struct plan *p, struct engine_identity *id, int st
         else
             ok = json_skip(&j) != JSON_ERROR;
     }
-    if (!ok || j.kind != JSON_OBJECT_END || !found || all.count == 0)
+    if (!ok || j.kind != JSON_OBJECT_END || !found || all.count == 0) {
+        id->models = before; /* nothing of a half answer is kept */
         return err_set(e, ERR_ENGINE,
                        "The engine's answer to /v1/models is not a list of models. Is another server on the engine's "
                        "port? It answers: %s",
                        body_beginning(body, SHOWN, id->arena));
+    }
     take_models(p, id, &all);
     return true;
 }

@@ -198,6 +198,9 @@ static const struct engine_place places[] = {
     {PROPERTY_PREFIX_CACHE, SOURCE_OUTPUT, TAKE_OFF, ARGUMENTS, "disable_radix_cache", NULL, false},
     {PROPERTY_CHUNKED_PREFILL, SOURCE_OUTPUT, TAKE_SIZE, ARGUMENTS, "chunked_prefill_size", NULL, false},
     {PROPERTY_MAX_RUNNING, SOURCE_OUTPUT, TAKE_COUNT, ARGUMENTS, "max_running_requests", NULL, false},
+    /* What the checkpoint's own files say (get_quantization_config_log_str), which its settings don't tell: "quant=fp8,
+     * fmt=e4m3". Where the word is missing the files could also not be read, so that proves nothing. */
+    {PROPERTY_QUANTIZATION, SOURCE_OUTPUT, TAKE_TEXT, "Load weight end.", "quant", NULL, false},
     {PROPERTY_KV_DTYPE, SOURCE_OUTPUT, TAKE_TEXT, "KV Cache is allocated. dtype: ", NULL, ",", false},
     {PROPERTY_ATTENTION, SOURCE_COMMAND, TAKE_TEXT, "--attention-backend", NULL, NULL, false},
     {PROPERTY_CHUNKED_PREFILL, SOURCE_COMMAND, TAKE_SIZE, "--chunked-prefill-size", NULL, NULL, false},

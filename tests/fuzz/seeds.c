@@ -55,7 +55,7 @@ static void take_apart(const char *out, const char *name, struct span answer)
 
 int main(int argc, char **argv)
 {
-    static const char *const kinds[] = {"", "/http1", "/sse", "/json", "/csv", "/event", "/response"};
+    static const char *const kinds[] = {"", "/http1", "/sse", "/json", "/csv", "/event", "/response", "/identity"};
     for (size_t i = 0; argc > 1 && i < sizeof kinds / sizeof *kinds; i++) {
         char path[4096];
         snprintf(path, sizeof path, "%s%s", argv[1], kinds[i]);

@@ -214,6 +214,11 @@ static void test_models_answer(void **state)
     assert_string_equal(e.text, "The engine's answer to /v1/models is not a list of models. Is another server on the "
                                 "engine's port? It answers: <html>");
     assert_false(engine_read_models(&p, &id, 200, span_of("{\"data\":[{\"id\":1}"), &e));
+    assert_false(engine_read_models(&p, &id, 200, span_of("{\"data\":[{\"id\":\"\"},{}]}"), &e));
+    assert_string_equal(id.models, "adapter, org/name-x"); /* nothing of an answer that can't be read */
+    assert_false(engine_read_models(&p, &id, 200, span_of("{\"data\":[{\"id\":\" \"}]}"), &e));
+    assert_false(engine_read_models(&p, &id, 200, span_of("{\"data\":[{\"id\":\"half\"},"), &e));
+    assert_string_equal(id.models, "adapter, org/name-x");
     engine_identity_init(&id, &a);
     assert_false(engine_read_models(&p, &id, 200, span_of("{\"data\":[]}"), &e));
     assert_false(engine_read_models(&p, &id, 401, span_of(""), &e));
@@ -265,6 +270,42 @@ static void test_quantized(void **state)
         size_t n;
         engine_identity_facts(&p, &id, 0, &facts, &n);
         assert_int_equal(fact(facts, n, "identity.precision")->outcome, cases[i].outcome);
+        arena_done(&a);
+    }
+}
+
+/* SGLang's settings say None of a checkpoint that is quantized itself; its line at the end of loading tells. */
+static void test_quantized_checkpoint(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *expected, *line;
+        int outcome;
+    } cases[] = {
+        {"fp8", "[2026-11-29 23:37:25] Load weight end. elapsed=2.86 s, type=X, quant=fp8, fmt=e4m3, avail mem=1 GB",
+         CHECK_PASSED},
+        {"bf16", "Load weight end. elapsed=2.86 s, type=X, quant=fp8, fmt=e4m3, avail mem=1 GB", CHECK_FAILED},
+        {"int4", "Load weight end. elapsed=2.86 s, type=X, quant=awq, bits=4, avail mem=1 GB", CHECK_PASSED},
+        {"bf16", "Load weight end. elapsed=2.86 s, type=X, avail mem=1 GB", CHECK_NOT_JUDGED}, /* proves nothing */
+        {"bf16", "Load weight begin. quant=fp8, avail mem=1 GB", CHECK_NOT_JUDGED},
+        {"bf16", "Load weight end. type=X, unquant=fp8", CHECK_NOT_JUDGED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena a = {0};
+        struct plan p;
+        struct engine_identity id;
+        struct rec_fact *facts;
+        size_t n;
+        plan_defaults(&p);
+        p.engine.kind = ENGINE_SGLANG;
+        p.model.precision = cases[i].expected;
+        engine_identity_init(&id, &a);
+        engine_read_log(&p, &id,
+                        span_of("server_args=ServerArgs(model_path='m', dtype='bfloat16', quantization=None)"));
+        engine_read_log(&p, &id, span_of(cases[i].line));
+        engine_identity_facts(&p, &id, 0, &facts, &n);
+        if (fact(facts, n, "identity.precision")->outcome != (enum check_outcome)cases[i].outcome)
+            fail_msg("case %zu", i);
         arena_done(&a);
     }
 }
@@ -338,6 +379,16 @@ static const struct property_case of_sglang[] = {
      "off"},
 };
 
+static const struct property_case of_llamacpp[] = {
+    {PROPERTY_ROOT, "identity.root", NULL, "-m", "/srv/m.gguf", {"/srv/m.gguf"}, "/srv/n.gguf"},
+    {PROPERTY_QUANTIZATION, "identity.quantization", NULL, "-hf", "org/m:Q4_K_M", {"Q4_K_M", "q4_k_m"}, "Q8_0"},
+    {PROPERTY_KV_DTYPE, "identity.kv_cache_dtype", NULL, "-ctk", "q8_0", {"q8_0", "Q8_0"}, "f16"},
+    {PROPERTY_PREFIX_CACHE, "identity.prefix_cache", NULL, "--cache-prompt", NULL, {"on"}, "off"},
+    {PROPERTY_PREFIX_CACHE, "identity.prefix_cache", NULL, "--no-cache-prompt", NULL, {"off"}, "on"},
+    {PROPERTY_MAX_RUNNING, "identity.max_running", NULL, "--parallel", "4", {"4"}, "1"},
+    {PROPERTY_MAX_RUNNING, "identity.max_running", NULL, "-np", "4", {"4"}, "1"},
+};
+
 static const struct engine_kind_cases {
     enum engine_kind kind;
     const char *name; /* that it gave itself */
@@ -349,6 +400,8 @@ static const struct engine_kind_cases {
     {ENGINE_OPENAI, NULL, of_any, sizeof of_any / sizeof *of_any},
     {ENGINE_SGLANG, NULL, of_any, sizeof of_any / sizeof *of_any},
     {ENGINE_SGLANG, NULL, of_sglang, sizeof of_sglang / sizeof *of_sglang},
+    {ENGINE_LLAMACPP, NULL, of_any, sizeof of_any / sizeof *of_any},
+    {ENGINE_LLAMACPP, NULL, of_llamacpp, sizeof of_llamacpp / sizeof *of_llamacpp},
 };
 
 static enum engine_property said_as(enum engine_property property)
@@ -659,11 +712,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recorded_logs),   cmocka_unit_test(test_recorded_identity),
-        cmocka_unit_test(test_models_answer),   cmocka_unit_test(test_quantized),
-        cmocka_unit_test(test_stated_and_seen), cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_recorded_sglang), cmocka_unit_test(test_hostile_answers),
-        cmocka_unit_test(test_image),           cmocka_unit_test(test_health),
-        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_models_answer),   cmocka_unit_test(test_quantized_checkpoint),
+        cmocka_unit_test(test_quantized),       cmocka_unit_test(test_stated_and_seen),
+        cmocka_unit_test(test_versions),        cmocka_unit_test(test_recorded_sglang),
+        cmocka_unit_test(test_hostile_answers), cmocka_unit_test(test_image),
+        cmocka_unit_test(test_health),          cmocka_unit_test(test_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
