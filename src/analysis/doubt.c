@@ -99,9 +99,14 @@ static double jump_w(const struct curve *c, int64_t t_ns)
     return high >= low ? high - low : 0;
 }
 
+double doubt_edge_j(const struct curve *buffer, int64_t t_ns)
+{
+    return METHOD_BUFFER_END_S * jump_w(buffer, t_ns);
+}
+
 double doubt_edges_j(const struct curve *buffer, int64_t from_ns, int64_t to_ns)
 {
-    return METHOD_BUFFER_END_S * (jump_w(buffer, from_ns) + jump_w(buffer, to_ns));
+    return doubt_edge_j(buffer, from_ns) + doubt_edge_j(buffer, to_ns);
 }
 
 struct doubt doubt_buffer(const struct fit *f, const struct stretch *s, double buffer_j)

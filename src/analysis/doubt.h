@@ -40,6 +40,7 @@ double doubt_precise_j(const struct fit *f, const struct stretch *s);
  * largest less its least power within 60 ms. In a window that begins and ends with a load the two may add. O(samples).
  */
 double doubt_edges_j(const struct curve *buffer, int64_t from_ns, int64_t to_ns);
+double doubt_edge_j(const struct curve *buffer, int64_t t_ns); /* of one end */
 
 /* Grid, or grid with boundary samples (`curve`): its difference to `precise`, and the doubt of that, where the buffer
  * covers the stretch without a gap; else to the counter; with neither by successive differences. `precise_j` and

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include "analysis/doubt.h"
 #include "analysis/latency.h"
 #include "analysis/order.h"
 #include "analysis/others.h"
@@ -451,16 +452,19 @@ static struct quantity energy_drawn(const struct point_inputs *k, int64_t from_n
 }
 
 /* A load begins with a jump of power, which all GPUs have at once: what their counters do not see of it adds, in full
- * and not in a root. A burst's window also ends in one. */
-static void doubt_jumps(const struct point_inputs *k, bool burst, struct result_stage *s)
+ * and not in a root. A burst's window also ends in one. A closed loop's begins with prompts, whose power is above the
+ * mean of 0.2 s that the counter's doubt goes by. */
+static void doubt_jumps(const struct point_inputs *k, enum load_kind kind, struct result_stage *s)
 {
     const bool headline = headline_series(k->m->headline, STAGE_WINDOW) == SERIES_COUNTER;
     double sum = 0;
     for (size_t i = 0; i < s->gpu_count; i++) {
         struct energy_set *e = &s->gpus[i].energy;
         const struct counter_doubt d = energy_between_jumps(e);
-        if (burst)
+        if (kind == LOAD_BURST)
             e->counter.instrument = fabs(d.known) + d.rest;
+        else if (kind == LOAD_CONCURRENCY)
+            e->counter.instrument += doubt_edge_j(&k->meters->gpus[i].buffer, s->start_ns);
         if (headline) {
             e->headline.instrument = e->counter.instrument;
             s->gpus[i].average_w.instrument = e->counter.instrument / s->duration_s;
@@ -476,12 +480,14 @@ static void doubt_jumps(const struct point_inputs *k, bool burst, struct result_
     s->average_w.instrument = sum / s->duration_s;
 }
 
-static struct result_stage measure_point(const struct point_inputs *k, const struct point_window *w, bool burst)
+static struct result_stage measure_point(const struct point_inputs *k, const struct point_window *w,
+                                         enum load_kind kind)
 {
     const struct bounds b = {w->from_ns, w->to_ns, w->why};
     const struct stage_rules rules = {k->m->headline, NULL};
     struct result_stage s = stage_measure(k->meters, STAGE_WINDOW, &b, &rules, k->r, k->a);
-    doubt_jumps(k, burst, &s);
+    if (!w->why)
+        doubt_jumps(k, kind, &s);
     return s;
 }
 
@@ -573,7 +579,7 @@ static bool fill_point(const struct point_inputs *k, const struct point_parts *x
     p->tokens.input = input_tokens(x->own, w);
     if (plan_slo_is_set(slo) && !good_tokens(x->own, k->m, &good, &p->tokens.good, e))
         return false;
-    p->window = measure_point(k, w, l->plan->kind == LOAD_BURST);
+    p->window = measure_point(k, w, l->plan->kind);
     p->before_j = energy_drawn(k, l->start_ns, w->from_ns);
     p->after_j = energy_drawn(k, w->to_ns, l->end_ns);
     p->flight = flight_in(l, &f, w);
@@ -745,7 +751,7 @@ static struct points watched(const struct point_inputs *k)
 {
     const struct bounds b = watch_bounds(k->r);
     const struct point_window w = {b.from_ns, b.to_ns, b.why};
-    const struct result_stage window = measure_point(k, &w, false);
+    const struct result_stage window = measure_point(k, &w, LOAD_RATE); /* no end in a jump */
     struct points x = {.items = arena_array(k->a, 1, sizeof *x.items), .n = 1};
     x.items[0] = watch_point(k->r, &window, k->a);
     return x;

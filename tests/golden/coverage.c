@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "analysis/doubt.h"
 #include "analysis/energy.h"
 
 static const int64_t SECOND = 1000000000, MS = 1000000;
@@ -435,6 +436,8 @@ static void judge_window(struct coverage *c, const struct meters *m, const struc
         if (windows[i].to_ns == end) { /* a burst */
             const struct counter_doubt d = energy_between_jumps(&e);
             e.counter.instrument = fabs(d.known) + d.rest;
+        } else if (windows[i].from_ns == begin) { /* a closed loop */
+            e.counter.instrument += doubt_edge_j(&m->gpus[0].buffer, begin);
         }
         add(c, &e.counter, drawn, "window of %s, %g s, counter", windows[i].kind, ms / 1e3);
         add(c, &e.precise, drawn, "window of %s, %g s, precise", windows[i].kind, ms / 1e3);
