@@ -40,7 +40,7 @@ static const char **read_texts(struct json *j, struct arena *a, size_t *ret_coun
 {
     struct json count = *j;
     size_t n = 0;
-    for (enum json_kind k; (k = json_next(&count)) == JSON_STRING;)
+    while (json_next(&count) == JSON_STRING)
         n++;
     const char **list = arena_array(a, n + 1, sizeof *list);
     for (size_t i = 0; i < n; i++) {
@@ -66,7 +66,7 @@ static void read_config(struct json *j, struct arena *a, struct container_image 
 {
     if (json_next(j) != JSON_OBJECT)
         return;
-    for (enum json_kind k; (k = json_next(j)) == JSON_KEY;) {
+    while (json_next(j) == JSON_KEY) {
         if (json_is(j, "Entrypoint"))
             take_texts(j, a, &image->entrypoint, &image->entrypoint_count);
         else if (json_is(j, "Cmd"))
@@ -83,9 +83,9 @@ bool container_read_image(struct span json, struct arena *a, struct container_im
     struct container_image image = {0};
     const char *digest = NULL;
     json_init(&j, json);
-    if (json_next(&j) != JSON_ARRAY || json_next(&j) != JSON_OBJECT)
+    enum json_kind list = json_next(&j), k = json_next(&j); /* an array of one object */
+    if (list != JSON_ARRAY || k != JSON_OBJECT)
         return false;
-    enum json_kind k;
     while ((k = json_next(&j)) == JSON_KEY) {
         bool is_id = json_is(&j, "Id"), is_digest = json_is(&j, "Digest");
         if (json_is(&j, "RepoDigests"))
@@ -257,7 +257,7 @@ static bool refuse_ports(const struct plan *p, int64_t inner, size_t found, stru
 static bool take_published(struct plan *p, struct engine_command *c, struct arena *a, struct err *e)
 {
     struct plan_engine *g = &p->engine;
-    struct mapping m;
+    struct mapping m = {.host = ABSENT_I64, .inner = ABSENT_I64};
     int64_t inner = c->port == ABSENT_I64 ? 0 : c->port;
     size_t found = find_mapping(p, inner, &m);
     if (found != 1 || m.host == ABSENT_I64 || m.inner == ABSENT_I64 || !m.inner)

@@ -132,7 +132,7 @@ bool tool_run(const char *const *argv, const char *const *env, int64_t limit_ns,
     struct pouring both[2] = {{.fd = -1}, {.fd = -1}};
     buf_init(&both[0].text, OUTPUT_MAX);
     buf_init(&both[1].text, OUTPUT_MAX);
-    int status;
+    int status = 0;
     bool ran = run_piped(argv, env, limit_ns, pipes, both, &status, e);
     if (ran)
         *ret_answer = (struct tool_answer){.status = status,
