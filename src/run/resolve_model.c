@@ -26,7 +26,7 @@ static bool holds_config(const struct resolving *v, const char *folder)
 const char *resolve_model_folder(const struct resolving *v)
 {
     const struct plan *p = v->plan;
-    const char *model, *fetch, *folder = p->model.snapshot;
+    const char *model = NULL, *fetch = NULL, *folder = p->model.snapshot;
     if (!folder && !p->engine.container.image && !p->engine.simulated)
         folder = hub_place(v, &model, &fetch);
     return holds_config(v, folder) ? folder : NULL;
@@ -34,7 +34,7 @@ const char *resolve_model_folder(const struct resolving *v)
 
 bool look_at_weights(struct resolving *v, struct err *e)
 {
-    const char *model, *fetch, *folder = hub_place(v, &model, &fetch);
+    const char *model = NULL, *fetch = NULL, *folder = hub_place(v, &model, &fetch);
     must(model);
     if (folder && access(folder, R_OK) == 0) { /* config.json is not in every one: Mistral's have params.json */
         preflight_fact(&v->r->preflight, "preflight.weights", CHECK_PASSED, model, folder);
@@ -55,7 +55,7 @@ bool look_at_weights(struct resolving *v, struct err *e)
 
 bool look_at_snapshot_files(struct resolving *v, struct err *e)
 {
-    const char *model, *fetch = NULL, *folder = resolve_model_folder(v);
+    const char *model = NULL, *fetch = NULL, *folder = resolve_model_folder(v);
     must(folder);
     if (!v->plan->model.snapshot)
         hub_place(v, &model, &fetch);
