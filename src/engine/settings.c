@@ -197,8 +197,10 @@ static const char *wanted_option(const struct making *m, const struct engine_set
                    : NULL;
     if (s->form != FORM_SLOTS)
         return translated(s, wanted, 0);
-    int64_t slots = wanted_number(m, SETTING_MAX_RUNNING, 0);
-    return slots > 0 ? arena_format(m->arena, "%lld", (long long)(value * slots)) : NULL;
+    int64_t slots = wanted_number(m, SETTING_MAX_RUNNING, 0), all;
+    if (slots <= 0 || __builtin_mul_overflow(value, slots, &all))
+        return NULL;
+    return arena_format(m->arena, "%lld", (long long)all);
 }
 
 static void add_setting(struct making *m, const struct engine_setting *s, const char *value)
