@@ -41,17 +41,24 @@ static void put_document(const struct proof_document *d, const char *folder, str
     }
 }
 
+/* "formal, 0.0565 J/token"; of loads how many there are, as each has its own J/token. */
+static const char *outcome_text(const struct result *r, struct arena *a)
+{
+    const char *standing = run_standing_names[result_standing(r)];
+    if (r->loads.point_count)
+        return arena_format(a, "%s, %zu load%s", standing, r->loads.point_count, r->loads.point_count == 1 ? "" : "s");
+    return arena_format(a, "%s, %s J/token", standing, number_text_instrument(a, &r->metrics.formal_j_per_token));
+}
+
 /* What another version of jtok or of the method made of the same records: told, and no damage. The seal says whether it
  * is as it was stored. */
 static void put_older(const struct result *then, const struct result *now, const char *folder, struct arena *a,
                       struct buf *out)
 {
-    buf_fmt(out, "result   evaluated under %s by jtok %s: %s, %s J/token\n",
+    buf_fmt(out, "result   evaluated under %s by jtok %s: %s\n",
             then->about.method_id ? then->about.method_id : "an unknown method",
-            then->about.jtok_version ? then->about.jtok_version : "of an unknown version",
-            run_standing_names[result_standing(then)], number_text_instrument(a, &then->metrics.formal_j_per_token));
-    buf_fmt(out, "         under %s, from the records: %s, %s J/token", METHOD_ID,
-            run_standing_names[result_standing(now)], number_text_instrument(a, &now->metrics.formal_j_per_token));
+            then->about.jtok_version ? then->about.jtok_version : "of an unknown version", outcome_text(then, a));
+    buf_fmt(out, "         under %s, from the records: %s", METHOD_ID, outcome_text(now, a));
     if (result_is_older(then)) /* of one method there is one result a folder */
         buf_fmt(out, "; \"jtok analyze %s --store\" keeps it", folder);
     buf_byte(out, '\n');

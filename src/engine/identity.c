@@ -450,6 +450,28 @@ static struct said seen_precision(const struct plan *p, const struct engine_iden
     return unclear && stated && !agrees_precision(p, id, stated, from.value) ? (struct said){0} : from;
 }
 
+/* torch.bfloat16 is told as bfloat16, as other engines and people write it: else two engines would seem to differ. */
+static struct said seen_format(const struct engine_identity *id, enum engine_property property)
+{
+    static const char prefix[] = "torch.";
+    struct said from = found_of(id, property);
+    if (from.value && strncmp(from.value, prefix, sizeof prefix - 1) == 0)
+        from.value += sizeof prefix - 1;
+    return from;
+}
+
+static struct said seen_dtype(const struct plan *p, const struct engine_identity *id)
+{
+    (void)p;
+    return seen_format(id, PROPERTY_DTYPE);
+}
+
+static struct said seen_kv_dtype(const struct plan *p, const struct engine_identity *id)
+{
+    (void)p;
+    return seen_format(id, PROPERTY_KV_DTYPE);
+}
+
 static const char *stated_dtype(const struct plan *p, const struct engine_identity *id)
 {
     (void)id;
@@ -491,11 +513,11 @@ static const struct property_row rows[PROPERTY_COUNT] = {
     [PROPERTY_EXPERT] = {"identity.expert_parallel", "expert parallel", NULL, NULL, NULL, NULL},
     [PROPERTY_PRECISION] = {"identity.precision", "precision", alike_dtype, stated_precision, seen_precision,
                             agrees_precision},
-    [PROPERTY_DTYPE] = {"identity.dtype", "computes in", alike_dtype, stated_dtype, NULL, NULL},
+    [PROPERTY_DTYPE] = {"identity.dtype", "computes in", alike_dtype, stated_dtype, seen_dtype, NULL},
     [PROPERTY_QUANTIZATION] = {"identity.quantization", "quantization", alike_quantization, stated_quantization, NULL,
                                NULL},
-    [PROPERTY_KV_DTYPE] = {"identity.kv_cache_dtype", "KV-cache precision", alike_kv_dtype, stated_kv_dtype, NULL,
-                           NULL},
+    [PROPERTY_KV_DTYPE] = {"identity.kv_cache_dtype", "KV-cache precision", alike_kv_dtype, stated_kv_dtype,
+                           seen_kv_dtype, NULL},
     [PROPERTY_ATTENTION] = {"identity.attention_backend", "attention backend", alike_word, NULL, NULL, NULL},
     [PROPERTY_PREFIX_CACHE] = {"identity.prefix_cache", "prefix cache", NULL, stated_prefix_cache, NULL, NULL},
     [PROPERTY_CHUNKED_PREFILL] = {"identity.chunked_prefill", "chunked prefill", NULL, NULL, NULL, NULL},
