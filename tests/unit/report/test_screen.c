@@ -573,8 +573,9 @@ static void a_real_run(void **state)
 static void the_examples_hold(void **state)
 {
     (void)state;
-    static const char *const folders[] = {"h200-vllm-2500", "h200-vllm-2500-one-server", "h200-sglang-750",
-                                          "h200x2-vllm-750-tp2"};
+    static const char *const folders[] = {"h200-vllm-2500",  "h200-vllm-2500-one-server",
+                                          "h200-sglang-750", "h200x2-vllm-750-tp2",
+                                          "h200-pair-vllm",  "h200-pair-sglang"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct arena a = {0};
         const char *folder = arena_format(&a, "docs/examples/%s", folders[i]);
