@@ -135,6 +135,15 @@ static void take_locked(struct counter_lock *l, int64_t begin_ns, int64_t end_ns
     }
 }
 
+enum counter_why counter_lock_why(const struct counter_lock *l, enum counter_why why, int64_t middle_ns)
+{
+    if (l->phase != LOCK_LOCKED)
+        return why;
+    bool late = (why == COUNTER_LOCKED && middle_ns > l->change_ns + half_grain(l) + l->grain_ns) ||
+                (why == COUNTER_REPEAT && middle_ns > l->last_ns + half_grain(l) + l->grain_ns);
+    return late ? COUNTER_SEARCH : why;
+}
+
 void counter_lock_take(struct counter_lock *l, int64_t begin_ns, int64_t end_ns, int64_t mj, bool scheduled)
 {
     assert(end_ns >= begin_ns && l->nominal_ns > 0);

@@ -117,10 +117,11 @@ static void read_counter(struct gpu_recorder *g, const struct step *step)
         g->schedule.counter = false;
         return;
     }
-    struct rec_counter r = {.t_ns = begin_ns + (end_ns - begin_ns) / 2 - g->o.origin_ns,
+    int64_t middle_ns = begin_ns + (end_ns - begin_ns) / 2;
+    struct rec_counter r = {.t_ns = middle_ns - g->o.origin_ns,
                             .mj = good ? mj : -1,
                             .width_ns = width(begin_ns, end_ns),
-                            .why = step->why};
+                            .why = counter_lock_why(&g->schedule.lock, step->why, middle_ns)};
     g->o.sink->counter(g->o.sink->self, g->gpu, &r);
     schedule_done(&g->schedule, step, begin_ns, end_ns, r.mj);
 }
