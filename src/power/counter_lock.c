@@ -59,8 +59,8 @@ static void expect_next(struct counter_lock *l, int64_t now_ns)
     l->deadline_ns = l->change_ns + half_grain(l) - l->half_width_ns;
 }
 
-/* A change whose moment is known to some ms tells the period, the better the farther it is from the anchor. */
-static void correct(struct counter_lock *l, int64_t change_ns)
+/* A change whose moment is known to gap_ns tells the period, the better the farther it is from the anchor. */
+static void correct(struct counter_lock *l, int64_t change_ns, int64_t gap_ns)
 {
     assert(l->period_ns > 0);
     int64_t steps = (change_ns - l->anchor_ns + l->period_ns / 2) / l->period_ns;
@@ -68,7 +68,7 @@ static void correct(struct counter_lock *l, int64_t change_ns)
     if (steps < 1)
         return;
     l->period_ns = (change_ns - l->anchor_ns) / steps;
-    l->margin_ns = time_later(l->grain_ns / steps, l->grain_ns / 100);
+    l->margin_ns = time_later(time_later(gap_ns, l->grain_ns) / steps, l->grain_ns / 100);
 }
 
 static void lock(struct counter_lock *l, int64_t change_ns, int64_t now_ns)
@@ -117,7 +117,7 @@ static void take_locked(struct counter_lock *l, int64_t begin_ns, int64_t end_ns
 {
     if (changed) {
         if (gap_ns <= close_gap(l))
-            correct(l, l->last_ns - gap_ns + time_sooner(gap_ns, l->grain_ns) / 2);
+            correct(l, l->last_ns - gap_ns + time_sooner(gap_ns, l->grain_ns) / 2, gap_ns);
         else
             l->change_ns = time_sooner(l->change_ns, l->last_ns);
         l->lost_steps = 0;

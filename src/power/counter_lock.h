@@ -44,8 +44,8 @@ struct counter_lock {
 /* The first read is due at start_ns; the counter has a new value about every nominal_ns, above 0. */
 void counter_lock_init(struct counter_lock *l, int64_t start_ns, int64_t nominal_ns);
 
-/* What a scheduled read with this middle is recorded as: `why` of its schedule, but COUNTER_SEARCH where it came so late
- * that the change it shows may be over 10 ms older than its doubt allows. Before counter_lock_take. O(1). */
+/* What a scheduled read with this middle is recorded as: `why` of its schedule, but COUNTER_SEARCH where it came so
+ * late that the change it shows may be over 10 ms older than its doubt allows. Before counter_lock_take. O(1). */
 enum counter_why counter_lock_why(const struct counter_lock *l, enum counter_why why, int64_t middle_ns);
 
 /* A read was made in [begin_ns, end_ns], scheduled or not (at a boundary, say); mj -1: it failed. Sets the next
