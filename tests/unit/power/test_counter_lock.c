@@ -254,7 +254,7 @@ static void a_late_read_is_not_locked(void **state)
         while (l.deadline_ns < 120000 * MS) {
             now_ns = l.deadline_ns > now_ns ? l.deadline_ns : now_ns;
             if (next_random(&seed) >> 16 < 65536 / 20)
-                now_ns += (int64_t)(next_random(&seed) >> 8) % (60 * MS);
+                now_ns += ((int64_t)next_random(&seed) * 60 * MS >> 32);
             int64_t middle_ns = now_ns + s.width_ns / 2, steps = steps_at(&s, middle_ns);
             enum counter_why why = counter_lock_why(&l, l.why, middle_ns);
             counter_lock_take(&l, now_ns, now_ns + s.width_ns, 1000000 + steps * 7850, true);
