@@ -117,6 +117,10 @@ struct snapshot {
  * one. snapshot.precision, .model_id and .parameters tell what the files say, judged by nobody here. */
 bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct snapshot *ret_snapshot, struct err *e);
 
+/* The same three facts of a folder that the plan does not name, in the hub's cache: no digest is made of it. False: it
+ * can't be read. O(files). */
+bool preflight_model(struct preflight *p, const char *folder, struct err *e);
+
 /* Both digests of a snapshot once more. O(small files), where nothing changed. */
 bool snapshot_again(struct preflight *p, const struct snapshot *s, char ret_sha256[65], char ret_digest[65],
                     struct err *e);

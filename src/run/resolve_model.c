@@ -61,6 +61,9 @@ bool look_at_snapshot_files(struct resolving *v, struct err *e)
         hub_place(v, &model, &fetch);
     if (!preflight_weights(&v->r->preflight, folder, fetch, e))
         return false;
+    /* Of a snapshot that the plan names, its own row tells. */
+    if (!v->plan->model.snapshot && !preflight_model(&v->r->preflight, folder, e))
+        return false;
     preflight_tokenizer(&v->r->preflight, folder);
     preflight_config(&v->r->preflight, folder, v->plan->engine.context_length);
     return true;

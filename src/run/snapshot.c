@@ -346,6 +346,18 @@ bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct sna
     return true;
 }
 
+bool preflight_model(struct preflight *p, const char *folder, struct err *e)
+{
+    must(folder && e);
+    struct snapshot s = {.folder = folder};
+    struct listing l = {0};
+    bool good = list_sorted(&l, folder, e);
+    if (good)
+        read_model(p, &l, &s);
+    listing_done(&l);
+    return good;
+}
+
 bool snapshot_again(struct preflight *p, const struct snapshot *s, char ret_sha256[65], char ret_digest[65],
                     struct err *e)
 {

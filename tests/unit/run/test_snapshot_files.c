@@ -195,10 +195,52 @@ static void config_is_held_to_the_plan(void **state)
     }
 }
 
+static const struct rec_fact *fact_of(const struct place *x, const char *name)
+{
+    for (size_t i = x->p.fact_count; i-- > 0;)
+        if (strcmp(x->p.facts[i].name, name) == 0)
+            return &x->p.facts[i];
+    fail_msg("no fact %s", name);
+    return NULL;
+}
+
+/* Of a model in the hub's cache that a plan names by its repository alone: its formats and its 2 + 2 elements. */
+static void the_hubs_folder_tells_the_model(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"{\"torch_dtype\":\"bfloat16\"}", "bf16"},
+        {"{\"dtype\":\"float16\"}", "fp16"},
+        {"{\"torch_dtype\":\"bfloat16\",\"quantization_config\":{\"quant_method\":\"fp8\"}}", "fp8"},
+        {"{}", NULL},
+    };
+    struct place x;
+    char bytes[400] = {0}, command[400];
+    place_make(&x);
+    snprintf(x.folder, sizeof x.folder, "%s/models--org--m/snapshots/c", x.top);
+    snprintf(command, sizeof command, "mkdir -p '%s'", x.folder);
+    assert_int_equal(system(command), 0);
+    put(&x, "model.safetensors", bytes, whole_file(bytes));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err e = {0};
+        put(&x, "config.json", cases[i][0], strlen(cases[i][0]));
+        assert_ok(preflight_model(&x.p, x.folder, &e), e);
+        const char *precision = fact_of(&x, "snapshot.precision")->seen;
+        assert_true(cases[i][1] ? precision && strcmp(precision, cases[i][1]) == 0 : !precision);
+        assert_string_equal(fact_of(&x, "snapshot.model_id")->seen, "org/m");
+        if (i != 2) /* packed weights count by their entry, which this one lacks */
+            assert_string_equal(fact_of(&x, "snapshot.parameters")->seen, "4");
+    }
+    struct err e = {0};
+    assert_false(preflight_model(&x.p, "/nowhere/at/all", &e));
+    place_done(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_as_long_as_its_header_says), cmocka_unit_test(each_fault_is_told),
-        cmocka_unit_test(a_tokenizer_is_looked_for), cmocka_unit_test(config_is_held_to_the_plan)};
+        cmocka_unit_test(a_tokenizer_is_looked_for), cmocka_unit_test(config_is_held_to_the_plan),
+        cmocka_unit_test(the_hubs_folder_tells_the_model)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
