@@ -100,6 +100,10 @@ struct device {
     struct device_gpu *gpus;
     size_t gpu_count;
     const char *driver_version, *library_version, *library; /* library: the path or name that was loaded */
+    /* What programs for these GPUs are built with ("CUDA"), and its newest major version that the driver serves; null
+     * and 0: not known. One built with an older version runs, too. */
+    const char *toolkit;
+    int toolkit_major;
     bool simulated; /* the driver's version or a GPU's name says that it is a simulation */
 };
 

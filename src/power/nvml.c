@@ -275,6 +275,18 @@ static void enumerate_one(struct nvml_session *n, uint32_t gpu)
         n->device.simulated = true;
 }
 
+/* The first driver that serves each major version of CUDA (NVIDIA, "CUDA Compatibility", minor version compatibility).
+ */
+static int cuda_of_driver(const char *version)
+{
+    static const int firsts[][2] = {{580, 13}, {525, 12}, {450, 11}};
+    int driver = version ? atoi(version) : 0;
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++)
+        if (driver >= firsts[i][0])
+            return firsts[i][1];
+    return 0;
+}
+
 static bool enumerate(struct nvml_session *n, struct err *e)
 {
     char text[80] = "";
@@ -283,6 +295,8 @@ static bool enumerate(struct nvml_session *n, struct err *e)
         n->device.driver_version = short_text(n, n->f.driver_version(text, sizeof text), text);
     if (n->f.library_version)
         n->device.library_version = short_text(n, n->f.library_version(text, sizeof text), text);
+    n->device.toolkit_major = cuda_of_driver(n->device.driver_version);
+    n->device.toolkit = n->device.toolkit_major ? "CUDA" : NULL;
     n->device.simulated = n->device.driver_version && strstr(n->device.driver_version, "simulated");
     int code = n->f.count(&count);
     if (code != NVML_SUCCESS)

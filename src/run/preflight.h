@@ -121,6 +121,12 @@ bool preflight_snapshot(struct preflight *p, const struct plan *plan, struct sna
  * can't be read. O(files). */
 bool preflight_model(struct preflight *p, const char *folder, struct err *e);
 
+/* preflight.driver: does the driver serve the version of its toolkit that the engine's PyTorch was built with, by
+ * torch/version.py in PYTHONPATH (of `env`, or set by a word of the command) or beside the command's Python (a word of
+ * the command that is one, or a script whose first line names one)? No PyTorch, or one for no GPU: no fact. An older
+ * driver is warned of: NVIDIA's forward compatibility package may still serve. O(folders in PATH). */
+void preflight_driver(struct preflight *p, const struct device *d, const char *const *argv, const char *const *env);
+
 /* Both digests of a snapshot once more. O(small files), where nothing changed. */
 bool snapshot_again(struct preflight *p, const struct snapshot *s, char ret_sha256[65], char ret_digest[65],
                     struct err *e);

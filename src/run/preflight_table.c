@@ -121,6 +121,7 @@ const struct preflight_row preflight_rows[] = {
     {"port", "Port", "a free port", NULL, resolve_port},
     {"connect", "Connections", "as many ports as requests at once", has_port, resolve_can_connect},
     {"command", "Engine's command", "a program that can be started", can_be_launched, resolve_can_launch},
+    {"driver", "Driver", NULL, NULL, NULL},
     {"disk", "Disk", NULL, NULL, look_at_disk},
     {"weights", "Weights", NULL, comes_from_hub, look_at_weights},
     {"snapshot_files", "Model's files", NULL, has_model_folder, look_at_snapshot_files},

@@ -308,7 +308,11 @@ bool resolve_can_launch(struct resolving *v, struct err *e)
     if (!engine_launch_make(v->plan, &site, v->arena, &launch, e))
         return false;
     struct child_spec spec = {.argv = launch.argv, .env = launch.env};
-    return child_can_start(&spec, e);
+    if (!child_can_start(&spec, e))
+        return false;
+    if (!v->plan->engine.container.image) /* whose Python can't be seen */
+        preflight_driver(&v->r->preflight, v->r->device, launch.argv, launch.env);
+    return true;
 }
 
 /* Never stored. The caller's own key counts before the one that the server was told to ask for. */

@@ -39,7 +39,7 @@ bool resolve_gpus(struct resolving *v, struct err *e); /* opens them; fact gpus_
 bool resolve_port(struct resolving *v, struct err *e);
 bool resolve_snapshot(struct resolving *v, struct err *e);
 bool resolve_can_connect(struct resolving *v, struct err *e);
-bool resolve_can_launch(struct resolving *v, struct err *e);
+bool resolve_can_launch(struct resolving *v, struct err *e); /* and fact driver */
 
 bool look_at_weights(struct resolving *v, struct err *e);        /* in the hub's cache? */
 bool look_at_snapshot_files(struct resolving *v, struct err *e); /* and the tokenizer, and config.json */

@@ -28,6 +28,8 @@ static void what_does_not_change_is_read(void **state)
     assert_int_equal(w.device->gpu_count, 3);
     assert_true(w.device->simulated);
     assert_string_equal(w.device->driver_version, "580.0-simulated");
+    assert_string_equal(w.device->toolkit, "CUDA"); /* 13 from driver 580 on */
+    assert_int_equal(w.device->toolkit_major, 13);
     const struct rec_gpu *g = &w.device->gpus[2].info;
     assert_null(w.device->gpus[2].fault);
     assert_string_equal(g->uuid, "GPU-00000002-0000-0000-0000-000000000053");
