@@ -99,7 +99,7 @@ const struct command cmd_run = {
         "keys that the plan sets.\n"
         "All requests at once is the method's load, and the only one of a formal run. With --concurrency, --rate, "
         "--trace or --loads the run is valid or excluded, never formal, and each load has a result of its own: after "
-        "10 s of silence the first one, after 5 s each further one, all in one life. Latencies count from the time at "
+        "12 s of silence the first one, after 5 s each further one, all in one life. Latencies count from the time at "
         "which a request was meant to be sent.\n"
         "The command may be a docker run or podman run; or name an image in engine.container. The container gets the "
         "GPUs by UUID and the model's folder, its image is run by its id, and nothing is pulled. It is removed "

@@ -37,7 +37,7 @@ bool stage_connect(struct stage_machine *m, struct observer *v, const struct ask
 bool stage_formal(struct stage_machine *m, struct service *s, struct observer *v, struct scrape *c,
                   struct load_list *formal, struct rec_client *ret_client);
 
-/* The plan's loads, one behind the other (METHOD section 11), each with its silence before it: 10 s before the first, 5
+/* The plan's loads, one behind the other (METHOD section 11), each with its silence before it: 12 s before the first, 5
  * s before each further one. Boundaries: load_start, load_last, load_end of each, with its number as the note;
  * formal_start with the first one's start and formal_end with the last one's end, so that a life's stages touch as they
  * always do. `s` may be null: a server that is not jtok's. Then the look before stands for the first silence, the

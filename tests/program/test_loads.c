@@ -97,7 +97,7 @@ static void four_loads_in_one_life(void **state)
     assert_true(n > 40 && n < 120); /* 40 a second for two seconds, drawn */
     most_in_flight(r, 3, &n);
     assert_int_equal(n, 120);
-    for (int i = 1; i < 4; i++) { /* 5 s of silence before each further load, 10 s before the first */
+    for (int i = 1; i < 4; i++) { /* 5 s of silence before each further load, 12 s before the first */
         double silence = (double)(boundary_of(r, BOUNDARY_LOAD_START, i) - boundary_of(r, BOUNDARY_LOAD_END, i - 1));
         assert_true(silence >= 4.99e9 && silence < 5.5e9);
     }
@@ -250,9 +250,9 @@ static void options_are_the_plans_loads(void **state)
             print_error("%s\n", said[i]);
         assert_non_null(strstr(l.out, said[i]));
     }
-    const char *timetable[] = {"#         10 s  silence\n#         90 s  load 0: concurrency 1, for 90 s\n",
+    const char *timetable[] = {"#         12 s  silence\n#         90 s  load 0: concurrency 1, for 90 s\n",
                                "#          5 s  silence\n#            ?  load 3: burst, 3 requests\n",
-                               "#   4 min 57 s  in all, without each ?,"}; /* 1 + 10 + 3 x 90 + 3 x 5 + 1 s */
+                               "#   4 min 59 s  in all, without each ?,"}; /* 1 + 12 + 3 x 90 + 3 x 5 + 1 s */
     for (size_t i = 0; i < sizeof timetable / sizeof *timetable; i++) {
         if (!strstr(l.out, timetable[i]))
             print_error("%s\n%s\n", timetable[i], l.out);
