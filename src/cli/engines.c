@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include "base/must.h"
+#include "base/typed.h"
 #include "cli/show.h"
 #include "engine/engine.h"
 #include "text/nearest.h"
@@ -61,11 +62,6 @@ static bool prepare_engine(const struct plan *p, enum engine_kind kind, struct a
     return true;
 }
 
-static bool is_bare_word(const char *word)
-{
-    return *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:,@%+{}~")];
-}
-
 /* Columns of word i, and of the value behind it where it is an option. */
 static size_t columns_from(const struct plan *p, size_t i)
 {
@@ -86,7 +82,7 @@ static void put_command(const struct plan *p, struct buf *out)
             buf_fmt(out, " \\\n%*s", INDENT, "");
         else if (i > 0)
             buf_byte(out, ' ');
-        buf_fmt(out, is_bare_word(word) ? "%s" : "'%s'", word);
+        typed_put_word(out, word);
         at = (breaks ? INDENT : at + (i > 0)) + strlen(word);
     }
     buf_byte(out, '\n');
