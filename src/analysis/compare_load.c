@@ -57,7 +57,7 @@ const char *compare_load_difference(const struct plan_load *x, const struct plan
             continue;
         const char *u = setting_value(f, x, a), *v = setting_value(f, y, a);
         if (strcmp(u, v) != 0)
-            said = arena_format(a, "%s%s%s is %s and %s", said ? said : "", said ? ", " : "", f->key, u, v);
+            said = arena_join(a, said, ", ", arena_format(a, "%s is %s and %s", f->key, u, v));
         if (said && x->kind != y->kind)
             break; /* of other kinds there is no more to say */
     }

@@ -88,8 +88,9 @@ const char *compare_not_formal(const struct result *r, struct arena *a)
     const char *text = NULL;
     for (size_t i = 0; i < r->check_count; i++)
         if (check_excludes(r->checks[i].outcome))
-            text = arena_format(a, "%s%s%s (%s)", text ? text : "", text ? ", " : "",
-                                check_code_names[r->checks[i].code], check_outcome_names[r->checks[i].outcome]);
+            text = arena_join(a, text, ", ",
+                              arena_format(a, "%s (%s)", check_code_names[r->checks[i].code],
+                                           check_outcome_names[r->checks[i].outcome]));
     if (!text && result_standing(r) == STANDING_VALID)
         return "it is not the method's life under one burst, and only that can be";
     return r->formal ? NULL : text ? text : "not verified";

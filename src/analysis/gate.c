@@ -53,8 +53,8 @@ static const char *loads_text(const struct comparison *c, struct arena *a)
 {
     const char *text = NULL;
     for (size_t i = 0; i < c->load_count; i++)
-        text = arena_format(a, "%s%s%lld is \"%s\"", text ? text : "", text ? ", " : "", (long long)c->loads[i].number,
-                            c->loads[i].setting);
+        text = arena_join(a, text, ", ",
+                          arena_format(a, "%lld is \"%s\"", (long long)c->loads[i].number, c->loads[i].setting));
     return text;
 }
 

@@ -297,10 +297,11 @@ static void flag_wait(struct verify *v)
             continue;
         if (!(s->wait_share.value <= share))
             share = s->wait_share.value;
-        text =
-            arena_format(v->a, "%s%s%.3g s and %.3g J in %s, %.3g %% of it%s", text ? text : "", text ? "; " : "",
-                         s->wait_s, s->wait_j.value, stage_id_names[stages[i]], 100 * s->wait_share.value,
-                         stages[i] == STAGE_STARTUP && silence ? " without the silence before the formal start" : "");
+        text = arena_join(
+            v->a, text, "; ",
+            arena_format(v->a, "%.3g s and %.3g J in %s, %.3g %% of it%s", s->wait_s, s->wait_j.value,
+                         stage_id_names[stages[i]], 100 * s->wait_share.value,
+                         stages[i] == STAGE_STARTUP && silence ? " without the silence before the formal start" : ""));
     }
     if (!text)
         verify_flag(v, FLAG_OBSERVER_WAIT, CHECK_NOT_RECORDED, share, METHOD_WAIT_SHARE,

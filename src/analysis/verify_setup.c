@@ -127,12 +127,13 @@ static void check_known(struct verify *v)
     const char *unknown = NULL, *keys = NULL, *known = NULL;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (wanted[i].value) {
-            known = arena_format(v->a, "%s%s%s %s (%s)", known ? known : "", known ? ", " : "", wanted[i].what,
-                                 wanted[i].value, wanted[i].source ? wanted[i].source : "source not recorded");
+            known = arena_join(v->a, known, ", ",
+                               arena_format(v->a, "%s %s (%s)", wanted[i].what, wanted[i].value,
+                                            wanted[i].source ? wanted[i].source : "source not recorded"));
             continue;
         }
-        unknown = unknown ? arena_format(v->a, "%s and %s", unknown, wanted[i].what) : wanted[i].what;
-        keys = keys ? arena_format(v->a, "%s and %s", keys, wanted[i].key) : wanted[i].key;
+        unknown = arena_join(v->a, unknown, " and ", wanted[i].what);
+        keys = arena_join(v->a, keys, " and ", wanted[i].key);
     }
     if (unknown)
         verify_set(

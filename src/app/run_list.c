@@ -4,6 +4,7 @@
 #include "app/evaluate.h"
 #include "app/stat.h"
 #include "text/file_read.h"
+#include "text/words.h"
 #include "base/file.h"
 #include "base/must.h"
 #include "schema/json.h"
@@ -55,16 +56,8 @@ bool run_list_read(const char *const *folders, size_t count, struct arena *a, st
 bool run_list_read_side(const char *folders, struct arena *a, struct run_list *ret_list, struct err *e)
 {
     must(folders && a);
-    size_t most = 1, count = 0;
-    for (const char *p = folders; *p; p++)
-        most += *p == ',';
-    const char **list = arena_array(a, most, sizeof *list);
-    for (const char *p = folders; *p;) {
-        size_t n = strcspn(p, ",");
-        if (n)
-            list[count++] = arena_copy(a, p, n);
-        p += n + (p[n] == ',');
-    }
+    size_t count;
+    const char **list = words_by_comma(folders, a, &count);
     return count ? run_list_read(list, count, a, ret_list, e)
                  : err_set(e, ERR_USAGE, "\"%s\" does not name a run folder. Give one, or several separated by commas.",
                            folders);

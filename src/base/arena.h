@@ -31,6 +31,13 @@ const char *arena_keep(struct arena *a, const char *text);
 char *arena_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vformat(struct arena *a, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
+/* A list that grows: `before`, the separator and `text`; `text` where `before` is null, so that a list begins with
+ * null. O(bytes). */
+static inline const char *arena_join(struct arena *a, const char *before, const char *separator, const char *text)
+{
+    return before ? arena_format(a, "%s%s%s", before, separator, text) : text;
+}
+
 /* Frees everything; the arena is empty and usable again. O(blocks). */
 void arena_done(struct arena *a);
 

@@ -41,6 +41,18 @@ static inline bool span_starts(struct span s, const char *prefix)
     return s.n >= n && (n == 0 || memcmp(s.p, prefix, n) == 0);
 }
 
+static inline bool span_ends(struct span s, const char *ending)
+{
+    size_t n = strlen(ending);
+    return s.n >= n && (n == 0 || memcmp(s.p + s.n - n, ending, n) == 0);
+}
+
+static inline bool span_ends_nocase(struct span s, const char *ending)
+{
+    size_t n = strlen(ending);
+    return s.n >= n && (n == 0 || strncasecmp(s.p + s.n - n, ending, n) == 0);
+}
+
 /* Without spaces and tabs at either end. */
 static inline struct span span_trim(struct span s)
 {

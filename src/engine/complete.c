@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/file.h"
 #include "base/must.h"
+#include "base/variable.h"
 
 /* A plan that is being completed. */
 struct completing {
@@ -278,14 +279,10 @@ static const char *key_in_command(const struct command_words *w, const struct en
 
 static const char *key_in_environment(const struct plan *p, const char *name, const char *const *environment)
 {
-    size_t n = strlen(name);
     for (size_t i = 0; i < p->engine.env_count; i++)
         if (strcmp(p->engine.env[i].name, name) == 0)
             return p->engine.env[i].value;
-    for (; environment && *environment; environment++)
-        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
-            return *environment + n + 1;
-    return NULL;
+    return variable_in(environment, name);
 }
 
 const char *engine_api_key(const struct plan *p, const char *const *environment, struct arena *a)

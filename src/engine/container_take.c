@@ -4,6 +4,7 @@
 #include "base/must.h"
 #include "base/num.h"
 #include "engine/container.h"
+#include "text/words.h"
 
 /* ---- options ---- */
 
@@ -205,7 +206,7 @@ static const char *gpus_of_value(const char *value, struct arena *a)
 
 static void add_gpus(struct taking *t, const char *gpus)
 {
-    t->gpus = t->gpus ? arena_format(t->arena, "%s,%s", t->gpus, gpus) : gpus;
+    t->gpus = arena_join(t->arena, t->gpus, ",", gpus);
 }
 
 static bool take_env(struct taking *t, const struct run_option *o)
@@ -272,18 +273,6 @@ static bool take_run_option(struct taking *t, const struct run_option *o)
 
 /* ---- GPUs ---- */
 
-static const char **split_commas(const char *text, struct arena *a, size_t *ret_count)
-{
-    const char **list = arena_array(a, strlen(text) + 1, sizeof *list);
-    *ret_count = 0;
-    for (size_t n; *text; text += n + (text[n] == ',')) {
-        n = strcspn(text, ",");
-        if (n)
-            list[(*ret_count)++] = arena_copy(a, text, n);
-    }
-    return list;
-}
-
 /* In any order. */
 static bool same_set(const char *const *x, size_t n, const char *const *y, size_t m)
 {
@@ -319,7 +308,7 @@ static bool settle_gpus(struct taking *t, bool is_count)
         return true;
     if (is_count && num_i64(span_of(t->gpus), &count))
         return settle_count(t, count);
-    const char **list = split_commas(t->gpus, t->arena, &n);
+    const char **list = words_by_comma(t->gpus, t->arena, &n);
     if (leaves_gpus_open(p)) {
         p->gpus = list;
         p->gpu_count = n;

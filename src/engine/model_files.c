@@ -85,12 +85,6 @@ int64_t model_header_bytes(const unsigned char first[8], int64_t file_bytes)
 /* What one tensor's elements hold. */
 enum content { ONE_EACH, PACKED, NO_PARAMETERS, UNKNOWN };
 
-static bool has_ending(struct span name, const char *ending)
-{
-    size_t n = strlen(ending);
-    return name.n >= n && memcmp(name.p + name.n - n, ending, n) == 0;
-}
-
 static enum content content_of(struct span name, struct span dtype, const struct model_config *c)
 {
     static const char *const aside[] = {"scales",       "qzeros",      "g_idx",        "_scale",
@@ -104,10 +98,10 @@ static enum content content_of(struct span name, struct span dtype, const struct
         return ONE_EACH;
     }
     for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
-        if (has_ending(name, aside[i]))
+        if (span_ends(name, aside[i]))
             return NO_PARAMETERS;
     bool packs = strcmp(c->method, "gptq") == 0 || strcmp(c->method, "awq") == 0;
-    if (packs && has_ending(name, "qweight") && span_is(dtype, "I32"))
+    if (packs && span_ends(name, "qweight") && span_is(dtype, "I32"))
         return c->bits >= 1 && c->bits <= 32 && 32 % c->bits == 0 ? PACKED : UNKNOWN;
     /* Whole bytes and floats hold one parameter each; anything else is packed in a way that is not known here. */
     bool whole = span_starts(dtype, "F") || span_starts(dtype, "BF");
@@ -228,7 +222,7 @@ static void add_special(struct model_vocabulary *v, int64_t id)
 static bool names_special(const struct json *j)
 {
     return j->kind == JSON_KEY &&
-           (has_ending(j->raw, "_token_id") || has_ending(j->raw, "_token_ids") || has_ending(j->raw, "_token_index"));
+           (span_ends(j->raw, "_token_id") || span_ends(j->raw, "_token_ids") || span_ends(j->raw, "_token_index"));
 }
 
 /* "added_tokens_decoder": {"128000": {...}, ...}; its `{` was just read. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 #include "base/must.h"
+#include "base/variable.h"
 #include "base/num.h"
 
 enum { ENTRY_BYTES = 128 };
@@ -19,15 +20,6 @@ struct given_list {
     bool numbers;
     const char *part; /* the first entry that is a part of a GPU */
 };
-
-static const char *environment_value(const char *const *environment, const char *name)
-{
-    size_t n = strlen(name);
-    for (; environment && *environment; environment++)
-        if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
-            return *environment + n + 1;
-    return NULL;
-}
 
 /* The next entry of a list with commas, without spaces around it; false: it ends. */
 static bool next_entry(const char **list, char ret_entry[ENTRY_BYTES])
@@ -112,7 +104,7 @@ static void take_the_visible(struct given_list *r)
 static const char *doubt_of(const struct given_list *r, const char *const *environment)
 {
     const struct field_pair *order = &r->d->kind->order;
-    const char *set = order->name ? environment_value(environment, order->name) : NULL;
+    const char *set = order->name ? variable_in(environment, order->name) : NULL;
     bool alike = true;
     for (size_t i = 1; i < r->d->gpu_count; i++) {
         const char *first = r->d->gpus[0].info.name, *name = r->d->gpus[i].info.name;
@@ -172,7 +164,7 @@ void device_given(const struct device *d, const char *const *environment, struct
     const struct given_variable *v = d->kind->given;
     const char *value = NULL;
     for (; v && v->name; v++)
-        if ((value = environment_value(environment, v->name)) && !names_no_gpus(v->form, value))
+        if ((value = variable_in(environment, v->name)) && !names_no_gpus(v->form, value))
             break;
     if (!v || !v->name || (v->form != GIVEN_TO_PROCESS && strcasecmp(value, "all") == 0)) {
         take_all(&g, d);

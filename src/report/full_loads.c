@@ -169,8 +169,9 @@ static void put_each_gpu(struct report *p, const struct result_stage *window)
 {
     const char *text = NULL;
     for (size_t i = 0; i < window->gpu_count; i++)
-        text = arena_format(&p->arena, "%s%sGPU %lld %s W", text ? text : "", text ? ", " : "",
-                            (long long)window->gpus[i].gpu, report_cell(p, &window->gpus[i].average_w));
+        text = arena_join(&p->arena, text, ", ",
+                          arena_format(&p->arena, "GPU %lld %s W", (long long)window->gpus[i].gpu,
+                                       report_cell(p, &window->gpus[i].average_w)));
     if (window->gpu_count > 1)
         full_item(p, "each", text);
 }

@@ -96,8 +96,7 @@ static void care_method(struct screen *s, struct cares *c)
     const char *stages = NULL;
     for (size_t i = 0; i < r->stage_count; i++)
         if (r->stages[i].contradiction)
-            stages =
-                arena_format(a, "%s%s%s", stages ? stages : "", stages ? ", " : "", words_stage(r->stages[i].stage));
+            stages = arena_join(a, stages, ", ", words_stage(r->stages[i].stage));
     if (stages)
         care_add(c, LOOK_MARK, "instruments differ", arena_format(a, "By more than their ± allow: %s.", stages));
 }

@@ -7,18 +7,9 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/must.h"
+#include "base/variable.h"
 #include "run/preflight.h"
 #include "text/file_read.h"
-
-static const char *variable(const char *const *list, const char *name)
-{
-    size_t n = strlen(name);
-    const char *last = NULL;
-    for (; *list; list++)
-        if (strncmp(*list, name, n) == 0 && (*list)[n] == '=')
-            last = *list + n + 1;
-    return last;
-}
 
 /* The first of the folders, joined by colons, that holds a readable `name`; null: none. */
 static const char *among(struct arena *a, const char *folders, const char *name)
@@ -37,7 +28,7 @@ static const char *program(struct arena *a, const char *word, const char *const 
 {
     if (strchr(word, '/'))
         return access(word, R_OK) == 0 ? word : NULL;
-    return *word ? among(a, variable(env, "PATH"), word) : NULL;
+    return *word ? among(a, variable_in(env, "PATH"), word) : NULL;
 }
 
 static bool is_python(const char *path)
@@ -92,8 +83,8 @@ static const char *beside_python(struct arena *a, const char *python)
 static const char *torch_file(struct arena *a, const char *const *argv, const char *const *env)
 {
     static const char name[] = "torch/version.py";
-    const char *said = variable(argv, "PYTHONPATH");
-    const char *path = among(a, said ? said : variable(env, "PYTHONPATH"), name);
+    const char *said = variable_in(argv, "PYTHONPATH");
+    const char *path = among(a, said ? said : variable_in(env, "PYTHONPATH"), name);
     const char *python = path ? NULL : engine_python(a, argv, env);
     return path || !python ? path : beside_python(a, python);
 }

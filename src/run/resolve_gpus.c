@@ -85,8 +85,7 @@ static void judge_given(struct resolving *v, const struct gpus_given *given, boo
     const char *others = NULL, *value = arena_format(v->arena, "%s=%s", given->variable, given->value);
     for (size_t g = 0; g < r->gpu_count; g++)
         if (!device_is_given(given, r->gpus[g]))
-            others = arena_format(v->arena, "%s%s%s", others ? others : "", others ? ", " : "",
-                                  gpu_label(&r->device->gpus[r->gpus[g]].info, v->arena));
+            others = arena_join(v->arena, others, ", ", gpu_label(&r->device->gpus[r->gpus[g]].info, v->arena));
     if (others)
         preflight_warn(
             p, "preflight.gpus_given", value, others,
@@ -132,8 +131,7 @@ static void note_gpus(struct resolving *v)
     const struct resolved *r = v->r;
     const char *list = NULL;
     for (size_t g = 0; g < r->gpu_count; g++)
-        list = arena_format(v->arena, "%s%s%s", list ? list : "", list ? ", " : "",
-                            gpu_label(&r->device->gpus[r->gpus[g]].info, v->arena));
+        list = arena_join(v->arena, list, ", ", gpu_label(&r->device->gpus[r->gpus[g]].info, v->arena));
     preflight_fact(&v->r->preflight, "preflight.gpus", CHECK_PASSED, "whole GPUs that can be measured", list);
 }
 
@@ -199,11 +197,10 @@ static bool note_state(struct resolving *v, const char *name, const char *expect
     const char *seen = NULL, *advice = NULL;
     for (size_t g = 0; g < v->r->gpu_count; g++) {
         struct gpu_word w = word(v, v->r->gpus[g]);
-        const char *index = arena_format(v->arena, "GPU %u", v->r->gpus[g]);
         if (w.seen)
-            seen = arena_format(v->arena, "%s%s%s: %s", seen ? seen : "", seen ? ", " : "", index, w.seen);
+            seen = arena_join(v->arena, seen, ", ", arena_format(v->arena, "GPU %u: %s", v->r->gpus[g], w.seen));
         if (w.advice)
-            advice = arena_format(v->arena, "%s%s%s", advice ? advice : "", advice ? " " : "", w.advice);
+            advice = arena_join(v->arena, advice, " ", w.advice);
     }
     if (advice)
         preflight_warn(&v->r->preflight, name, expected, seen, advice);

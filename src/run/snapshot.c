@@ -105,17 +105,10 @@ static bool hash_files(const char *folder, const struct listing *l, struct weigh
 /* Elements of one safetensors file; ABSENT_I64: not known. */
 static int64_t parameters_in(const char *path, int64_t bytes, const struct model_config *c)
 {
-    unsigned char first[8];
-    int64_t n =
-        weights_front(path, first, sizeof first) == sizeof first ? model_header_bytes(first, bytes) : ABSENT_I64;
-    if (n == ABSENT_I64)
-        return n;
-    unsigned char *front = mem_alloc((size_t)n + sizeof first);
-    int64_t parameters = ABSENT_I64;
-    if (weights_front(path, front, (size_t)n + sizeof first) == n + (int64_t)sizeof first)
-        parameters = model_header_parameters((struct span){(const char *)front + sizeof first, (size_t)n}, c);
-    free(front);
-    return parameters;
+    struct buf header = {0};
+    int64_t n = weights_header(path, bytes, &header) ? model_header_parameters(buf_span(&header), c) : ABSENT_I64;
+    buf_done(&header);
+    return n;
 }
 
 static struct span file_of(struct preflight *p, const struct snapshot *s, const char *name, int64_t most)
@@ -140,8 +133,7 @@ static bool lists(const struct listing *l, const char *name)
 static bool counts(struct preflight *p, const struct listing *l, const char *path, const char *index)
 {
     static const char ending[] = ".safetensors", whole[] = "model.safetensors";
-    size_t n = strlen(path);
-    if (strchr(path, '/') || n < sizeof ending || strcmp(path + n - (sizeof ending - 1), ending) != 0)
+    if (strchr(path, '/') || strlen(path) < sizeof ending || !span_ends(span_of(path), ending))
         return false;
     if (*index)
         return strstr(index, arena_format(p->arena, "\"%s\"", path)) != NULL;

@@ -37,17 +37,12 @@ static void add_fault(struct weighing *w, const char *file, const char *what)
 /* Bytes that a safetensors file must have by its header; ABSENT_I64: it has none that can be read. */
 static int64_t stated_bytes(const char *path, int64_t bytes)
 {
-    unsigned char first[8];
-    if (weights_front(path, first, sizeof first) != sizeof first)
-        return ABSENT_I64;
-    int64_t n = model_header_bytes(first, bytes), data = ABSENT_I64;
-    if (n == ABSENT_I64)
-        return ABSENT_I64;
-    unsigned char *front = mem_alloc((size_t)n + sizeof first);
-    if (weights_front(path, front, (size_t)n + sizeof first) == n + (int64_t)sizeof first)
-        data = model_header_data_bytes((struct span){(const char *)front + sizeof first, (size_t)n});
-    free(front);
-    return data == ABSENT_I64 ? data : data + n + (int64_t)sizeof first;
+    enum { LENGTH = 8 }; /* of the number before the header */
+    struct buf header = {0};
+    int64_t data = weights_header(path, bytes, &header) ? model_header_data_bytes(buf_span(&header)) : ABSENT_I64;
+    int64_t stated = data == ABSENT_I64 ? data : LENGTH + (int64_t)header.n + data;
+    buf_done(&header);
+    return stated;
 }
 
 /* A file that Git LFS left as a pointer is a few lines of text. */
@@ -80,12 +75,6 @@ static void weigh(struct weighing *w, const char *file)
 }
 
 /* ---- all of them ---- */
-
-static bool name_ends_in(const char *name, const char *ending)
-{
-    size_t n = strlen(name), m = strlen(ending);
-    return n >= m && strcmp(name + n - m, ending) == 0;
-}
 
 /* The files that an index names, each once. False: there is no index that can be read. */
 static bool weigh_index(struct weighing *w)
@@ -123,13 +112,13 @@ static void weigh_folder(struct weighing *w, bool has_index, bool *ret_other)
     DIR *d = opendir(w->folder);
     *ret_other = false;
     for (struct dirent *f; d && (f = readdir(d));) {
-        if (name_ends_in(f->d_name, ".safetensors")) {
+        if (span_ends(span_of(f->d_name), ".safetensors")) {
             if (!has_index)
                 weigh(w, f->d_name);
             *ret_other = *ret_other || strncmp(f->d_name, "consolidated", 12) == 0;
         }
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            *ret_other = *ret_other || name_ends_in(f->d_name, others[i]);
+            *ret_other = *ret_other || span_ends(span_of(f->d_name), others[i]);
     }
     if (d)
         closedir(d);
@@ -143,7 +132,7 @@ static size_t count_incomplete(const char *folder, struct arena *a)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         DIR *d = opendir(arena_format(a, "%s/%s", folder, places[i]));
         for (struct dirent *f; d && (f = readdir(d));)
-            n += name_ends_in(f->d_name, ".incomplete");
+            n += span_ends(span_of(f->d_name), ".incomplete");
         if (d)
             closedir(d);
     }
@@ -204,7 +193,7 @@ void preflight_tokenizer(struct preflight *p, const char *folder)
             found = names[i];
     DIR *d = found ? NULL : opendir(folder);
     for (struct dirent *f; d && !found && (f = readdir(d));)
-        if (name_ends_in(f->d_name, ".tiktoken") || strstr(f->d_name, "tokenizer.model"))
+        if (span_ends(span_of(f->d_name), ".tiktoken") || strstr(f->d_name, "tokenizer.model"))
             found = arena_text(p->arena, f->d_name);
     if (d)
         closedir(d);

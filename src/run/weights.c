@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include "base/arena.h"
 #include "base/must.h"
+#include "engine/model_files.h"
+#include "base/num.h"
 
 enum { BLOCK = 4 << 20, ALIGNMENT = 4096, LINE_MAX = 4600 };
 
@@ -79,6 +81,24 @@ int64_t weights_front(const char *path, unsigned char *to, size_t n)
     }
     quiet_close(&q);
     return got < 0 ? -1 : (int64_t)have;
+}
+
+bool weights_header(const char *path, int64_t bytes, struct buf *ret_header)
+{
+    enum { LENGTH = 8 }; /* of the number before it */
+    must(path && ret_header->n == 0);
+    struct quiet q;
+    if (!quiet_open(&q, path))
+        return false;
+    ssize_t got = quiet_read(&q);
+    int64_t n = got >= LENGTH ? model_header_bytes(q.block, bytes) : ABSENT_I64;
+    for (ssize_t from = LENGTH; n != ABSENT_I64 && got > 0 && ret_header->n < (size_t)n; from = 0) {
+        size_t left = (size_t)n - ret_header->n, here = (size_t)(got - from);
+        buf_add(ret_header, q.block + from, here < left ? here : left);
+        got = ret_header->n < (size_t)n ? quiet_read(&q) : got;
+    }
+    quiet_close(&q);
+    return n != ABSENT_I64 && ret_header->n == (size_t)n;
 }
 
 static bool read_digest(struct weights_memory *m, const char *path, char ret_hex[DIGEST_HEX], struct err *e)

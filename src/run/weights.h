@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/buf.h"
 #include "base/err.h"
 #include "text/digest.h"
 
@@ -29,5 +30,9 @@ const char *weights_hub_name(const char *path, char room[DIGEST_HEX]);
 
 /* Appends up to `n` bytes from the front of a file to `to`, without a trace likewise. Returns how many, or -1. */
 int64_t weights_front(const char *path, unsigned char *to, size_t n);
+
+/* Appends the header of a safetensors file of `bytes` bytes, its JSON, likewise. False: it has none that can be read.
+ * O(header). */
+bool weights_header(const char *path, int64_t bytes, struct buf *ret_header);
 
 #endif

@@ -16,8 +16,7 @@ bool archive_is_derived(struct span name)
     static const char *const endings[] = {".json", ".csv", ".csv"};
     for (size_t i = 0; i < sizeof stems / sizeof *stems; i++) {
         size_t stem = strlen(stems[i]), ending = strlen(endings[i]);
-        if (name.n < stem + ending || !span_starts(name, stems[i]) ||
-            memcmp(name.p + name.n - ending, endings[i], ending) != 0)
+        if (name.n < stem + ending || !span_starts(name, stems[i]) || !span_ends(name, endings[i]))
             continue;
         struct span between = {name.p + stem, name.n - stem - ending};
         bool version = span_starts(between, VERSION) && between.n > strlen(VERSION);

@@ -127,12 +127,6 @@ static bool contains_nocase(struct span s, const char *part)
     return false;
 }
 
-static bool ends_with(const char *file, const char *ending)
-{
-    size_t n = strlen(file), m = strlen(ending);
-    return n >= m && strcasecmp(file + n - m, ending) == 0;
-}
-
 /* Columns and keys that hold the text of a request in public sets. */
 static const char *const text_names[] = {"text",    "question", "instruction", "input",      "query",
                                          "content", "turns",    "problem",     "text_input", "user_prompt",
@@ -186,7 +180,7 @@ static const char *table_form(struct span head, const char *file, struct arena *
 /* Is the line one word, or several with commas, tabs or semicolons between, as the head of a table? */
 static bool is_table_head(struct span line, const char *file)
 {
-    if (ends_with(file, ".csv") || ends_with(file, ".tsv"))
+    if (span_ends_nocase(span_of(file), ".csv") || span_ends_nocase(span_of(file), ".tsv"))
         return true;
     bool separated = false;
     size_t words = 0;

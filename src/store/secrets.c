@@ -15,12 +15,6 @@ void secrets_done(struct secrets *s)
     *s = (struct secrets){0};
 }
 
-static bool ends_in(struct span word, const char *end)
-{
-    size_t n = strlen(end);
-    return word.n >= n && strncasecmp(word.p + word.n - n, end, n) == 0;
-}
-
 bool secrets_is_name(struct span name)
 {
     static const char *const ends[] = {"KEY",    "TOKEN",      "SECRET",     "PASSWORD",
@@ -30,12 +24,12 @@ bool secrets_is_name(struct span name)
         size_t n = 0;
         while (i + n < name.n && name.p[i + n] != '_' && name.p[i + n] != '-' && name.p[i + n] != '.')
             n++;
-        bool tokenizer = n == strlen("TIKTOKEN") && ends_in((struct span){name.p + i, n}, "TIKTOKEN");
+        bool tokenizer = n == strlen("TIKTOKEN") && span_ends_nocase((struct span){name.p + i, n}, "TIKTOKEN");
         for (size_t k = 0; !tokenizer && k < sizeof ends / sizeof *ends; k++)
-            if (ends_in((struct span){name.p + i, n}, ends[k]))
+            if (span_ends_nocase((struct span){name.p + i, n}, ends[k]))
                 return true;
         for (size_t k = 0; k < sizeof whole / sizeof *whole; k++) /* PWD alone is the working directory */
-            if (n == strlen(whole[k]) && n < name.n && ends_in((struct span){name.p + i, n}, whole[k]))
+            if (n == strlen(whole[k]) && n < name.n && span_ends_nocase((struct span){name.p + i, n}, whole[k]))
                 return true;
         i += n + 1;
     }

@@ -1,5 +1,6 @@
 #include "text/words.h"
 
+#include <string.h>
 #include "base/buf.h"
 #include "base/must.h"
 
@@ -41,6 +42,19 @@ char words_split(struct span text, struct arena *a, const char ***ret_words, siz
         *ret_count = count;
     }
     return quote;
+}
+
+const char **words_by_comma(const char *text, struct arena *a, size_t *ret_count)
+{
+    must(text && a && ret_count);
+    const char **list = arena_array(a, strlen(text) / 2 + 1, sizeof *list); /* each but the last takes two bytes */
+    *ret_count = 0;
+    for (size_t n; *text; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",");
+        if (n)
+            list[(*ret_count)++] = arena_copy(a, text, n);
+    }
+    return list;
 }
 
 /* An unquoted byte that ends a command. */
